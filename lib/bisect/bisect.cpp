@@ -5,6 +5,7 @@
 
 #include "lib/bisect/failing_kernel.h"
 #include "lib/bisect/recorded.h"
+#include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
 #include "lib/driver/import_input.h"
 #include "lib/driver/live_input.h"
@@ -261,6 +262,7 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
 
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options) {
   return reported(session, in.info.name, [&](BisectReport& report) {
+    if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);
     auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };
     bisect_kernels(in, {session, options, run}, report);
   });

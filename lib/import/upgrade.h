@@ -36,6 +36,10 @@ Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an import
 // node at which it is.
 bool has_views(std::span<const UOp> nodes);
 UOp import_views(Importer& im, UOp root, UOp& at);
+// Return true for a variable, for a buffer in local memory or registers, and for a RANGE over the devices.
+bool is_variable(UOp u);
+bool is_local(UOp u);
+bool is_device_axis(UOp u);
 
 // ---- numbers (math.cpp)
 Value make_const(Importer& im, UOp u);

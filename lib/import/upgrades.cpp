@@ -33,7 +33,6 @@ Arg copied(Graph& to, Arg arg) {
 }
 
 namespace {
-
 bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
 // Returns true if the ParamArg names the address space `space`. Without a name, the space is GLOBAL.
 bool is_in(UOp u, std::string_view space) {
@@ -42,17 +41,21 @@ bool is_in(UOp u, std::string_view space) {
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
+bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // 0.12's arg
+bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
+}  // namespace
+
 bool is_variable(UOp u) {
   const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();  // June 2026: without ALU
   return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
 }
-bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
-bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // 0.12's arg
 bool is_device_axis(UOp u) {
   auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
   return u.arg().is_tuple() && std::ranges::any_of(u.arg().items(), is_device);
 }
+
+namespace {
 
 constexpr OpSet kFloorDivision{Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kCalls{Op::CALL, Op::FUNCTION, Op::CUSTOM_FUNCTION, Op::GETADDR};

@@ -35,6 +35,7 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 
 RunReport::Result ModelReport::result() const {
   if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
+  if (stages && !stages->stage.empty()) return RunReport::Result::Failed;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
   return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
 }
@@ -56,6 +57,7 @@ std::string ModelReport::text() const {
   for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
   if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
   for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
+  if (stages) out += stages->text();
   if (kernels_sanitized)
     out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
   if (kernels_compared && different.empty())
@@ -75,6 +77,7 @@ std::string ModelReport::json() const {
     if (seed) json.member("seed", *seed);
     if (!floats.empty()) json.member("floats", floats);
     write_comparisons(json, outputs);
+    if (stages) stages->write(json.key("stages"));
     if (kernels_compared) json.member("kernels_compared", kernels_compared);
     if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);
     if (!different.empty()) json.member("different", different);

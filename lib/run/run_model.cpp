@@ -15,6 +15,7 @@
 #include "lib/run/debug_prints.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
+#include "lib/run/run_recorded_schedule.h"
 #include "lib/run/run_stages.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/clocks.h"
@@ -366,6 +367,7 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 }
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
+  if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
   return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;
     copy.graph = std::make_shared<Graph>(in.graph->settings());

@@ -82,6 +82,26 @@ void TimedRuns::write(JsonWriter& json) const {
   });
 }
 
+std::string StageDifference::text() const {
+  std::string out;
+  if (stage.empty())
+    out += "  each of " + counted(stages_run, "stage") + " computes the same" +
+           (arrays.empty() ? "\n" : ", but for elements that are left out\n");
+  for (const std::string& text : refused) out += "  not run: " + text + "\n";
+  if (stage.empty()) return out;
+  out += "  the first stage that computes something else: " + stage + "\n";
+  for (const Comparison& c : arrays) out += indented(c.text());
+  return out;
+}
+
+void StageDifference::write(JsonWriter& json) const {
+  json.object([&] {
+    json.member("run", stages_run).member("first_different", stage);
+    write_comparisons(json, arrays);
+    if (!refused.empty()) json.member("refused", refused);
+  });
+}
+
 RunReport::Result RunReport::result() const {
   if (!error.empty()) return kernel_fault ? Result::Failed : Result::Trouble;
   if (differing(arrays) || (stages && !stages->stage.empty())) return Result::Failed;
@@ -120,15 +140,7 @@ std::string RunReport::text(size_t number, bool color) const {
   for (size_t i = 0; i < out_of_time.size(); i++)
     out += (i ? ", " : "  left out for lack of time: ") + out_of_time[i] + (i + 1 == out_of_time.size() ? "\n" : "");
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
-  if (stages && stages->stage.empty())
-    out += "  each of " + counted(stages->stages_run, "stage") + " computes the same" +
-           (stages->arrays.empty() ? "\n" : ", but for elements that are left out\n");
-  if (stages)
-    for (const std::string& stage : stages->refused) out += "  not run: " + stage + "\n";
-  if (stages && !stages->stage.empty()) {
-    out += "  the first stage that computes something else: " + stages->stage + "\n";
-    for (const Comparison& c : stages->arrays) out += indented(c.text());
-  }
+  if (stages) out += stages->text();
   if (bench) out += bench->text(number, color);
   for (size_t i = 0; i < written.size(); i++)
     out += (i ? ", " : "  wrote ") + written[i] + (i + 1 == written.size() ? "\n" : "");
@@ -149,12 +161,7 @@ std::string RunReport::json() const {
     write_comparisons(json, arrays);
     if (!out_of_time.empty()) json.member("out_of_time", out_of_time);
     if (!notes.empty()) json.member("notes", notes);
-    if (stages)
-      json.key("stages").object([&] {
-        json.member("run", stages->stages_run).member("first_different", stages->stage);
-        write_comparisons(json, stages->arrays);
-        if (!stages->refused.empty()) json.member("refused", stages->refused);
-      });
+    if (stages) stages->write(json.key("stages"));
     if (bench) bench->write(json.key("bench"));
     json.member("written", written);
     if (!not_kept.empty()) json.member("not_kept", not_kept);

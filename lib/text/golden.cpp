@@ -91,6 +91,7 @@ GoldenBuffer buffer_of(JsonScanner& in) {
     else if (key == "offset") b.offset = in.int64();
     else if (key == "size") b.size = in.int64();
     else if (key == "dtype") b.dtype = in.string();
+    else if (key == "multi") in.array([&] { b.multi.push_back(buffer_of(in)); });
     else in.skip();
   });
   return b;

@@ -41,6 +41,7 @@ std::string program_text(const GoldenProgram& program);
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
+  std::vector<GoldenBuffer> multi;  // of several devices: one buffer for each; the other fields are then not set
 };
 
 // The Tensor method that a kernel implements.

@@ -1,0 +1,105 @@
+#include "lib/import/affine.h"
+
+#include <algorithm>
+
+#include "lib/import/value.h"
+#include "lib/uop/integer_math.h"
+
+namespace tgc::import {
+
+Affine AffineMath::index(UOp node, int64_t min, int64_t max) {
+  if (min == max) return Affine::number(min);
+  bounds_[node] = {min, max};
+  return {.terms = {{node, 1}}, .min = min, .max = max};
+}
+
+Affine AffineMath::sum(const Affine& a, const Affine& b) {
+  Affine out{.constant = a.constant + b.constant, .min = a.min + b.min, .max = a.max + b.max};
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first.id() < b.terms[j].first.id())) {
+      out.terms.push_back(a.terms[i++]);
+    } else if (i == a.terms.size() || b.terms[j].first.id() < a.terms[i].first.id()) {
+      out.terms.push_back(b.terms[j++]);
+    } else {
+      const int64_t factor = a.terms[i].second + b.terms[j].second;
+      if (factor) out.terms.emplace_back(a.terms[i].first, factor);
+      i++, j++;
+    }
+  }
+  if (out.is_number()) out.min = out.max = out.constant;
+  return out;
+}
+
+Affine AffineMath::scaled(const Affine& a, int64_t factor) {
+  if (factor == 0) return {};
+  Affine out = a;
+  for (auto& term : out.terms) term.second *= factor;
+  out.constant *= factor, out.min *= factor, out.max *= factor;
+  if (factor < 0) std::swap(out.min, out.max);
+  return out;
+}
+
+Affine AffineMath::within(Affine a, int64_t size) {
+  if (a.is_number() || size <= 0) return a;
+  a.min = std::max<int64_t>(a.min, 0), a.max = std::min(a.max, size - 1);
+  return a;
+}
+
+void AffineMath::bound(Affine& a) const {
+  a.min = a.max = a.constant;
+  for (auto& [node, factor] : a.terms) {
+    const Bounds& b = bounds_.at(node);
+    a.min += factor * (factor > 0 ? b.min : b.max), a.max += factor * (factor > 0 ? b.max : b.min);
+  }
+}
+
+void AffineMath::split(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const {
+  auto floored = [&](int64_t x) { return x / divisor - (x % divisor < 0 ? 1 : 0); };
+  for (auto& [node, factor] : a.terms) {
+    const int64_t q = floored(factor), r = factor - q * divisor;
+    if (q) whole.terms.emplace_back(node, q);
+    if (r) rest.terms.emplace_back(node, r);
+  }
+  whole.constant = floored(a.constant), rest.constant = a.constant - whole.constant * divisor;
+  bound(whole), bound(rest);
+  if (whole.is_number() && whole.constant == 0) rest.min = a.min, rest.max = a.max;  // may be known more exactly
+}
+
+Affine AffineMath::quotient(const Affine& a, int64_t divisor) {
+  if (divisor == 1) return a;
+  Affine whole, rest;
+  split(a, divisor, whole, rest);
+  if (rest.min >= 0 && rest.max < divisor) return whole;
+  if (rest.is_number()) return plus(whole, rest.constant / divisor);
+  UOp divided = node(rest).alu(Op::IDIV, number(divisor));
+  return sum(whole, index(divided, std::max<int64_t>(rest.min, 0) / divisor, std::max<int64_t>(rest.max, 0) / divisor));
+}
+
+Affine AffineMath::remainder(const Affine& a, int64_t divisor) {
+  if (divisor == 1) return {};
+  Affine whole, rest;
+  split(a, divisor, whole, rest);
+  if (rest.min >= 0 && rest.max < divisor) return rest;
+  if (rest.is_number()) return Affine::number(rest.constant % divisor);
+  return index(node(rest).alu(Op::MOD, number(divisor)), 0, std::min(divisor - 1, std::max<int64_t>(rest.max, 0)));
+}
+
+UOp AffineMath::node(const Affine& a) {
+  UOp out;
+  for (auto& [index, factor] : a.terms) {
+    UOp term = factor == 1 ? index : index.alu(Op::MUL, number(factor));
+    out = out ? out.alu(Op::ADD, term) : term;
+  }
+  if (!out) return number(a.constant);
+  return a.constant ? out.alu(Op::ADD, number(a.constant)) : out;
+}
+
+UOp AffineMath::is_between(const Affine& a, int64_t min, int64_t end) {
+  UOp out;
+  if (a.min < min) out = negate(node(a).alu(Op::CMPLT, number(min)));
+  if (a.max >= end) out = both(out, node(a).alu(Op::CMPLT, number(end)));
+  return out;
+}
+
+}  // namespace tgc::import

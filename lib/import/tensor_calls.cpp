@@ -1,0 +1,153 @@
+// Calls of kernels, which the later stages of a scheduler make.
+#include <algorithm>
+
+#include "lib/import/tensor_lowering.h"
+#include "lib/uop/copy.h"
+
+namespace tgc::import {
+
+namespace {
+
+// Returns the slots of the DEFINE_GLOBALs that the kernel stores to.
+std::vector<size_t> stored_slots(UOp ast) {
+  std::vector<size_t> out;
+  for (UOp u : toposort(ast)) {
+    if (!u.is(Op::STORE)) continue;
+    UOp target = u.src(0);
+    while (!target.is(Op::DEFINE_GLOBAL) && target.num_src()) target = target.src(0);
+    const size_t slot = target.is(Op::DEFINE_GLOBAL) ? size_t(target.arg().small_int()) : SIZE_MAX;
+    if (slot != SIZE_MAX && !std::ranges::count(out, slot)) out.push_back(slot);
+  }
+  return out;
+}
+
+}  // namespace
+
+// Returns the array of part `number` of an array that is stored in `parts` parts.
+size_t TensorLowering::part(size_t memory, int64_t number, int64_t parts) {
+  if (parts == 1) return memory;
+  const TensorMemory whole = out_.memories[memory];
+  const size_t view = new_memory(whole.dtype, whole.size / parts, 1);
+  out_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
+  out_.memories[view].offset = whole.offset + number * (whole.size / parts) * whole.dtype.itemsize();
+  return view;
+}
+
+TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t devices) {
+  switch (u.op()) {
+    case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
+    case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
+    case Op::MSELECT: return argument(u.src(0), u.arg().small_int(), facts_.devices(u.src(0)));
+    case Op::SHRINK: {
+      if (facts_.shape(u.src(0)).size() != 1) break;
+      auto offset = facts_.number(facts_.offsets(u).at(0));
+      if (!offset) break;
+      Argument whole = argument(u.src(0), device, devices);
+      const TensorMemory m = out_.memories[whole.memory];
+      const size_t view = new_memory(m.dtype, facts_.shape(u)[0], 1);
+      out_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
+      out_.memories[view].offset = m.offset + *offset * m.dtype.itemsize();
+      return {view, whole.buffer};
+    }
+    default:
+      if (is_memory(u) || (u.is(Op::AFTER) && is_memory(base(u)))) {
+        const size_t memory = version_of(u);
+        const int64_t parts = out_.memories[memory].devices;
+        if (parts > 1 && parts != devices) throw Refusal{"its buffers are on different devices"};
+        return {part(memory, device, parts), base(u)};
+      }
+      if (auto it = stored_.find(u); it != stored_.end())
+        return {part(it->second, device, facts_.devices(u)), {}};
+  }
+  throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
+}
+
+// Runs a call. Returns the arrays of the buffers that it stores to; with `only`, of this buffer, whose array before the
+// call is `version`.
+std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t version) {
+  at = call;
+  Graph own(graph_.settings());
+  std::unordered_map<UOp, UOp> numbers;
+  UOp body = call.src(0);
+  for (UOp u : toposort(body)) {
+    if (is_variable(u) || u.is(Op::DEFINE_VAR))
+      if (auto n = facts_.number(u)) {
+        numbers[u] = graph_.node(Op::CONST, u.dtype(), {}, *n);
+        continue;
+      }
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(numbers.at(s));
+    numbers[u] = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+  }
+  body = numbers.at(body);
+  std::vector<UOp> arguments;
+  int64_t devices = 1;
+  for (UOp a : call.src().subspan(1)) {
+    if (facts_.number(a)) continue;
+    arguments.push_back(a);
+    devices = std::max(devices, facts_.devices(a));
+  }
+  auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
+  std::map<UOp, size_t, ById> stored;
+  if (body.is(Op::COPY)) throw Refusal{"it copies within a call"};
+  NotImportable why;
+  auto imported = import_graph(copy_into(own, body), {}, graph_.settings(), &why);
+  if (!imported) throw Refusal{imported.diag().message};
+  out_.graphs.push_back(imported->graph);
+  const std::vector<size_t> slots = stored_slots(imported->root);
+  for (int64_t d = 0; d < devices; d++) {
+    TensorKernel kernel{.ast = imported->root, .memories = {}, .variables = {}};
+    for (size_t i = 0; i < arguments.size(); i++) {
+      Argument a = argument(arguments[i], d, devices);
+      if (std::ranges::count(slots, i)) {
+        if (!a.buffer) throw Refusal{"it stores to a value"};
+        const size_t before = a.buffer == only ? version : version_of(arguments[i]);
+        auto [it, is_new] = stored.try_emplace(a.buffer);
+        if (is_new) {
+          const TensorMemory old = out_.memories[before];
+          it->second = new_memory(old.dtype, old.size, 1);
+          out_.memories[it->second].devices = old.devices;
+          copy(before, it->second);
+        }
+        // the same part of the new array
+        if (auto view = out_.memories[a.memory].view_of) {
+          const TensorMemory m = out_.memories[a.memory];
+          a.memory = new_memory(m.dtype, m.size, 1);
+          out_.memories[a.memory].view_of = it->second, out_.memories[a.memory].offset = m.offset;
+        } else {
+          a.memory = it->second;
+        }
+      }
+      kernel.memories.push_back(a.memory);
+    }
+    if (devices > 1) kernel.variables = device_number(d);
+    out_.kernels.push_back(std::move(kernel));
+  }
+  return stored;
+}
+
+void TensorLowering::call(UOp u, UOp buffer, size_t& version) {
+  const bool is_argument = std::ranges::any_of(u.src().subspan(1), [&](UOp a) { return base(a) == buffer; });
+  if (!is_argument) return;
+  auto stored = run(u, buffer, version);
+  if (auto it = stored.find(buffer); it != stored.end()) version = it->second;
+}
+
+// Runs the calls of a list in order. The list's outputs are the buffers that it stores to.
+void TensorLowering::run_calls(UOp list) {
+  for (UOp u : list.src()) {
+    if (u.is(Op::LINEAR)) {
+      run_calls(u);
+      continue;
+    }
+    if (!u.is(Op::CALL)) throw Refusal{"its list has a " + std::string(shown_op(u))};
+    for (auto& [buffer, memory] : run(u, {}, 0)) {
+      memories_[buffer] = memory;
+      auto output = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
+      if (output != out_.outputs.end()) output->memory = memory;
+      else out_.outputs.push_back({memory, {out_.memories[memory].size}, buffer});
+    }
+  }
+}
+
+}  // namespace tgc::import

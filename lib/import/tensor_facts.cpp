@@ -1,0 +1,247 @@
+// Shapes, devices and loops of the nodes of a tensor graph (uop/ops.py: _shape of each release).
+#include <algorithm>
+
+#include "lib/import/tensor_lowering.h"
+#include "lib/text/open_args.h"
+#include "lib/uop/exec_alu.h"
+
+namespace tgc::import {
+
+namespace {
+constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
+constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
+constexpr OpSet kUnshard{Op::UNSHARD, Op::MULTI};
+
+Sizes integers(Arg arg) {
+  Sizes out;
+  if (arg.is_int()) return {arg.as_int().int64_or_throw("an arg")};
+  if (!arg.is_tuple()) throw Refusal{"its arg " + arg.repr() + " is no tuple"};
+  for (Arg a : arg.items())
+    if (a.is_integral()) out.push_back(a.as_int().int64_or_throw("an arg"));
+    else throw Refusal{"its arg " + arg.repr() + " is no tuple of integers"};
+  return out;
+}
+
+int64_t count_of_devices(Arg device) {
+  return device.is_tuple() ? std::max<int64_t>(1, int64_t(device.items().size())) : 1;
+}
+
+// The sources of a node, without the body of a call.
+std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0); }
+}  // namespace
+
+bool is_memory(UOp u) {
+  if (u.is(Op::BUFFER)) return !is_variable(u) && !is_local(u);
+  return u.is(Op::DEFINE_GLOBAL) || (u.is(Op::PARAM) && !is_variable(u) && !is_local(u));
+}
+
+bool is_body_of_kernel(UOp u) {
+  return u.is(Op::PROGRAM) || (u.is(Op::SINK) && (u.arg().is(RecordClass::KernelInfo) ||
+         (u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "KernelInfo")));
+}
+
+const Sizes& TensorFacts::shape(UOp u) const {
+  const Facts& f = at(u);
+  if (!f.shape) throw Refusal{"its source " + std::string(shown_op(u)) + " has no shape"};
+  return *f.shape;
+}
+
+std::optional<int64_t> TensorFacts::number(UOp u) const {
+  if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
+  if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
+    const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : field_of(u.arg(), "name"), slot = field_of(u.arg(), "slot", 0);
+    const auto& [by_name, by_slot] = variables_;
+    if (u.is(Op::PARAM) && slot.is_int())
+      if (auto it = by_slot.find(slot.small_int()); it != by_slot.end()) return it->second;
+    auto it = by_name.find(name.is_str() ? std::string(name.text()) : std::string());
+    return it == by_name.end() ? std::nullopt : std::optional(it->second);
+  }
+  if (u.is(Op::BIND)) return number(u.src(1));
+  if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) binds the variable
+    for (UOp s : u.src().subspan(1))
+      if (s.is(Op::STORE) && s.src(0) == u.src(0)) return number(s.src(1));
+    return number(u.src(0));
+  }
+  if (u.is(Op::CAST)) return number(u.src(0));
+  if (!u.in(ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD})) return std::nullopt;
+  std::vector<Arg> operands;
+  for (UOp s : u.src())
+    if (auto n = number(s)) operands.push_back(Arg(*n));
+    else return std::nullopt;
+  if (u.in({Op::FLOORDIV, Op::FLOORMOD})) {
+    const int64_t a = operands[0].small_int(), b = operands[1].small_int();
+    if (b == 0) return std::nullopt;
+    const int64_t left = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
+    return u.is(Op::FLOORMOD) ? left : (a - left) / b;
+  }
+  const Op op = u.is(Op::CDIV) ? Op::IDIV : u.is(Op::CMOD) ? Op::MOD : u.op();
+  Arg out = exec_alu(graph_, op, dtypes::int64, operands);
+  return out.is_integral() ? out.as_int().to_int64() : std::nullopt;
+}
+
+std::vector<UOp> TensorFacts::parts(UOp u) const {
+  if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
+  std::vector<UOp> out;
+  if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
+  for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
+  return out;
+}
+
+Sizes TensorFacts::numbers(UOp u) const {
+  Sizes out;
+  for (UOp part : parts(u))
+    if (auto n = number(part)) out.push_back(*n);
+    else throw Refusal{"a size of it is not known"};
+  return out;
+}
+
+std::vector<int64_t> TensorFacts::reduced_axes(UOp u) const {
+  Arg arg = u.arg();
+  if (!arg.is_tuple() || arg.items().size() < 2) return {};
+  if (arg[1].is_tuple()) return integers(arg[1]);
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < integers(arg[1]).at(0); axis++) axes.push_back(axis);
+  return axes;
+}
+
+Op TensorFacts::reduced_op(UOp u) const {
+  Arg op = u.arg().is_tuple() && !u.arg().items().empty() ? u.arg()[0] : u.arg();
+  if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
+  return op.op();
+}
+
+std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
+  auto first = [&]() -> const Sizes& { return shape(u.src(0)); };
+  switch (u.op()) {
+    case Op::SINK: case Op::GROUP: case Op::END: case Op::BARRIER: case Op::CALL: case Op::FUNCTION: case Op::TUPLE:
+    case Op::LINEAR: case Op::PROGRAM: case Op::DEVICE: case Op::UNIQUE: case Op::LUNIQUE: case Op::STORE:
+    case Op::KERNEL:
+      return std::nullopt;
+    case Op::CONST: case Op::RANGE: case Op::SPECIAL: case Op::BIND: case Op::DEFINE_VAR: return Sizes{};
+    case Op::STACK: case Op::VECTORIZE: {
+      if (!u.num_src()) return Sizes{};
+      Sizes out = first();
+      out.insert(out.begin(), int64_t(u.num_src()));
+      return out;
+    }
+    case Op::BUFFER: case Op::PARAM:
+      if (u.dtype().is_ptr()) return Sizes{u.dtype().size()};
+      if (!field_of(u.arg(), "axis").is_none()) throw Refusal{"it is sharded"};
+      if (u.arg().is_int()) return Sizes{u.arg().as_int().int64_or_throw("a size")};
+      return u.num_src() ? numbers(u.src(0)) : Sizes{};
+    case Op::DEFINE_GLOBAL: return Sizes{u.dtype().size()};
+    case Op::RESHAPE: case Op::EXPAND: {
+      Sizes out = u.num_src() > 1 ? numbers(u.src(1)) : integers(u.arg());
+      if (u.is(Op::EXPAND) && is_modern()) out.insert(out.end(), first().begin(), first().end());
+      if (u.is(Op::RESHAPE) && product(out) != product(first())) throw Refusal{"it changes the number of elements"};
+      if (u.is(Op::EXPAND) && !is_modern() && out.size() != first().size()) throw Refusal{"its shape does not fit"};
+      return out;
+    }
+    case Op::PERMUTE: {
+      Sizes out, axes = integers(u.arg());
+      for (int64_t axis : axes) out.push_back(first().at(size_t(axis)));
+      if (out.size() != first().size()) throw Refusal{"its arg does not fit"};
+      return out;
+    }
+    case Op::FLIP: return first();
+    case Op::PAD: case Op::SHRINK: {
+      Sizes out = numbers(u.src(2));
+      if (out.size() != first().size()) throw Refusal{"its shape does not fit"};
+      if (is_modern()) return out;
+      Sizes begin = numbers(u.src(1));
+      for (size_t axis = 0; axis < out.size(); axis++)
+        out[axis] += u.is(Op::PAD) ? begin[axis] + first()[axis] : -begin[axis];
+      return out;
+    }
+    case Op::REDUCE: case Op::REDUCE_AXIS: {
+      Sizes out = first();
+      const auto axes = reduced_axes(u);
+      for (int64_t axis : axes)
+        if (axis < 0 || axis >= int64_t(out.size())) throw Refusal{"it reduces an axis that its source lacks"};
+      if (is_modern()) return Sizes(out.begin() + int64_t(axes.size()), out.end());
+      for (int64_t axis : axes) out[size_t(axis)] = 1;
+      return out;
+    }
+    case Op::UNSHARD: case Op::MULTI: {
+      if (!u.num_src()) return std::nullopt;
+      Sizes out = first(), axes = integers(u.arg());
+      if (axes.size() != 1) throw Refusal{"it is sharded over several axes"};
+      out.at(size_t(axes[0])) *= devices(u.src(0));
+      return out;
+    }
+    case Op::INDEX: {
+      Sizes out;
+      for (UOp s : u.src().subspan(1)) out.insert(out.end(), shape(s).begin(), shape(s).end());
+      if (u.num_src() - 1 > first().size()) throw Refusal{"it has more indices than its source has axes"};
+      out.insert(out.end(), first().begin() + ptrdiff_t(u.num_src() - 1), first().end());
+      return out;
+    }
+    case Op::STAGE: case Op::BUFFERIZE: {
+      Sizes out;
+      for (UOp s : u.src().subspan(1))
+        if (auto size = s.is(Op::RANGE) ? number(s.src(0)) : std::nullopt) out.push_back(*size);
+        else if (number(s)) out.push_back(1);
+        else throw Refusal{"its range " + std::string(shown_op(s)) + " has no size"};
+      out.insert(out.end(), first().begin(), first().end());
+      return out;
+    }
+    case Op::BITCAST: {
+      Sizes out = first();
+      const int64_t from = u.src(0).dtype().itemsize(), to = u.dtype().itemsize();
+      if (from == to || out.empty()) return out;
+      if (to == 0 || out.back() * from % to) throw Refusal{"it is a bitcast to a dtype of another size"};
+      out.back() = out.back() * from / to;
+      return out;
+    }
+    case Op::NOOP:
+      if (!u.num_src()) return std::nullopt;
+      return first();
+    case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD:
+    case Op::AFTER: case Op::ASSIGN: case Op::COPY: case Op::ALLREDUCE: case Op::LOAD: case Op::CAST:
+      if (!has_shape(u.src(0))) return std::nullopt;
+      return first();
+    default: break;
+  }
+  if (!u.in(ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP})) return std::nullopt;
+  Sizes out;
+  for (UOp s : u.src()) out = broadcast_shape(out, shape(s));
+  return out;
+}
+
+int64_t TensorFacts::make_devices(UOp u) const {
+  int64_t most = 1;
+  for (UOp s : sources(u)) most = std::max(most, devices(s));
+  switch (u.op()) {
+    case Op::PARAM: return count_of_devices(field_of(u.arg(), "device"));
+    case Op::BUFFER:
+      if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
+      return count_of_devices(field_of(u.arg(), "device"));
+    case Op::RANGE:
+      if (is_device_axis(u)) return number(u.src(0)).value_or(1);
+      return most;
+    case Op::MSTACK: return int64_t(u.num_src());
+    case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
+    case Op::COPY: return u.arg().is_tuple() || (u.num_src() > 1 && u.src(1).arg().is_tuple()) ? devices(u.src(0)) : 1;
+    case Op::AFTER: return devices(u.src(0));
+    default: return most;
+  }
+}
+
+void TensorFacts::add(UOp u) {
+  if (facts_.contains(u)) return;
+  Facts f;
+  f.reads_memory = is_memory(u);
+  for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {
+    f.reads_memory |= at(s).reads_memory;
+    for (UOp r : at(s).loops)
+      if (!std::ranges::count(f.loops, r)) f.loops.push_back(r);
+  }
+  if (u.is(Op::RANGE) && !is_device_axis(u)) f.loops.push_back(u);
+  if (u.in(kStages | OpSet{Op::REDUCE, Op::END}))
+    std::erase_if(f.loops, [&](UOp r) { return std::ranges::count(u.src().subspan(1), r) > 0; });
+  f.devices = make_devices(u);
+  f.shape = make_shape(u);
+  facts_.emplace(u, std::move(f));
+}
+
+}  // namespace tgc::import

@@ -1,0 +1,68 @@
+// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value of the graph as
+// the graph says it: no rule of a scheduler or of a simplifier takes part, so that the kernels show what a scheduler
+// should have made. README.md describes how.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/import/import.h"
+
+namespace tgc {
+
+// An array that the kernels read or store.
+struct TensorMemory {
+  DType dtype;
+  int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
+  int64_t devices = 1;       // the parts of equal size that the devices of a buffer hold, one after another
+  UOp buffer = {};           // the BUFFER or PARAM of the original graph that the array stands for; empty: a result
+  std::optional<size_t> view_of = {};  // the array that the array is a part of
+  int64_t offset = 0;                  // of a part: in bytes
+};
+
+struct TensorKernel {
+  UOp ast;                       // a SINK in a graph of its own
+  std::vector<size_t> memories;  // the number of the array for each DEFINE_GLOBAL, by slot
+  std::vector<std::pair<std::string, int64_t>> variables;
+};
+
+// A value of the original graph, or the content of one of its buffers.
+struct TensorOutput {
+  size_t memory = 0;
+  std::vector<int64_t> shape;
+  UOp buffer;  // the BUFFER or PARAM whose content the output is; empty: the output is a value
+};
+
+struct TensorProgram {
+  std::vector<std::shared_ptr<Graph>> graphs;  // of the kernels
+  std::vector<TensorMemory> memories;
+  std::vector<TensorKernel> kernels;  // in the order of their execution
+  std::vector<TensorOutput> outputs;  // for each source of the sink
+};
+
+// Values of the variables of a tensor graph: by name, and by the slot of their PARAM.
+struct TensorVariables {
+  std::map<std::string, int64_t> by_name = {};
+  std::map<int64_t, int64_t> by_slot = {};
+};
+
+// Imports the tensor graph under `sink`, or a call of such a graph, or a LINEAR list of calls of kernels. If a source
+// of the sink stores to a buffer, the output is the buffer's content. Errors name the node that cannot be imported, as
+// those of import_graph do. Adds nodes to the graph of `sink`.
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr);
+
+// Returns `root` with the bodies of functions in place of their calls. The calls of kernels stay.
+Result<UOp> inline_calls(UOp root);
+
+// The two sides of a recorded rewrite of tensor graphs, as kernels. The first output holds the values of `before`, the
+// second those of `after`: one for each iteration of the loops around a side, and each element. Common sources that may
+// have any values are arrays of their own.
+struct TensorSides {
+  TensorProgram program;
+  bool have_same_places = false;  // each element of one output is the element of the other output
+  std::vector<UOp> loops = {};    // the loops around a side, the outermost first
+};
+Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
+
+}  // namespace tgc

@@ -1,0 +1,115 @@
+#include "lib/import/tensor_graph.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/import/affine.h"
+#include "lib/text/formats.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+
+namespace {
+
+// A tensor graph of 0.14 with the buffers `x` and `y`, each of 6 floats, and the shapes `s23` and `s32`.
+struct Tensors {
+  explicit Tensors(std::string_view lines, std::string_view sources) {
+    std::string text = R"(x = UOp.new_buffer('CPU', 6, dtypes.float, 0)
+y = UOp.new_buffer('CPU', 6, dtypes.float, 1)
+s23 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(3, dtypes.weakint)))
+)";
+    text.append(lines).append("\nast = UOp(Ops.SINK, dtypes.void, (").append(sources).append(",))\n");
+    ReadReport report;
+    report.producer = "tinygrad 0.14.0";
+    auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
+    if (!read) FAIL(read.diag().text());
+    root = read->root;
+    auto made = import_tensor_graph(root, {.by_name = {{"n", 2}}});
+    if (made) program = std::move(*made);
+    else error = made.diag().message;
+  }
+  std::string kernel(size_t i) const {
+    if (!error.empty()) FAIL(error);
+    return pyrender(program.kernels.at(i).ast).value_or_throw();
+  }
+
+  Graph graph;
+  UOp root;
+  TensorProgram program;
+  std::string error;
+};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("tensor graph: a store makes a new array, and earlier values keep the old one") {
+  Tensors t(R"(two = UOp.const(2.0, dtypes.weakfloat)
+later = x.after(x.store(x*two)))", "later, x+y");
+  REQUIRE(t.error == "");
+  REQUIRE(t.program.kernels.size() == 2);
+  const auto& [assign, sum] = std::tie(t.program.kernels[0], t.program.kernels[1]);
+  CHECK(t.program.memories[assign.memories[0]].buffer == UOp());  // not x itself
+  CHECK(t.program.memories[assign.memories[1]].buffer.is(Op::BUFFER));
+  CHECK(std::ranges::count(sum.memories, assign.memories[1]) == 1);  // x before the store
+  CHECK(t.program.outputs[0].memory == assign.memories[0]);
+  CHECK(t.program.outputs[0].buffer == t.program.memories[assign.memories[1]].buffer);
+}
+
+TEST_CASE("tensor graph: a PAD is a condition on the index") {
+  Tensors t("padded = UOp(Ops.PAD, dtypes.float, (x, UOp.const(2, dtypes.weakint), UOp.const(9, dtypes.weakint)))",
+            "padded+y.index(UOp.const(0, dtypes.weakint))");
+  const std::string kernel = t.kernel(0);
+  CHECK(has(kernel, "Invalid"));  // the gate of the load
+  CHECK(has(kernel, "UOp.range(9, "));
+}
+
+TEST_CASE("tensor graph: reshapes within groups of axes divide no index") {
+  Tensors t(R"(a = UOp(Ops.RESHAPE, dtypes.float, (x, s23))
+z = UOp(Ops.RESHAPE, dtypes.float, (a, UOp.const(6, dtypes.weakint))))", "z+y");
+  CHECK_FALSE(has(t.kernel(0), "//"));
+  CHECK_FALSE(has(t.kernel(0), "%"));
+}
+
+TEST_CASE("tensor graph: variables have values") {
+  Tensors t(R"(none = UOp(Ops.STACK, dtypes.void, ())
+n = UOp(Ops.PARAM, dtypes.weakint, (none,), ParamArg(-1, vmin_vmax=(1, 6), name='n', addrspace=AddrSpace.ALU))
+z = UOp(Ops.SHRINK, dtypes.float, (x, UOp.const(1, dtypes.weakint), n)))", "z+z");
+  REQUIRE(t.error == "");
+  CHECK(t.program.outputs[0].shape == std::vector<int64_t>{2});
+}
+
+TEST_CASE("tensor graph: an unknown op is refused by name") {
+  Tensors t("z = UOp(Ops.CUSTOM, dtypes.float, (x,), 'f({0})')", "z+y");
+  CHECK(has(t.error, "cannot import Ops."));
+}
+
+TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made") {
+  Tensors t("a = x+y", "a");
+  UOp x = t.root.src(0).src(0), sum = t.root.src(0);
+  auto same = import_tensor_sides(sum, t.graph.node(Op::ADD, sum.dtype(), {sum.src(1), sum.src(0)}), {});
+  REQUIRE(same);
+  CHECK(same->have_same_places);
+  CHECK(same->program.outputs.size() == 2);
+  UOp range = t.graph.range(Const(6), 0, AxisType::LOOP);
+  auto other = import_tensor_sides(x.alu(Op::MAX, x), t.graph.node(Op::INDEX, x.dtype(), {x, range}), {});
+  REQUIRE(other);
+  CHECK_FALSE(other->have_same_places);
+  CHECK(other->loops.size() == 1);
+  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // two names of buffers
+}
+
+TEST_CASE("linear functions of indices") {
+  using namespace tgc::import;
+  Graph graph;
+  AffineMath math(graph);
+  const Affine i = math.index(graph.range(Const(4), 0, AxisType::LOOP), 0, 3);
+  const Affine j = math.index(graph.range(Const(5), 1, AxisType::LOOP), 0, 4);
+  const Affine flat = AffineMath::sum(AffineMath::scaled(i, 5), j);
+  CHECK(math.node(math.quotient(flat, 5)) == math.node(i));
+  CHECK(math.node(math.remainder(flat, 5)) == math.node(j));
+  CHECK(math.node(math.quotient(flat, 7)).is(Op::IDIV));
+  CHECK(math.node(math.remainder(AffineMath::scaled(flat, 6), 5)).is(Op::MOD));  // 6 * j % 5
+  CHECK_FALSE(math.is_between(j, 0, 5));
+  CHECK(math.is_between(AffineMath::plus(j, -1), 0, 5));
+  CHECK(AffineMath::sum(i, AffineMath::scaled(i, -1)).is_number());
+}

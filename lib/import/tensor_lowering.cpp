@@ -1,0 +1,355 @@
+// Imports a tensor graph: chooses the values that are stored in arrays, and makes a kernel for each of them.
+#include "lib/import/tensor_lowering.h"
+
+#include <algorithm>
+
+#include "lib/text/open_args.h"
+#include "lib/uop/copy.h"
+
+namespace tgc::import {
+
+namespace {
+
+constexpr int64_t kMostShared = int64_t(1) << 24;  // elements of a value that is stored because it is used twice
+constexpr int kDeepest = 40;                       // nodes of an expression before its value is stored
+constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
+constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::ASSIGN, Op::CONST,
+                                                     Op::RANGE, Op::STACK, Op::VECTORIZE, Op::BUFFER, Op::PARAM,
+                                                     Op::DEFINE_GLOBAL, Op::INDEX, Op::SINK, Op::STORE, Op::END};
+
+constexpr OpSet kCalls{Op::CALL, Op::FUNCTION};
+
+}  // namespace
+
+std::vector<UOp> order(UOp root) {
+  std::vector<UOp> out;
+  UOpSet done(root.graph());
+  struct Frame {
+    UOp node;
+    size_t next;
+  };
+  auto frame = [](UOp u) { return Frame{u, u.in(kCalls) && u.num_src() ? size_t(1) : 0}; };
+  std::vector<Frame> stack{frame(root)};
+  while (!stack.empty()) {
+    auto& [u, next] = stack.back();
+    if (next < u.num_src()) {
+      UOp s = u.src(next++);
+      if (!done.contains(s)) stack.push_back(frame(s));
+      continue;
+    }
+    if (done.insert(u)) out.push_back(u);
+    stack.pop_back();
+  }
+  return out;
+}
+
+bool can_be_stored(DType dtype) {
+  return dtype.is_value() && dtype.count() == 1 && dtype.scalar_kind() != Scalar::Other && !(dtype == dtypes::index) &&
+         !(dtype == dtypes::void_);
+}
+
+namespace {
+
+// Replaces calls of functions by their bodies. The calls of kernels stay.
+class Inliner {
+ public:
+  UOp inlined(UOp root, UOpSpan arguments) {
+    if (++depth_ > 100) throw Refusal{"its calls are nested too deep"};
+    std::unordered_map<UOp, UOp> made;
+    for (UOp u : order(root)) made[u] = inlined(u, arguments, made);
+    depth_--;
+    return made.at(root);
+  }
+
+ private:
+  UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
+    if (u.is(Op::PARAM) && !arguments.empty()) {
+      const Arg slot = field_of(u.arg(), "slot", 0);
+      const size_t i = slot.is_int() && slot.small_int() >= 0 ? size_t(slot.small_int()) : SIZE_MAX;
+      if (i >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
+      return arguments[i];
+    }
+    std::vector<UOp> src;
+    for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
+    if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
+      return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
+    if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(size_t(u.arg().small_int()));
+    return std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+  }
+
+  int depth_ = 0;
+};
+
+}  // namespace
+
+// ---- arrays
+
+size_t TensorLowering::new_memory(DType dtype, int64_t size, int64_t devices) {
+  out_.memories.push_back({.dtype = dtype, .size = size * devices, .devices = devices});
+  return out_.memories.size() - 1;
+}
+
+size_t TensorLowering::memory_of(UOp buffer) {
+  if (auto it = memories_.find(buffer); it != memories_.end()) return it->second;
+  const DType dtype = buffer.dtype().base();
+  if (!can_be_stored(dtype)) throw Refusal{"its dtype " + std::string(dtype.repr()) + " has no array"};
+  const size_t memory = new_memory(dtype, product(facts_.shape(buffer)), facts_.devices(buffer));
+  out_.memories[memory].buffer = buffer;
+  return memories_[buffer] = memory;
+}
+
+size_t TensorLowering::version_of(UOp target) {
+  while (!is_memory(target)) {
+    if (auto it = memories_.find(target); it != memories_.end()) return it->second;
+    if (auto it = stored_.find(target); it != stored_.end()) return it->second;
+    if (!target.num_src()) throw Refusal{"it stores to no buffer"};
+    target = target.src(0);
+  }
+  return memory_of(target);
+}
+
+// ---- kernels
+
+Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
+  if (size == 1) return {};
+  constexpr int64_t kFirst = 1000000;  // other loops of the graph have smaller numbers
+  UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
+                          graph_.tuple({kFirst + kernel_.loops++, AxisType::LOOP}));
+  loops.push_back(range);
+  return math_.index(range, 0, std::max<int64_t>(size - 1, 1));
+}
+
+UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
+  auto& define = kernel_.defines[memory];
+  if (!define) {
+    const TensorMemory& m = out_.memories[memory];
+    define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.size), {}, int64_t(kernel_.memories.size()));
+    kernel_.memories.push_back(memory);
+  }
+  UOp i = math_.node(index);
+  if (valid) i = valid.where(i, graph_.invalid());
+  return graph_.node(Op::INDEX, out_.memories[memory].dtype, {define, i});
+}
+
+void TensorLowering::finish(UOp store, const std::vector<UOp>& loops) {
+  UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
+  Graph own(graph_.settings());  // a small graph, because an import needs memory for each node of the graph
+  NotImportable why;
+  auto imported = import_graph(copy_into(own, root), {}, graph_.settings(), &why);
+  if (!imported) throw Refusal{why.reason.empty() ? imported.diag().message : why.reason};
+  out_.graphs.push_back(imported->graph);
+  out_.kernels.push_back({imported->root, std::move(kernel_.memories), {}});
+  kernel_ = {};
+}
+
+// Makes the kernel that stores all values of `u`.
+void TensorLowering::store_all(size_t memory, UOp u) {
+  std::vector<UOp> loops;
+  Point p;
+  if (facts_.devices(u) > 1) p.device = loop(facts_.devices(u), loops);
+  if (u.in({Op::STAGE, Op::BUFFERIZE})) {
+    // the ranges of a STAGE are its first axes
+    const Sizes& shape = facts_.shape(u);
+    for (UOp s : u.src().subspan(1)) {
+      if (!s.is(Op::RANGE)) { p.place.push_back({}); continue; }
+      UOp range = value(s, {});
+      p.place.push_back(math_.index(range, 0, std::max<int64_t>(shape[p.place.size()] - 1, 1)));
+      loops.push_back(range);
+    }
+    Point q{.device = p.device};
+    for (size_t axis = p.place.size(); axis < shape.size(); axis++) q.place.push_back(loop(shape[axis], loops));
+    p.place.insert(p.place.end(), q.place.begin(), q.place.end());
+    UOp to = address(memory, flat(u, p), {});
+    return finish(graph_.node(Op::STORE, dtypes::void_, {to, value(u.src(0), q)}), loops);
+  }
+  for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
+  UOp to = address(memory, flat(u, p), {});
+  finish(graph_.node(Op::STORE, dtypes::void_, {to, make_value(u, p)}), loops);
+}
+
+void TensorLowering::copy(size_t from, size_t to) {
+  std::vector<UOp> loops;
+  const Affine i = loop(out_.memories[from].size, loops);
+  UOp target = address(to, i, {});
+  finish(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
+}
+
+// ---- stores
+
+// Applies an effect to the content of `buffer`, an array that becomes `version`.
+void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
+  at = effect;
+  switch (effect.op()) {
+    case Op::STORE:
+      if (base(effect.src(0)) == buffer) apply_store(effect, version, loops);
+      return;
+    case Op::END:
+      for (UOp r : effect.src().subspan(1)) loops.push_back(r);
+      return apply(effect.src(0), buffer, version, loops);
+    case Op::AFTER:
+      if (base(effect) != buffer) return;
+      for (UOp s : effect.src().subspan(1)) apply(s, buffer, version, loops);
+      return;
+    case Op::GROUP: case Op::SINK: case Op::NOOP: case Op::BARRIER: case Op::TUPLE:
+      for (UOp s : effect.src()) apply(s, buffer, version, loops);
+      return;
+    case Op::CALL: return call(effect, buffer, version);
+    default: return;
+  }
+}
+
+// STORE(target, value): the array after the store is another array, so that values before the store stay known.
+void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
+  UOp target = store.src(0), stored = store.src(1);
+  UOp constant = stored;
+  while (constant.in(ops::Movement)) constant = constant.src(0);
+  if (constant.is_const() && constant.is_invalid()) return;
+  const Sizes& shape = facts_.shape(target);
+  const TensorMemory old = out_.memories[version];
+  const int64_t devices = facts_.devices(target);
+  const size_t next = new_memory(old.dtype, old.size, 1);
+  out_.memories[next].devices = old.devices;
+  if (!loops.empty() || product(shape) * devices != old.size) copy(version, next);
+  std::vector<UOp> around;
+  for (UOp r : loops)
+    if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
+  Point p;
+  if (devices > 1) p.device = loop(devices, around);
+  for (int64_t size : shape) p.place.push_back(loop(size, around));
+  UOp valid;
+  const Affine index = place_in(target, p, valid);
+  Point q = p;
+  const Sizes& from = facts_.shape(stored);
+  if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
+  q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(from.size()));
+  for (size_t axis = 0; axis < from.size(); axis++)
+    if (from[axis] == 1) q.place[axis] = {};
+  UOp x = value(stored, q);
+  finish(graph_.node(Op::STORE, dtypes::void_, {address(next, index, valid), x}), around);
+  version = next;
+}
+
+// ---- which values are stored
+
+void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
+  // a use below movement ops is a use of the value that they move
+  for (UOp u : nodes) {
+    if (u.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI})) continue;
+    for (UOp s : u.src()) {
+      while (s.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI}) && s.num_src()) s = s.src(0);
+      uses_[s]++;
+    }
+  }
+}
+
+bool TensorLowering::is_stored(UOp u) const {
+  if (u.in(kNeverStored) || !can_be_stored(u.dtype()) || !facts_.has_shape(u)) return false;
+  if (!facts_.reads_memory(u) || !facts_.open_loops(u).empty()) return false;
+  if (u.in(kAlwaysStored)) return true;
+  const int64_t size = product(facts_.shape(u)) * facts_.devices(u);
+  if (size > kMostShared) return false;
+  auto uses = uses_.find(u), depth = depth_.find(u);
+  return (uses != uses_.end() && uses->second > 1) || (depth != depth_.end() && depth->second > kDeepest);
+}
+
+void TensorLowering::lower(UOp u) {
+  at = u;
+  facts_.add(u);
+  int deepest = 0;
+  for (UOp s : u.src()) deepest = std::max(deepest, depth_[s]);
+  depth_[u] = deepest + 1;
+  if (u.in({Op::AFTER, Op::ASSIGN}) && u.num_src() > 1) {
+    UOp buffer = base(u.src(0));
+    if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
+    if (!is_memory(buffer)) array_of(buffer);  // a store to a value, such as a copy
+    size_t version = version_of(u.src(0));
+    if (u.is(Op::ASSIGN)) apply_store(u, version, {});
+    else
+      for (UOp s : u.src().subspan(1)) apply(s, buffer, version, {});
+    memories_[u] = version;
+    depth_[u] = 0;
+    return;
+  }
+  const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
+  if (is_wide_bitcast) {  // the same memory as an array of another dtype
+    UOp from = u.src(0);
+    const size_t memory = array_of(from);
+    const TensorMemory whole = out_.memories[memory];
+    const size_t view = new_memory(u.dtype(), product(facts_.shape(u)), whole.devices);
+    out_.memories[view].view_of = memory;
+    stored_[u] = view;
+    depth_[u] = 0;
+    return;
+  }
+  if (!is_stored(u)) return;
+  array_of(u);
+  depth_[u] = 0;
+}
+
+size_t TensorLowering::array_of(UOp u) {
+  if (auto it = stored_.find(u); it != stored_.end()) return it->second;
+  if (!can_be_stored(u.dtype())) throw Refusal{"its dtype " + std::string(u.dtype().repr()) + " has no array"};
+  const size_t memory = new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
+  store_all(memory, u);
+  return stored_[u] = memory;
+}
+
+TensorProgram TensorLowering::program(UOp root) {
+  at = root;
+  root = Inliner().inlined(root, {});
+  const std::vector<UOp> nodes = order(root);
+  count_uses(nodes);
+  for (UOp u : nodes)
+    if (!(u == root)) lower(u);
+  if (root.is(Op::LINEAR)) run_calls(root);
+  else
+    for (UOp u : root.src()) add_output(u);
+  return std::move(out_);
+}
+
+void TensorLowering::add_output(UOp u) {
+  at = u;
+  UOp stored = u;
+  while (stored.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI}) && stored.num_src()) stored = stored.src(0);
+  if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
+    out_.outputs.push_back({it->second, {out_.memories[it->second].size}, base(stored)});
+    return;
+  }
+  out_.outputs.push_back({array_of(u), facts_.shape(u), {}});
+}
+
+}  // namespace tgc::import
+
+namespace tgc {
+
+Result<UOp> inline_calls(UOp root) {
+  return catch_failures([&]() -> UOp {
+    try {
+      return import::Inliner().inlined(root, {});
+    } catch (const import::Refusal& refusal) {
+      throw Failure(refusal.reason);
+    }
+  });
+}
+
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why) {
+  return catch_failures([&]() -> TensorProgram {
+    import::TensorLowering lowering(sink.graph(), variables);
+    NotImportable details;
+    auto refuse = [&](std::string reason) -> Diag {
+      details = {lowering.at, std::string(shown_op(lowering.at)), std::move(reason)};
+      if (why) *why = details;
+      return Diag{.message = details.text()};
+    };
+    try {
+      return lowering.program(sink);
+    } catch (const import::Refusal& refusal) {
+      throw Failure(refuse(refusal.reason));
+    } catch (const Failure& failure) {
+      if (!lowering.at) throw;
+      throw Failure(refuse(failure.diag().text()));
+    }
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,148 @@
+// The state of the import of a tensor graph. Private to lib/import.
+#pragma once
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "lib/import/affine.h"
+#include "lib/import/tensor_graph.h"
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+// Shapes, devices and loops of the nodes of a tensor graph of any release. Sizes are numbers, because variables have
+// values.
+class TensorFacts {
+ public:
+  TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
+
+  // Computes the facts of `u`, whose sources have facts already. Throws Refusal.
+  void add(UOp u);
+
+  bool has_shape(UOp u) const { return at(u).shape.has_value(); }
+  const Sizes& shape(UOp u) const;                      // throws Refusal if `u` has no shape
+  int64_t devices(UOp u) const { return at(u).devices; }  // the number of devices with a value of their own; else 1
+  bool reads_memory(UOp u) const { return at(u).reads_memory; }
+  const std::vector<UOp>& open_loops(UOp u) const { return at(u).loops; }  // the RANGEs around `u`
+
+  std::optional<int64_t> number(UOp u) const;  // the value of a constant integer expression
+  Sizes numbers(UOp u) const;                  // the values of a vector of these; throws Refusal
+  std::vector<UOp> parts(UOp u) const;         // the elements of a vector of indices
+  // PAD, SHRINK: the first index of each axis. EXPAND: the number of new axes.
+  std::vector<UOp> offsets(UOp u) const { return parts(u.src(1)); }
+  bool is_modern() const { return graph_.release() >= Release::v0_14; }
+  bool has_begin_and_end(UOp u) const { return u.is(Op::SHRINK) && !is_modern(); }
+  std::vector<int64_t> reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
+  Op reduced_op(UOp u) const;
+
+ private:
+  struct Facts {
+    std::optional<Sizes> shape;
+    int64_t devices = 1;
+    bool reads_memory = false;
+    std::vector<UOp> loops;
+  };
+  const Facts& at(UOp u) const { return facts_.at(u); }
+  std::optional<Sizes> make_shape(UOp u) const;
+  int64_t make_devices(UOp u) const;
+
+  Graph& graph_;
+  const TensorVariables& variables_;
+  std::unordered_map<UOp, Facts> facts_;
+};
+
+bool is_memory(UOp u);  // true for a BUFFER or PARAM that is an array in global memory
+bool is_body_of_kernel(UOp u);  // true for a SINK that is a kernel, not the body of a function
+
+bool can_be_stored(DType dtype);  // true if tgc's IR has arrays of this dtype
+std::vector<UOp> order(UOp root);  // the nodes below `root`, sources first, without the bodies of calls
+
+struct ById {
+  bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
+};
+
+class TensorLowering {
+ public:
+  // Adds nodes to `graph`, which holds the tensor graph.
+  TensorLowering(Graph& graph, const TensorVariables& variables)
+      : graph_(graph), facts_(graph, variables), math_(graph) {}
+
+  // `root` is a SINK of values and stores, a LINEAR list of calls of kernels, or a call of one of these.
+  TensorProgram program(UOp root);
+  TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
+  UOp at;  // the node that is being imported
+
+ private:
+  using Place = std::vector<Affine>;  // an index for each axis
+  struct Point {                      // where a value is computed
+    Place place;
+    Affine device;  // the number of the device
+    UOp valid;      // the condition that the value is used; empty: always
+  };
+
+  // ---- which values are stored in arrays (tensor_lowering.cpp)
+  bool is_stored(UOp u) const;
+  void count_uses(const std::vector<UOp>& nodes);
+  void lower(UOp u);
+  void add_output(UOp u);
+
+  // ---- kernels
+  struct Kernel {
+    std::vector<size_t> memories;
+    std::unordered_map<size_t, UOp> defines;
+    std::map<std::vector<uint32_t>, UOp> known;  // the values so far, by the ids of node and point
+    int64_t loops = 0;
+  };
+  size_t new_memory(DType dtype, int64_t size, int64_t devices);
+  size_t memory_of(UOp buffer);   // the array of a BUFFER or PARAM
+  size_t array_of(UOp value);     // the array of a value; makes the kernel that stores it, unless there is one
+  size_t version_of(UOp target);  // the array of the buffer below `target`, after what `target` is ordered after
+  Affine loop(int64_t size, std::vector<UOp>& loops);
+  UOp address(size_t memory, const Affine& index, UOp valid);
+  void store_all(size_t memory, UOp value);
+  void copy(size_t from, size_t to);
+  void finish(UOp store, const std::vector<UOp>& loops);
+  void apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
+  void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
+
+  // ---- calls of kernels (tensor_calls.cpp)
+  struct Argument {
+    size_t memory;
+    UOp buffer;  // the BUFFER or PARAM below the argument
+  };
+  void call(UOp u, UOp buffer, size_t& version);
+  std::map<UOp, size_t, ById> run(UOp call, UOp only, size_t version);
+  void run_calls(UOp list);
+  Argument argument(UOp u, int64_t device, int64_t devices);
+  size_t part(size_t memory, int64_t number, int64_t parts);
+
+  // ---- sides (tensor_sides.cpp)
+  void choose_leaves(UOp before, UOp after);
+  void add_side(UOp side, const std::vector<UOp>& loops, int64_t devices);
+
+  // ---- values (tensor_values.cpp)
+  UOp value(UOp u, const Point& p);
+  UOp make_value(UOp u, const Point& p);
+  UOp operands(UOp u, const Point& p);
+  UOp reduced(UOp u, const Point& p);
+  UOp chosen(UOp u, const Affine& index, const std::vector<UOp>& values);
+  UOp indexed(UOp u, const Point& p);
+  Point below(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
+  Place reshaped(const Place& place, const Sizes& to, const Sizes& from);
+  Affine affine(UOp u, const Point& p, int64_t size);
+  Affine flat(UOp u, const Point& p);  // the index of a point in the array that holds all values of `u`
+  // Returns the buffer below `target`, and the index of a point of `target` in its array.
+  UOp base(UOp target) const;
+  Affine place_in(UOp target, const Point& p, UOp& valid);
+
+  Graph& graph_;
+  TensorFacts facts_;
+  AffineMath math_;
+  TensorProgram out_;
+  Kernel kernel_;
+  std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
+  std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
+  std::unordered_map<UOp, int> uses_, depth_;
+};
+
+}  // namespace tgc::import

@@ -1,0 +1,145 @@
+// The sides of a rewrite of tensor graphs.
+#include <algorithm>
+#include <set>
+
+#include "lib/import/tensor_lowering.h"
+#include "lib/text/open_args.h"
+
+namespace tgc::import {
+
+namespace {
+
+constexpr int64_t kMostElements = int64_t(1) << 22;  // of a side
+// Values of these ops may be any number of their dtype, so a rewrite cannot depend on the values.
+constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER, Op::COPY, Op::STAGE, Op::BUFFERIZE,
+                          Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};
+constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
+
+int64_t number_of(UOp range) {
+  const Arg arg = range.arg();
+  return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? arg[0].small_int() : 0;
+}
+
+}  // namespace
+
+// Makes arrays of the closest common sources that may have any values.
+void TensorLowering::choose_leaves(UOp before, UOp after) {
+  const auto own = toposort(before), other = toposort(after);
+  UOpSet known(graph_);
+  for (UOp u : own) known.insert(u);
+  for (UOp u : other) {
+    if (!known.contains(u) || u == before || u == after || !u.in(kAnyValue) || !facts_.has_shape(u)) continue;
+    if (!can_be_stored(u.dtype()) || !facts_.open_loops(u).empty()) continue;
+    stored_[u] = new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
+    out_.memories[stored_[u]].buffer = u;
+  }
+}
+
+void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t devices) {
+  at = side;
+  const Sizes& shape = facts_.shape(side);
+  // weak numbers are computed in the widest dtype
+  DType dtype = side.dtype();
+  if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
+  Sizes dims;
+  if (devices > 1) dims.push_back(devices);
+  for (UOp r : loops) dims.push_back(facts_.number(r.src(0)).value_or(0));
+  dims.insert(dims.end(), shape.begin(), shape.end());
+  if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
+  const size_t memory = new_memory(dtype, product(dims), 1);
+  std::vector<UOp> around;
+  Point p;
+  Place place;
+  if (devices > 1) place.push_back(p.device = loop(devices, around));
+  for (UOp r : loops) {
+    UOp range = value(r, {});
+    around.push_back(range);
+    place.push_back(math_.index(range, 0, std::max<int64_t>(dims[place.size()] - 1, 1)));
+  }
+  for (int64_t size : shape) {
+    p.place.push_back(loop(size, around));
+    place.push_back(p.place.back());
+  }
+  Affine index;
+  for (size_t axis = 0; axis < dims.size(); axis++)
+    index = AffineMath::sum(AffineMath::scaled(index, dims[axis]), place[axis]);
+  UOp x = value(side, p);
+  if (!(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
+  finish(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
+  out_.outputs.push_back({memory, dims, {}});
+}
+
+TensorSides TensorLowering::sides(UOp before, UOp after) {
+  at = before;
+  if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
+    throw Refusal{"it is another name of a buffer or a loop"};
+  if (before.in(kVoid) || after.in(kVoid)) {  // compare the content of the buffer
+    if (!before.in({Op::STORE, Op::END}) || !after.in({Op::STORE, Op::END})) throw Refusal{"it has no value"};
+    auto ordered = [&](UOp u) {
+      UOp store = u;
+      while (store.is(Op::END)) store = store.src(0);
+      UOp buffer = base(store.src(0));
+      return is_memory(buffer) ? graph_.node(Op::AFTER, buffer.dtype(), {buffer, u}) : UOp();
+    };
+    UOp first = ordered(before), second = ordered(after);
+    if (!first || !second || !(first.src(0) == second.src(0))) throw Refusal{"it stores to another buffer"};
+    for (UOp u : toposort(before)) facts_.add(u);
+    for (UOp u : toposort(after)) facts_.add(u);
+    if (!facts_.open_loops(before).empty() || !facts_.open_loops(after).empty()) throw Refusal{"its loops are open"};
+    return sides(first, second);
+  }
+  for (UOp u : order(before)) facts_.add(u);
+  for (UOp u : order(after)) facts_.add(u);
+  if (!facts_.has_shape(before) || !facts_.has_shape(after)) throw Refusal{"it has no value"};
+  choose_leaves(before, after);
+  UOp both_sides = graph_.node(Op::GROUP, dtypes::void_, {before, after});
+  std::vector<UOp> nodes;
+  for (UOp u : toposort(both_sides, [&](UOp u) { return !stored_.contains(u); }))
+    if (!(u == both_sides)) nodes.push_back(u);
+  // memory that only one side reads has content that the other side does not know
+  std::set<uint32_t> memories[2];
+  for (int side : {0, 1})
+    for (UOp u : toposort(side ? after : before, [&](UOp u) { return !stored_.contains(u); }))
+      if (is_memory(u)) memories[side].insert(u.id());
+  for (UOp u : nodes)
+    if (u.is(Op::AFTER))
+      if (UOp buffer = base(u); is_memory(buffer)) memories[0].insert(buffer.id());
+  if (!std::ranges::includes(memories[0], memories[1])) throw Refusal{"it reads another buffer"};
+  TensorSides out;
+  out.have_same_places = facts_.shape(before) == facts_.shape(after);
+  for (UOp side : {before, after})
+    for (UOp r : facts_.open_loops(side))
+      if (!std::ranges::count(out.loops, r)) out.loops.push_back(r);
+  std::ranges::stable_sort(out.loops, {}, number_of);
+  if (!out.have_same_places)  // loops that the other side does not know are fine, but reductions over them are not
+    for (UOp u : order(after))
+      if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !std::ranges::count(order(before), u))
+        throw Refusal{"it computes elements at other places"};
+  count_uses(nodes);
+  for (UOp u : nodes)
+    if (!(u == before) && !(u == after)) lower(u);
+  for (UOp u : {before, after})
+    if (u.in({Op::AFTER, Op::ASSIGN})) lower(u);
+  const int64_t devices = std::max(facts_.devices(before), facts_.devices(after));
+  add_side(before, out.loops, devices);
+  add_side(after, out.loops, devices);
+  out.program = std::move(out_);
+  return out;
+}
+
+}  // namespace tgc::import
+
+namespace tgc {
+
+Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables) {
+  return catch_failures([&]() -> TensorSides {
+    import::TensorLowering lowering(before.graph(), variables);
+    try {
+      return lowering.sides(before, after);
+    } catch (const import::Refusal& refusal) {
+      throw Failure(refusal.reason);
+    }
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,271 @@
+// Values of a tensor graph at one point: movement ops change the point, reductions become loops.
+#include <algorithm>
+
+#include "lib/import/tensor_lowering.h"
+
+namespace tgc::import {
+
+namespace {
+constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP};
+constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
+}  // namespace
+
+UOp TensorLowering::value(UOp u, const Point& p) {
+  std::vector<uint32_t> key{u.id(), math_.node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
+  for (const Affine& a : p.place) key.push_back(math_.node(a).id());
+  if (auto it = kernel_.known.find(key); it != kernel_.known.end()) return it->second;
+  const UOp outer = at;
+  at = u;
+  UOp made;
+  if (auto it = stored_.find(u); it != stored_.end()) made = address(it->second, flat(u, p), p.valid);
+  else made = make_value(u, p);
+  at = outer;
+  kernel_.known.emplace(std::move(key), made);
+  return made;
+}
+
+// Returns the condition that an index of a movement op's source exists, in `condition`: for PAD.
+TensorLowering::Point TensorLowering::below(UOp u, const Point& p, UOp& condition) {
+  const Sizes& from = facts_.shape(u.src(0));
+  Point out = p;
+  switch (u.op()) {
+    case Op::RESHAPE: out.place = reshaped(p.place, facts_.shape(u), from); break;
+    case Op::EXPAND:
+      if (facts_.is_modern()) out.place.erase(out.place.begin(), out.place.end() - ptrdiff_t(from.size()));
+      else
+        for (size_t axis = 0; axis < from.size(); axis++)
+          if (from[axis] == 1) out.place[axis] = {};
+      break;
+    case Op::PERMUTE:
+      for (size_t axis = 0; axis < from.size(); axis++) out.place[size_t(u.arg()[axis].small_int())] = p.place[axis];
+      break;
+    case Op::FLIP:
+      for (size_t axis = 0; axis < from.size(); axis++) {
+        const bool flips = u.arg()[axis].kind() == Arg::Kind::Bool && u.arg()[axis].as_bool();
+        if (flips) out.place[axis] = AffineMath::plus(AffineMath::scaled(p.place[axis], -1), from[axis] - 1);
+      }
+      break;
+    case Op::SHRINK: case Op::PAD: {
+      const auto offsets = facts_.offsets(u);
+      for (size_t axis = 0; axis < from.size(); axis++) {
+        const int64_t wider = std::max(from[axis], facts_.shape(u)[axis]);
+        Affine offset = affine(offsets.at(axis), {.device = p.device}, wider);
+        if (u.is(Op::PAD)) offset = AffineMath::scaled(offset, -1);
+        Affine moved = AffineMath::sum(p.place[axis], offset);
+        if (u.is(Op::PAD)) condition = both(condition, math_.is_between(moved, 0, from[axis]));
+        out.place[axis] = AffineMath::within(std::move(moved), from[axis]);
+      }
+      out.valid = both(p.valid, condition);
+      break;
+    }
+    default: {  // UNSHARD, MULTI
+      const size_t axis = size_t(u.arg().is_int() ? u.arg().small_int() : u.arg()[0].small_int());
+      out.device = math_.quotient(p.place[axis], from[axis]);
+      out.place[axis] = math_.remainder(p.place[axis], from[axis]);
+    }
+  }
+  return out;
+}
+
+// Splits the flat index only within groups of axes of the same size on both sides.
+TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& to, const Sizes& from) {
+  Place out(from.size());
+  size_t i = 0, j = 0;
+  while (i < to.size() || j < from.size()) {
+    const size_t first = j;
+    Affine index;
+    int64_t outer = 1, inner = 1;
+    do {
+      if (i < to.size() && (outer <= inner || j == from.size())) {
+        index = AffineMath::sum(AffineMath::scaled(index, to[i]), place[i]);
+        outer *= to[i++];
+      } else {
+        inner *= from[j++];
+      }
+    } while (outer != inner && (i < to.size() || j < from.size()));
+    for (size_t axis = j; axis-- > first;) {
+      out[axis] = axis == first ? AffineMath::within(index, from[axis]) : math_.remainder(index, from[axis]);
+      if (axis > first) index = math_.quotient(index, from[axis]);
+    }
+  }
+  return out;
+}
+
+Affine TensorLowering::affine(UOp u, const Point& p, int64_t size) {
+  if (auto n = facts_.number(u)) return Affine::number(*n);
+  if (u.is(Op::RANGE) && is_device_axis(u)) return p.device;
+  if (u.is(Op::ADD)) return AffineMath::sum(affine(u.src(0), p, size), affine(u.src(1), p, size));
+  if (u.is(Op::MUL))
+    for (size_t i : {0, 1})
+      if (auto n = facts_.number(u.src(i))) return AffineMath::scaled(affine(u.src(1 - i), p, size), *n);
+  if (u.is(Op::RANGE))
+    if (auto n = facts_.number(u.src(0))) return math_.index(value(u, p), 0, std::max<int64_t>(*n - 1, 0));
+  return math_.index(value(u, p), 0, std::max<int64_t>(size - 1, 1));
+}
+
+Affine TensorLowering::flat(UOp u, const Point& p) {
+  const Sizes& shape = facts_.shape(u);
+  Affine index = facts_.devices(u) > 1 ? p.device : Affine();
+  for (size_t axis = 0; axis < shape.size(); axis++)
+    index = AffineMath::sum(AffineMath::scaled(index, shape[axis]), p.place[axis]);
+  return index;
+}
+
+UOp TensorLowering::operands(UOp u, const Point& p) {
+  std::vector<UOp> src;
+  for (UOp s : u.src()) {
+    const Sizes& shape = facts_.shape(s);
+    Point q = p;
+    q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(shape.size()));
+    for (size_t axis = 0; axis < shape.size(); axis++)
+      if (shape[axis] == 1) q.place[axis] = {};
+    src.push_back(value(s, q));
+  }
+  return graph_.node(u.op(), u.dtype(), src, u.arg());
+}
+
+UOp TensorLowering::reduced(UOp u, const Point& p) {
+  const auto axes = facts_.reduced_axes(u);
+  const Sizes& from = facts_.shape(u.src(0));
+  Point q = p;
+  if (facts_.is_modern()) q.place.insert(q.place.begin(), axes.size(), Affine());
+  std::vector<UOp> loops;
+  for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
+  for (UOp s : u.src().subspan(1)) {  // ranges that the scheduler made already
+    if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
+    loops.push_back(value(s, {}));
+  }
+  UOp x = value(u.src(0), q);
+  return loops.empty() ? x : graph_.node(Op::REDUCE, u.dtype(), prepend(x, loops), facts_.reduced_op(u));
+}
+
+// Returns the value of `values` that `index` chooses.
+UOp TensorLowering::chosen(UOp u, const Affine& index, const std::vector<UOp>& values) {
+  UOp out = values.back();
+  for (size_t i = values.size() - 1; i-- > 0;) {
+    UOp here = math_.node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
+    out = graph_.node(Op::WHERE, u.dtype(), {here, values[i], out});
+  }
+  return out;
+}
+
+UOp TensorLowering::indexed(UOp u, const Point& p) {
+  const Sizes& from = facts_.shape(u.src(0));
+  Point q{.device = p.device, .valid = p.valid};
+  auto next = p.place.begin();
+  for (size_t i = 1; i < u.num_src(); i++) {
+    const size_t rank = facts_.shape(u.src(i)).size();
+    q.place.push_back(affine(u.src(i), {Place(next, next + ptrdiff_t(rank)), p.device, p.valid}, from[i - 1]));
+    next += ptrdiff_t(rank);
+  }
+  q.place.insert(q.place.end(), next, p.place.end());
+  return value(u.src(0), q);
+}
+
+UOp TensorLowering::make_value(UOp u, const Point& p) {
+  if (auto n = u.is_const() ? std::nullopt : facts_.number(u)) return graph_.node(Op::CONST, u.dtype(), {}, *n);
+  if (u.in(kMoving)) {
+    UOp condition;
+    UOp x = value(u.src(0), below(u, p, condition));
+    if (!condition) return x;
+    return graph_.node(Op::WHERE, u.dtype(), {condition, x, graph_.node(Op::CONST, u.dtype(), {}, 0)});
+  }
+  if (is_memory(u)) return address(memory_of(u), flat(u, p), p.valid);
+  if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return operands(u, p);
+  switch (u.op()) {
+    case Op::CONST: return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
+    case Op::AFTER: case Op::ASSIGN:
+      if (auto it = memories_.find(u); it != memories_.end()) {
+        UOp valid = p.valid;
+        const Affine index = place_in(u.src(0), p, valid);
+        return address(it->second, index, valid);
+      }
+      return value(u.src(0), p);
+    case Op::BITCAST: {
+      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return operands(u, p);
+      throw Refusal{"it is a bitcast to a dtype of another size of a value that is not stored"};
+    }
+    case Op::REDUCE: case Op::REDUCE_AXIS: return reduced(u, p);
+    case Op::STACK: {
+      std::vector<UOp> values;
+      Point q = p;
+      q.place.erase(q.place.begin());
+      if (p.place[0].is_number()) return value(u.src(size_t(p.place[0].constant)), q);
+      for (UOp s : u.src()) values.push_back(value(s, q));
+      return chosen(u, p.place[0], values);
+    }
+    case Op::MSTACK: {
+      if (p.device.is_number()) return value(u.src(size_t(p.device.constant)), p);
+      std::vector<UOp> values;
+      for (UOp s : u.src()) values.push_back(value(s, p));
+      return chosen(u, p.device, values);
+    }
+    case Op::MSELECT: {
+      Point q = p;
+      q.device = Affine::number(u.arg().small_int());
+      return value(u.src(0), q);
+    }
+    case Op::ALLREDUCE: {
+      UOp sum;
+      Point q = p;
+      for (int64_t d = 0; d < facts_.devices(u.src(0)); d++) {
+        q.device = Affine::number(d);
+        UOp x = value(u.src(0), q);
+        sum = sum ? graph_.node(facts_.reduced_op(u), u.dtype(), {sum, x}) : x;
+      }
+      return sum;
+    }
+    case Op::COPY: {
+      Point q = p;
+      if (facts_.devices(u) == 1) q.device = {};  // of several devices, the first is copied
+      return value(u.src(0), q);
+    }
+    case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::NOOP: case Op::LOAD:
+      if (u.num_src() > 1 && u.is(Op::LOAD)) break;
+      return value(u.src(0), p);
+    case Op::INDEX: return indexed(u, p);
+    case Op::RANGE: {
+      if (is_device_axis(u)) return math_.node(p.device);
+      auto size = facts_.number(u.src(0));
+      if (!size) throw Refusal{"its size is not known"};
+      return graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, *size), u.arg());
+    }
+    default: break;
+  }
+  throw Refusal{"it has no value in a tensor graph that can be computed"};
+}
+
+UOp TensorLowering::base(UOp target) const {
+  constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
+  while (target.in(kBelow) && target.num_src()) target = target.src(0);
+  return target;
+}
+
+Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
+  if (is_memory(target) || stored_.contains(target)) return flat(target, p);
+  if (target.in({Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
+  if (target.is(Op::INDEX)) {
+    Point q{.device = p.device, .valid = p.valid};
+    auto next = p.place.begin();
+    const Sizes& from = facts_.shape(target.src(0));
+    for (size_t i = 1; i < target.num_src(); i++) {
+      const size_t rank = facts_.shape(target.src(i)).size();
+      q.place.push_back(affine(target.src(i), {Place(next, next + ptrdiff_t(rank)), p.device, p.valid}, from[i - 1]));
+      next += ptrdiff_t(rank);
+    }
+    q.place.insert(q.place.end(), next, p.place.end());
+    return place_in(target.src(0), q, valid);
+  }
+  if (target.is(Op::MSELECT)) {
+    Point q = p;
+    q.device = Affine::number(target.arg().small_int());
+    return place_in(target.src(0), q, valid);
+  }
+  if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};
+  UOp condition;
+  Point q = below(target, p, condition);
+  valid = both(valid, condition);
+  return place_in(target.src(0), q, valid);
+}
+
+}  // namespace tgc::import

@@ -1,0 +1,297 @@
+#include "lib/run/recorded_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/import/import.h"
+#include "lib/text/formats.h"
+
+namespace tgc {
+namespace {
+
+DType dtype_of(const std::string& text) {
+  constexpr std::string_view kPrefix = "dtypes.";
+  auto dtype = dtypes::parse(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
+  if (!dtype) throw Failure("a buffer has the dtype '" + text + "', which tgc's IR has not");
+  return *dtype;
+}
+
+// Adds the buffers of a record to a schedule: one for each base, and one for each view of a base.
+class BufferTable {
+ public:
+  BufferTable(Schedule& schedule, Graph& names) : schedule_(schedule), names_(names) {}
+
+  void declare(const GoldenBuffer& b) {
+    Base& base = bases_[b.base];
+    const DType dtype = dtype_of(b.dtype);
+    const int64_t end = b.offset + b.size * dtype.itemsize();
+    if (b.offset == 0 && end >= base.bytes) base.dtype = dtype;
+    base.bytes = std::max(base.bytes, end);
+  }
+  void make() {
+    for (auto& [number, base] : bases_) {
+      if (base.bytes % base.dtype.itemsize()) base.dtype = dtypes::uint8;
+      base.buffer = add(base.dtype, base.bytes / base.dtype.itemsize());
+    }
+  }
+  size_t of_base(int64_t base) const { return bases_.at(base).buffer; }
+  size_t buffer(const GoldenBuffer& b) {
+    const Base& base = bases_.at(b.base);
+    const DType dtype = dtype_of(b.dtype);
+    if (b.offset == 0 && dtype == base.dtype && b.size * dtype.itemsize() == base.bytes) return base.buffer;
+    auto [it, is_new] = views_.try_emplace({b.base, b.offset, b.size, b.dtype});
+    if (is_new) {
+      it->second = add(dtype, b.size);
+      schedule_.buffers[it->second].view_of = base.buffer, schedule_.buffers[it->second].offset = b.offset;
+    }
+    return it->second;
+  }
+
+ private:
+  struct Base {
+    DType dtype = dtypes::uint8;
+    int64_t bytes = 0;
+    size_t buffer = 0;
+  };
+  size_t add(DType dtype, int64_t size) {
+    const size_t number = schedule_.buffers.size();
+    schedule_.buffers.push_back(
+        {.uop = names_.node(Op::NOOP, dtype, {}, int64_t(number)), .device = "CPU", .size = size, .dtype = dtype});
+    return number;
+  }
+
+  Schedule& schedule_;
+  Graph& names_;
+  std::map<int64_t, Base> bases_;
+  std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, size_t> views_;
+};
+
+bool is_variable(UOp u) {
+  if (u.in({Op::AFTER, Op::BIND})) return is_variable(u.src(0));
+  return u.is(Op::DEFINE_VAR) ||
+         (u.in({Op::BUFFER, Op::PARAM}) && u.arg().repr().find("AddrSpace.ALU") != std::string::npos);
+}
+
+// The buffers that an argument of a call stands for, one for each device.
+std::vector<UOp> parts_of(UOp argument) {
+  if (argument.is(Op::MSTACK)) return {argument.src().begin(), argument.src().end()};
+  return {argument};
+}
+
+UOp buffer_below(UOp u) {
+  while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) u = u.src(0);
+  return u;
+}
+
+// The device that an MSELECT in an argument of a call selects.
+std::optional<size_t> selected_device(UOp u) {
+  for (; !u.in({Op::BUFFER, Op::PARAM}) && u.num_src(); u = u.src(0))
+    if (u.is(Op::MSELECT) && u.arg().is_int()) return size_t(u.arg().small_int());
+  return std::nullopt;
+}
+
+// Finds out which bases the arguments of calls of kernels are.
+class ArgumentBases {
+ public:
+  // The calls of `list`, and of the lists in it, became the kernels of `record`.
+  ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { follow_list(list); }
+  // The bases of each PARAM, or, if the calls have BUFFERs, of each BUFFER, by slot: one for each device.
+  const std::map<int64_t, std::vector<int64_t>>& bases(Op op) const {
+    return op == Op::PARAM ? of_params_ : of_buffers_;
+  }
+
+ private:
+  void follow_list(UOp list) {
+    for (UOp call : list.src())
+      if (call.is(Op::LINEAR)) follow_list(call);
+      else if (call.is(Op::CALL)) kernel_ += follow(call, kernel_);
+  }
+  // Returns the number of kernels that the call became: one, or one for each device.
+  size_t follow(UOp call, size_t first) {
+    std::vector<UOp> arguments;
+    for (UOp a : call.src().subspan(1))
+      if (!is_variable(a)) arguments.push_back(a);
+    if (first >= record_.kernels.size() || record_.kernels[first].bufs.size() != arguments.size()) return 1;
+    size_t kernels = 1;
+    for (size_t i = 0; i < arguments.size(); i++) {
+      const GoldenBuffer& b = record_.kernels[first].bufs[i];
+      if (b.multi.empty()) kernels = std::max({kernels, parts_of(arguments[i]).size(), devices_of(arguments[i])});
+    }
+    for (size_t k = 0; k < kernels && first + k < record_.kernels.size(); k++)
+      for (size_t i = 0; i < arguments.size() && i < record_.kernels[first + k].bufs.size(); i++) {
+        const GoldenBuffer& b = record_.kernels[first + k].bufs[i];
+        if (b.multi.empty()) learn(arguments[i], k, b.base);
+        for (size_t d = 0; d < b.multi.size(); d++) learn(arguments[i], d, b.multi[d].base);
+      }
+    return kernels;
+  }
+  static size_t devices_of(UOp argument) {
+    if (selected_device(argument)) return 1;
+    UOp b = buffer_below(argument);
+    if (b.arg().kind() != Arg::Kind::Record) return 1;
+    const RecordView fields(b.arg());
+    for (size_t i = 0; i < fields.size(); i++)
+      if (fields.field(i) == "device" && fields.values()[i].is_tuple()) return fields.values()[i].items().size();
+    return 1;
+  }
+  void learn(UOp argument, size_t device, int64_t base) {
+    const auto parts = parts_of(argument);
+    UOp part = buffer_below(parts[std::min(device, parts.size() - 1)]);
+    if (!part.in({Op::PARAM, Op::BUFFER})) return;
+    auto& bases = (part.is(Op::PARAM) ? of_params_ : of_buffers_)[slot_of_buffer(part)];
+    const auto selected = selected_device(parts[std::min(device, parts.size() - 1)]);
+    if (selected) device = *selected;
+    else if (parts.size() > 1 || devices_of(part) == 1) device = 0;
+    if (bases.size() <= device) bases.resize(device + 1, base);
+    bases[device] = base;
+  }
+
+  const GoldenRecord& record_;
+  size_t kernel_ = 0;
+  std::map<int64_t, std::vector<int64_t>> of_params_, of_buffers_;
+};
+
+class ScheduleReader {
+ public:
+  ScheduleReader(const Session& session, const GoldenRecord& record, Release release)
+      : session_(session), record_(record), release_(release), names_(std::make_shared<Graph>()) {}
+
+  RecordedSchedule read() {
+    if (record_.kernels.empty()) throw Failure("the record has no kernels");
+    out_.kernels.graphs.push_back(names_);
+    BufferTable table(schedule(), *names_);
+    for (const GoldenKernel& k : record_.kernels)
+      for (const GoldenBuffer& b : k.bufs)
+        for (const GoldenBuffer& part : parts(b)) table.declare(part);
+    table.make();
+    for (size_t k = 0; k < record_.kernels.size(); k++) read_kernel(k, table);
+    schedule().sink = names_->sink({});
+    for (auto& [name, value] : record_.var_vals) schedule().var_vals.emplace_back(name, value);
+    map_buffers(table);
+    return std::move(out_);
+  }
+
+ private:
+  Schedule& schedule() { return out_.kernels.schedule; }
+  static std::vector<GoldenBuffer> parts(const GoldenBuffer& b) {
+    return b.multi.empty() ? std::vector{b} : b.multi;
+  }
+
+  void read_kernel(size_t number, BufferTable& table) {
+    const GoldenKernel& k = record_.kernels[number];
+    const std::string what = "kernel " + std::to_string(number);
+    TensorText text = std::move(read_tensor_text(session_, record_, release_, k.ast, what).value_or_throw());
+    size_t devices = 1;
+    for (const GoldenBuffer& b : k.bufs) devices = std::max(devices, b.multi.size());
+    UOp ast = text.root;
+    std::shared_ptr<Graph> graph = text.graph;
+    if (!ast.is(Op::COPY)) {
+      auto imported = import_graph(ast, {}, session_.settings_for().value_or_throw());
+      if (!imported) throw Failure(what + ": " + imported.diag().message);
+      graph = imported->graph, ast = imported->root;
+    }
+    out_.kernels.graphs.push_back(graph);
+    for (size_t d = 0; d < devices; d++) {
+      ScheduleItem item{.ast = ast};
+      for (const GoldenBuffer& b : k.bufs) {
+        if (!b.multi.empty() && b.multi.size() != devices) throw Failure(what + " has buffers of different devices");
+        item.buffers.push_back(table.buffer(b.multi.empty() ? b : b.multi[d]));
+      }
+      item.fixed_vars = {k.fixedvars.begin(), k.fixedvars.end()};
+      if (devices > 1) item.fixed_vars.emplace_back("_device_num", int64_t(d));
+      schedule().items.push_back(std::move(item));
+    }
+  }
+
+  // Reads from the last stage, a list of calls, which buffer of the tensor graph each buffer of the kernels is.
+  void map_buffers(const BufferTable& table) {
+    const GoldenStage* last = nullptr;
+    for (const GoldenStage& s : record_.stages)
+      if (text_of(s)) last = &s;
+    if (!last) throw Failure("the record has no stages");
+    TensorText text =
+        std::move(read_tensor_text(session_, record_, release_, *text_of(*last), last->name).value_or_throw());
+    const bool is_call = text.root.is(Op::CALL) && text.root.src(0).is(Op::LINEAR);
+    UOp list = is_call ? text.root.src(0) : text.root;
+    if (!list.is(Op::LINEAR))
+      throw Failure("the stage '" + last->name + "' does not say which buffers the kernels use");
+    const ArgumentBases found(inline_calls(list).value_or_throw(), record_);
+    const TensorParameters parameters = read_parameters(session_, record_, release_).value_or_throw();
+    for (auto& [slot, bases] : found.bases(is_call ? Op::PARAM : Op::BUFFER)) {
+      int64_t buffer = slot;
+      if (is_call && parameters.slots.contains(slot)) buffer = parameters.slots.at(slot);
+      else if (is_call || !std::ranges::any_of(parameters.slots, [&](auto& p) { return p.second == slot; })) continue;
+      for (int64_t base : bases) {
+        out_.buffers[buffer].push_back(table.of_base(base));
+        schedule().buffers[table.of_base(base)].is_input = true;
+      }
+    }
+  }
+
+  const Session& session_;
+  const GoldenRecord& record_;
+  Release release_;
+  std::shared_ptr<Graph> names_;
+  RecordedSchedule out_;
+};
+
+}  // namespace
+
+int64_t slot_of_buffer(UOp buffer) {
+  if (!buffer.in({Op::BUFFER, Op::PARAM})) return -1;
+  Arg arg = buffer.arg();
+  if (arg.kind() == Arg::Kind::Record && RecordView(arg).size()) {
+    Arg slot = RecordView(arg).values()[0];
+    return slot.is_int() ? slot.small_int() : -1;
+  }
+  if (buffer.is(Op::PARAM)) return arg.is_int() ? arg.small_int() : -1;
+  return buffer.num_src() && buffer.src(0).arg().is_int() ? buffer.src(0).arg().small_int() : -1;  // its UNIQUE
+}
+
+Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release) {
+  return catch_failures([&] {
+    TensorParameters out;
+    out.variables.by_name.insert(record.var_vals.begin(), record.var_vals.end());
+    std::vector<const std::string*> texts{record.ast_full ? &*record.ast_full : &record.ast};
+    for (size_t i = record.stages.size(); i-- > 0;)
+      if (const std::string* text = text_of(record.stages[i])) texts.push_back(text);
+    for (const std::string* text : texts) {
+      TensorText call = std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
+      if (!call.root.is(Op::CALL)) continue;
+      for (size_t i = 1; i < call.root.num_src(); i++) {
+        UOp argument = call.root.src(i);
+        const int64_t slot = int64_t(i) - 1;
+        if (!is_variable(argument)) out.slots[slot] = slot_of_buffer(buffer_below(argument));
+        else if (argument.is(Op::AFTER) && argument.num_src() > 1 && argument.src(1).is(Op::STORE))
+          if (UOp v = argument.src(1).src(1); v.is_const() && v.arg().is_int())
+            out.variables.by_slot[slot] = v.arg().small_int();
+      }
+      break;
+    }
+    return out;
+  });
+}
+
+const std::string* text_of(const GoldenStage& stage) {
+  return stage.full ? &*stage.full : stage.ir ? &*stage.ir : nullptr;
+}
+
+Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
+                                    std::string_view text, const std::string& what) {
+  auto settings = session.settings_for();
+  if (!settings) return settings.diag();
+  TensorText out{.graph = std::make_shared<Graph>(*settings)};
+  ReadReport report;
+  report.producer = "tinygrad " + std::string(name_of(release));
+  auto read = read_graph(*out.graph, detect_kind(text), text, record.id + " (" + what + ")", &report);
+  if (!read) return read.diag();
+  out.root = read->root;
+  return out;
+}
+
+Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record,
+                                                Release release) {
+  return catch_failures([&] { return ScheduleReader(session, record, release).read(); });
+}
+
+}  // namespace tgc

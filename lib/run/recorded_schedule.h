@@ -1,0 +1,51 @@
+// Schedules that another tinygrad release recorded, as schedules of tgc's IR.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lib/driver/session.h"
+#include "lib/import/tensor_graph.h"
+#include "passes/tensor/schedule.h"
+
+namespace tgc {
+
+// A schedule with the graphs of its kernels.
+struct OwnedSchedule {
+  std::vector<std::shared_ptr<Graph>> graphs;
+  Schedule schedule;
+};
+
+// A tensor graph that was read: a stage of a record, or its AST.
+struct TensorText {
+  std::shared_ptr<Graph> graph;
+  UOp root;
+};
+
+// A recorded tensor graph, its schedule, and which buffers of the schedule a buffer of the graph is.
+struct RecordedSchedule {
+  OwnedSchedule kernels;
+  std::map<int64_t, std::vector<size_t>> buffers;  // by the BUFFER's slot: one for each device
+};
+
+// What the PARAMs of the later stages stand for: the arguments of the call that the schedule is.
+struct TensorParameters {
+  std::map<int64_t, int64_t> slots;  // the BUFFER's slot, by the PARAM's slot
+  TensorVariables variables;
+};
+// Reads them from the AST of `record`, if it is a call, else from the last stage that is one.
+Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release);
+
+// Reads a text of `record`. Errors name the record and `what`.
+Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
+                                    std::string_view text, const std::string& what);
+// Returns the text of a stage, the complete one if the record has it; null if the stage has none of its own.
+const std::string* text_of(const GoldenStage& stage);
+
+// Reads and imports the kernels of `record`. Fails if the record has no kernels, or if one cannot be imported.
+Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record,
+                                                Release release);
+
+int64_t slot_of_buffer(UOp buffer);  // the number of a BUFFER or PARAM; -1 if it has none
+
+}  // namespace tgc

@@ -1,0 +1,179 @@
+#include "lib/run/tensor_reference.h"
+
+#include <algorithm>
+
+#include "lib/uop/copy.h"
+#include "lib/validate/perturb_rounding.h"
+
+namespace tgc {
+namespace {
+
+constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
+
+UOp stored_buffer(UOp u) {
+  while (u.in(kMoving | OpSet{Op::AFTER}) && u.num_src()) u = u.src(0);
+  return u;
+}
+bool stores_to_buffer(UOp u) {
+  return u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::STORE) && stored_buffer(u).is(Op::BUFFER);
+}
+UOp moved_value(UOp u) {
+  while (u.in(kMoving) && u.num_src() && u.tag().is_none()) u = u.src(0);
+  return u;
+}
+
+// tinygrad's first stage tags the values to compute with numbers. In its second stage, each of these values is an AFTER
+// of a buffer, with the value's tag.
+class Targets {
+ public:
+  Targets(const Session& session, const GoldenRecord& record, Release release) {
+    auto read = [&](const GoldenStage& stage) {
+      return std::move(read_tensor_text(session, record, release, *text_of(stage), stage.name).value_or_throw());
+    };
+    if (record.stages.size() < 2 || !text_of(record.stages[0]))
+      throw Failure("the record has no stages that tell where values are stored");
+    tagged_ = read(record.stages[0]);
+    stored_ = text_of(record.stages[1]) ? read(record.stages[1]) : tagged_;
+    for (UOp u : toposort(stored_.root))
+      if (stores_to_buffer(u) && !u.tag().is_none()) by_tag_.emplace(u.tag().repr(), u);
+  }
+  // Returns the part of `value`, source `i` of the sink, that is stored to a buffer.
+  UOp computed(UOp value, size_t i) const {
+    for (UOp tagged = source(i); tagged.tag().is_none() && value.in(kMoving); tagged = tagged.src(0))
+      value = value.src(0);
+    return value;
+  }
+  // Returns the AFTER that stores source `i` of the sink to a buffer; the empty UOp if there is none.
+  UOp of(size_t i) const {
+    auto it = by_tag_.find(moved_value(source(i)).tag().repr());
+    return it == by_tag_.end() ? UOp() : it->second;
+  }
+
+ private:
+  UOp source(size_t i) const { return tagged_.root.src(i); }
+
+  TensorText tagged_, stored_;
+  std::map<std::string, UOp> by_tag_;
+};
+
+// Fills in the slots of the imported program. `parameters` tells what its PARAMs are. In a graph with PARAMs, a BUFFER
+// is memory between kernels.
+void find_slots(TensorReference& reference, const TensorParameters& parameters) {
+  const auto& memories = reference.program.memories;
+  const bool has_params = std::ranges::any_of(memories, [](auto& m) { return m.buffer && m.buffer.is(Op::PARAM); });
+  auto slot_of = [&](UOp buffer) -> int64_t {
+    if (!buffer || (has_params && !buffer.is(Op::PARAM))) return -1;
+    if (!buffer.is(Op::PARAM)) return slot_of_buffer(buffer);
+    auto it = parameters.slots.find(slot_of_buffer(buffer));
+    return it == parameters.slots.end() ? -1 : it->second;
+  };
+  for (const TensorMemory& m : memories) reference.inputs.push_back(slot_of(m.buffer));
+  for (const TensorOutput& o : reference.program.outputs) reference.outputs.push_back(slot_of(o.buffer));
+}
+
+TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters) {
+  TensorReference out{.graph = text.graph};
+  out.program = std::move(import_tensor_graph(root, parameters.variables).value_or_throw());
+  find_slots(out, parameters);
+  return out;
+}
+
+// Returns a SINK with a store of each value of the sink `root` to its buffer.
+UOp with_stores(TensorText& text, const Targets& targets) {
+  std::vector<UOp> stores;
+  for (size_t i = 0; i < text.root.num_src(); i++) {
+    UOp value = targets.computed(text.root.src(i), i);
+    if (!stores_to_buffer(value)) {
+      UOp after = targets.of(i);
+      if (!after) continue;
+      UOp target = copy_into(*text.graph, after.src(0));
+      UOp store = text.graph->node(Op::STORE, dtypes::void_, {target, value});
+      value = text.graph->node(Op::AFTER, target.dtype(), {target, store});
+    }
+    if (!std::ranges::count(stores, value)) stores.push_back(value);
+  }
+  if (stores.empty()) throw Failure("the tensor graph stores no value to a buffer");
+  return text.graph->sink(stores);
+}
+
+}  // namespace
+
+Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
+                                              const TensorParameters& parameters) {
+  return catch_failures([&] {
+    const std::string& ast = record.ast_full ? *record.ast_full : record.ast;
+    TensorText text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
+    UOp root = text.root.is(Op::SINK) ? with_stores(text, Targets(session, record, release)) : text.root;
+    return imported(text, root, parameters);
+  });
+}
+
+Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
+                                          const TensorParameters& parameters, std::string_view text,
+                                          const std::string& name) {
+  return catch_failures([&] {
+    TensorText read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
+    return imported(read, read.root, parameters);
+  });
+}
+
+Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
+                                              const std::map<size_t, std::shared_ptr<Array>>& contents,
+                                              const ScheduleOptions& options, std::optional<int> way,
+                                              Placement* place) {
+  return catch_failures([&] {
+    Graph names;
+    Schedule schedule;
+    BufferValues known;
+    for (size_t i = 0; i < program.memories.size(); i++) {
+      const TensorMemory& m = program.memories[i];
+      UOp name = names.node(Op::NOOP, m.dtype, {}, int64_t(i));
+      auto found = contents.find(i);
+      schedule.buffers.push_back({.uop = name, .device = "CPU", .size = m.size, .dtype = m.dtype, .view_of = m.view_of,
+                                  .offset = m.offset, .is_input = found != contents.end()});
+      if (found != contents.end()) known[name] = {found->second->data(), found->second->nbytes(), found->second};
+    }
+    for (const TensorOutput& o : program.outputs) schedule.buffers[o.memory].is_output = true;
+    std::vector<std::unique_ptr<Graph>> perturbed;
+    for (const TensorKernel& k : program.kernels) {
+      UOp ast = k.ast;
+      if (way) {
+        perturbed.push_back(std::make_unique<Graph>(ast.graph().settings()));
+        ast = perturb_rounding(copy_into(*perturbed.back(), ast), *way);
+      }
+      schedule.items.push_back({.ast = ast, .buffers = k.memories, .fixed_vars = k.variables});
+    }
+    schedule.sink = names.sink({});
+    std::vector<WantedArray> wanted;
+    for (const TensorOutput& o : program.outputs)
+      wanted.push_back({o.memory, program.memories[o.memory].dtype, {program.memories[o.memory].size}});
+    Placement ref = place_in_ref();
+    ScheduleRunner runner(place ? *place : ref, 2);
+    return std::move(std::move(runner.run(schedule, known, wanted, options).value_or_throw()).values);
+  });
+}
+
+Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
+                                                      const ScheduleOptions& options, std::optional<int> way,
+                                                      Placement* place) {
+  return catch_failures([&] {
+    const TensorProgram& program = reference.program;
+    std::map<size_t, std::shared_ptr<Array>> contents;
+    for (size_t i = 0; i < program.memories.size(); i++) {
+      const TensorMemory& m = program.memories[i];
+      const int64_t slot = reference.inputs[i];
+      if (slot < 0) continue;
+      auto found = buffers.find(slot);
+      if (found == buffers.end() || int64_t(found->second->nbytes()) != m.size * m.dtype.itemsize())
+        throw Failure("buffer " + std::to_string(slot) + " of the graph is another one than that of the schedule");
+      contents[i] = found->second;
+    }
+    std::vector<Array> values = std::move(run_tensor_program(program, contents, options, way, place).value_or_throw());
+    std::map<int64_t, Array> out;
+    for (size_t i = 0; i < values.size(); i++)
+      if (reference.outputs[i] >= 0) out.emplace(reference.outputs[i], std::move(values[i]));
+    return out;
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,113 @@
+#include "lib/run/tensor_sides.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/run/tensor_reference.h"
+#include "lib/runtime/compare.h"
+#include "lib/runtime/random.h"
+#include "lib/runtime/ref/rounding.h"
+
+namespace tgc {
+namespace {
+
+using Kind = EquivalenceResult::Kind;
+
+ToleranceOptions tolerance_of(const TensorSides& sides, const Array& expected) {
+  DType coarsest = dtypes::float64;
+  bool sums = false;
+  for (const TensorKernel& k : sides.program.kernels) {
+    sums |= adds_up(k.ast);
+    if (DType d = coarsest_rounding(k.ast); d.itemsize() && d.priority() < coarsest.priority()) coarsest = d;
+  }
+  return tolerance_between_devices(expected, coarsest, sums);
+}
+
+// Returns the position of an element of `after` that is no element of `before`; nullopt if there is none.
+std::optional<int64_t> foreign_element(const Array& before, const Array& after, double rtol) {
+  std::vector<double> known;
+  bool has_nan = false;
+  for (int64_t i = 0; i < before.size(); i++) {
+    const double x = element_as_double(before, i);
+    if (std::isnan(x)) has_nan = true;
+    else known.push_back(x);
+  }
+  std::ranges::sort(known);
+  for (int64_t i = 0; i < after.size(); i++) {
+    const double x = element_as_double(after, i);
+    if (std::isnan(x)) {
+      if (!has_nan) return i;
+      continue;
+    }
+    auto near = [&](auto it) {
+      return it != known.end() && (*it == x || std::abs(*it - x) <= rtol * std::abs(x));
+    };
+    auto at = std::ranges::lower_bound(known, x);
+    if (!near(at) && !(at != known.begin() && near(at - 1))) return i;
+  }
+  return std::nullopt;
+}
+
+// Makes the integers of an array large and rarely equal, so that other numbers are no elements of it by chance.
+void spread(Array& array) {
+  auto scale = [&](auto items) {
+    using Item = std::remove_reference_t<decltype(items[0])>;
+    for (size_t i = 0; i < items.size(); i++) items[i] = Item(1000 + 17 * int(i % 1500) + int(items[i] % 17));
+  };
+  if (dtypes::is_float(array.dtype()) || dtypes::is_bool(array.dtype())) return;
+  if (array.dtype().itemsize() == 2) scale(array.as<int16_t>());
+  if (array.dtype().itemsize() == 4) scale(array.as<int32_t>());
+  if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
+}
+
+EquivalenceResult compared(const TensorSides& sides, uint64_t seed) {
+  std::map<size_t, std::shared_ptr<Array>> contents;
+  const auto& memories = sides.program.memories;
+  for (size_t i = 0; i < memories.size(); i++) {
+    if (!memories[i].buffer) continue;
+    auto array = std::make_shared<Array>(memories[i].dtype, std::vector<int64_t>{memories[i].size});
+    fill_random(*array, seed, "data" + std::to_string(memories[i].buffer.id()));
+    if (!sides.have_same_places) spread(*array);
+    contents[i] = std::move(array);
+  }
+  const ScheduleOptions options{.in_process = true};
+  auto values = std::move(run_tensor_program(sides.program, contents, options).value_or_throw());
+  const Array &before = values[0], &after = values[1];
+  EquivalenceResult out{.kind = Kind::Same};
+  const ToleranceOptions tolerance = tolerance_of(sides, before);
+  std::optional<int64_t> differs;
+  if (sides.have_same_places) {
+    auto comparison = std::move(compare_arrays("value", after, before, tolerance).value_or_throw());
+    out.exactly = comparison.max_abs == 0;
+    if (comparison.worst) differs = comparison.worst->index;
+    else if (comparison.first) differs = comparison.first->index;
+    if (!comparison.different) differs = std::nullopt;
+    out.points = int(std::min<int64_t>(comparison.different, 1 << 20));
+  } else {
+    differs = foreign_element(before, after, tolerance.for_dtype(before.dtype()).rtol);
+    out.points = differs ? 1 : 0;
+  }
+  if (!differs) return out;
+  out.kind = Kind::Differ, out.beyond_rounding = true;
+  out.after = element_text(after, *differs);
+  out.before = sides.have_same_places ? element_text(before, *differs) : "no element has this value";
+  int64_t rest = *differs;
+  const auto& dims = sides.program.outputs[1].shape;
+  std::vector<int64_t> at(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) at[axis] = rest % dims[axis];
+  for (size_t i = 0; i < dims.size(); i++)
+    out.point[i < sides.loops.size() ? "r" + sides.loops[i].arg()[0].repr() : "i" + std::to_string(i)] =
+        std::to_string(at[i]);
+  return out;
+}
+
+}  // namespace
+
+EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed) {
+  auto out = catch_failures([&] {
+    return compared(import_tensor_sides(before, after, variables).value_or_throw(), seed);
+  });
+  return out ? *out : EquivalenceResult{.kind = Kind::Open};
+}
+
+}  // namespace tgc

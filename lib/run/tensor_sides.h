@@ -1,0 +1,13 @@
+// Tests whether the two sides of a recorded rewrite of a tensor graph compute the same.
+#pragma once
+#include "lib/import/tensor_graph.h"
+#include "lib/validate/rewrite_equivalence.h"
+
+namespace tgc {
+
+// Computes both sides in REF, for all elements and all iterations of the loops around them, with random arrays. If a
+// scheduler gave the tensor `before` loops, `after` may have its elements at other places: then each value of `after`
+// must be one of the values of `before`. The result is Open if a side cannot be computed.
+EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1);
+
+}  // namespace tgc
