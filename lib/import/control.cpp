@@ -49,7 +49,7 @@ Value make_range(Importer& im, UOp u) {
 // The range over the devices is no loop: each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
-  UOp node = im.to.variable("_device_num", 0, im.ints(u.src(0)).at(0) - 1, type.dtype);
+  UOp node = im.to.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 

@@ -140,6 +140,12 @@ std::vector<int64_t> Importer::ints(UOp source) {
   return out;
 }
 
+int64_t Importer::size(UOp source) {
+  const std::vector<int64_t> sizes = ints(source);
+  if (sizes.size() != 1) throw Refusal{"its size is no number"};
+  return sizes[0];
+}
+
 namespace {
 
 // The walk over the nodes of a graph, or of a list.
@@ -152,7 +158,8 @@ class Walk {
     if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
     for (UOp u : nodes) import(u);
-    return finish({.root = im_[root].elements.at(0).node});
+    if (im_[root].elements.size() != 1) throw Refusal{"it is no kernel"};
+    return finish({.root = im_[root].elements[0].node});
   }
 
   // A linear list: each node is preceded by the new nodes that its value needs. Conditional stores whose IFs differ

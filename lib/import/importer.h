@@ -55,6 +55,7 @@ class Importer {
   // Returns the places of a value that is a buffer or a part of one.
   std::vector<Element> places(UOp source);
   std::vector<int64_t> ints(UOp source);  // the elements of a value of integers; a symbolic one counts as its maximum
+  int64_t size(UOp source);               // the only one of them
 
   // ---- nodes
   UOp literal(DType dtype, Const value);

@@ -61,7 +61,7 @@ Value make_stage(Importer& im, UOp u) {
   Sizes shape;
   for (UOp s : u.src().subspan(1)) {
     ranges.push_back(im.scalar(s));
-    shape.push_back(im.ints(s).at(0) + 1);
+    shape.push_back(im.size(s) + 1);
   }
   Arg opts = copied(im.to, u.arg());
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};

@@ -255,7 +255,7 @@ Value make_wmma(Importer& im, UOp u) {
   for (size_t i = 0; i < 3; i++) {
     Sizes shape = im[u.src(i)].view ? im[u.src(i)].view->shape() : im[u.src(i)].shape;
     if (is_expanded || i == 2) {
-      if (shape.empty()) throw Refusal{"an operand has no elements of a thread"};
+      if (shape.empty() || !shape.back()) throw Refusal{"an operand has no elements of a thread"};
       counts[i] = shape.back();
       shape.pop_back();
       leading = broadcast_shape(leading, shape);
