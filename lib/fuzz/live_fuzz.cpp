@@ -17,6 +17,7 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 60;
+constexpr double kRunSeconds = 20;     // of all runs of one kernel; a kernel that takes longer is left out
 constexpr double kAnswerSeconds = 30;  // a kernel of a few dozen nodes takes tinygrad a second at most
 
 // The outcome of one kernel.
@@ -88,7 +89,10 @@ class LiveCampaign {
       }
       RunOptions options{.input = {.name = name}};
       options.compare.each_stage = true, options.output.keep_failures = false;
+      options.device.timeout_seconds = kRunSeconds;
+      const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
+      if (!report.error.empty() && seconds_since(begin) >= kRunSeconds) return Outcome{Outcome::Kind::LeftOut};
       Outcome out{.runs = 1 + (report.stages ? report.stages->stages_run : 0), .device_runs = report.device != "REF"};
       out.finding = finding_of(report, *made);
       if (out.finding) out.kernel = made->record->ast, bisect_finding(*out.finding, number, options);
