@@ -281,10 +281,12 @@ class RecordedBisection {
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
     for (bool bottom_up : {false, true}) {
-      if (!(row.replay(n, bottom_up) == row.result)) continue;
+      // a stage that is a function may also change the graph without a rewrite
+      const UOp last = row.replay(n, bottom_up);
+      if (!(last == row.result) && (!last || outcome(t, last) != StageResult::Differs)) continue;
       auto result = [&](size_t count) {
         throw_if_cancelled();
-        UOp graph = count == n ? row.result : row.replay(count, bottom_up);
+        UOp graph = count == n ? last : row.replay(count, bottom_up);
         return !graph ? StageResult::Unknown : graph == row.input ? StageResult::Same : outcome(t, graph);
       };
       // Invariant: the graph is right after `right` rewrites and not right after `wrong` rewrites.
@@ -338,9 +340,11 @@ class RecordedBisection {
     }
     const GoldenStage* stage = row.stage;
     if (stage && !stage->at.empty()) {
-      out.stage_location = stage->at[0];
-      if (is_substitution(m) && m.depth == 0) {  // a stage that is a function: the function chooses what is replaced
-        out.rule = out.location = stage->at[0], out.function_location = stage->function;
+      const std::string& call = stage->at[0];
+      out.stage_location = call;
+      if (m.depth == 0 && (is_substitution(m) || m.place == call)) {
+        // the stage is a function that chooses what is replaced
+        out.rule = out.location = call, out.function_location = stage->function;
         out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
       }
     }

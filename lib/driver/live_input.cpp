@@ -75,9 +75,9 @@ Result<InputGraph> live_graph(const Session& session, std::shared_ptr<const Gold
   if (!out) return out;
   out->info.name = record->id;
   if (session.over.imports && !out->is_tensor_graph && out->graph->is_foreign()) {
-    Session as_it_is = session;
-    as_it_is.over.target.clear(), as_it_is.over.sets.clear();
-    out = import_input(as_it_is, std::move(*out));
+    Session unchanged = session;
+    unchanged.over.target.clear(), unchanged.over.sets.clear();
+    out = import_input(unchanged, std::move(*out));
     if (!out) return out;
   }
   out->info.target =

@@ -127,7 +127,7 @@ class TensorLowering {
   UOp reduced(UOp u, const Point& p);
   UOp chosen(UOp u, const Affine& index, const std::vector<UOp>& values);
   UOp indexed(UOp u, const Point& p);
-  Point below(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
+  Point source_point(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
   Place reshaped(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine(UOp u, const Point& p, int64_t size);
   Affine flat(UOp u, const Point& p);  // the index of a point in the array that holds all values of `u`

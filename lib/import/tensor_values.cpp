@@ -25,7 +25,7 @@ UOp TensorLowering::value(UOp u, const Point& p) {
 }
 
 // Returns the condition that an index of a movement op's source exists, in `condition`: for PAD.
-TensorLowering::Point TensorLowering::below(UOp u, const Point& p, UOp& condition) {
+TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& condition) {
   const Sizes& from = facts_.shape(u.src(0));
   Point out = p;
   switch (u.op()) {
@@ -166,7 +166,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   if (auto n = u.is_const() ? std::nullopt : facts_.number(u)) return graph_.node(Op::CONST, u.dtype(), {}, *n);
   if (u.in(kMoving)) {
     UOp condition;
-    UOp x = value(u.src(0), below(u, p, condition));
+    UOp x = value(u.src(0), source_point(u, p, condition));
     if (!condition) return x;
     return graph_.node(Op::WHERE, u.dtype(), {condition, x, graph_.node(Op::CONST, u.dtype(), {}, 0)});
   }
@@ -263,7 +263,7 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   }
   if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};
   UOp condition;
-  Point q = below(target, p, condition);
+  Point q = source_point(target, p, condition);
   valid = both(valid, condition);
   return place_in(target.src(0), q, valid);
 }

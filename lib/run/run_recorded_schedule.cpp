@@ -28,7 +28,8 @@ class RecordedRun {
       : session_(session), in_(in), o_(options), report_(report), release_(in.graph->release()) {}
 
   void run() {
-    if (!in_.record) throw Failure("a tensor graph of another tinygrad release without a recorded schedule");
+    if (!in_.record)
+      throw Failure("a tensor graph of tinygrad " + std::string(name_of(release_)) + " without a recorded schedule");
     const GoldenRecord& record = *in_.record;
     const Settings settings = session_.settings_for().value_or_throw();
     const bool compiles = session_.over.native || !o_.device.name.empty();

@@ -49,8 +49,8 @@ def called_by_runtime():
 
 
 def call_site():
-  """Returns where tinygrad runs the stage that ended: the lines of the calls, innermost first, and the function of the
-  innermost one."""
+  """Returns where tinygrad runs the stage that is running or has just ended: the lines of the calls, innermost first, and
+  the function of the innermost one."""
   frame, lines, function = sys._getframe(1), [], None
   while frame and len(lines) < 2:
     name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name

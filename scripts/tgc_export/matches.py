@@ -3,6 +3,7 @@ its nesting."""
 import os, threading
 
 from tgc_export.graphs import Nodes
+from tgc_export.hooks import call_site
 
 
 def rule_location(pattern):
@@ -29,6 +30,8 @@ def rewrite_with_callback(on_match, declines=None):
       if made is None or made is uop: continue
       if hasattr(made, "src"):
         location = rule_location(pattern)
+        # a substitution that a stage itself makes: the call that chooses what is replaced says more than the matcher's line
+        if location.startswith("uop/ops.py") and depth == 0: location = call_site().get("at", [location])[0]
         if not location.startswith("uop/upat.py"):
           if declines and declines(location, uop): continue
           on_match(location, uop, made, depth)
