@@ -27,7 +27,7 @@ std::string BisectReport::text() const {
     return out + "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
   out += std::string(name_of(v.kind));
   if (!v.rule.empty()) out += " " + v.rule + (v.branch.empty() ? "" : " [" + v.branch + "]");
-  if (!v.location.empty()) out += ", " + v.location;
+  if (!v.location.empty() && v.location != v.rule) out += ", " + v.location;
   out += "\n";
   auto line = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += "  " + name + ": " + value + "\n";
