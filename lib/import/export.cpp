@@ -140,6 +140,12 @@ UOp export_same(Exporter& ex, UOp u) {
   return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copied(ex.to, u.arg()));
 }
 
+// CAST and BITCAST. Their arg is the dtype since 0.14.
+UOp export_cast(Exporter& ex, UOp u) {
+  const DType dtype = Exporter::dtype(u.dtype());
+  return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
+}
+
 // A row: how the ops are written. Without `make`, `refused` says why they cannot be.
 struct Downgrade {
   std::string_view name;
@@ -167,7 +173,9 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "range", .ops = Op::RANGE, .make = export_range},
     {.name = "sink", .ops = Op::SINK, .make = export_sink},
     {.name = "same", .ops = ops::ALU, .make = export_same},
-    {.name = "memory", .ops = {Op::CAST, Op::BITCAST, Op::LOAD, Op::STORE}, .make = export_same},
+    // CAST(x) -> CAST(x; dtype)
+    {.name = "cast", .ops = {Op::CAST, Op::BITCAST}, .make = export_cast},
+    {.name = "memory", .ops = {Op::LOAD, Op::STORE}, .make = export_same},
     {.name = "order", .ops = {Op::END, Op::AFTER, Op::GROUP, Op::NOOP, Op::BARRIER, Op::SPECIAL}, .make = export_same},
     {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .refused = "it is source code"},
     {.name = "vector", .ops = {Op::VECTORIZE, Op::GEP, Op::VCONST, Op::CAT, Op::PTRCAT, Op::WMMA},

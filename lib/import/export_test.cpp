@@ -22,7 +22,7 @@ c2 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), arg=1, src=())
 c3 = UOp.range(UOp.const(dtypes.index, 8), 1, AxisType.REDUCE)
 c4 = UOp.variable('n', 1, 8)
 c5 = ((c1<c4).where(c1*8+c3, UOp.const(dtypes.index, Invalid)))
-c6 = c2.index(c5)%UOp.const(dtypes.int, 3)
+c6 = c2.index(c5).cast(dtypes.float).cast(dtypes.int)%UOp.const(dtypes.int, 3)
 c7 = c6.reduce(c3, arg=Ops.ADD)
 ast = c0.index(c1, ptr=True).store(c7).end(c1).sink()
 )";
@@ -46,6 +46,8 @@ TEST_CASE("export_ast: a loop is WEAK and an access has one index since 0.14") {
   Kernel kernel(kKernel);
   const ExportedGraph out = export_ast(kernel.root, Release::v0_14).value_or_throw();
   const std::string text = write_graph(Format::Pyrender, out.root).value_or_throw();
+  for (UOp u : toposort(out.root))
+    if (u.is(Op::CAST)) CHECK(u.arg() == Arg(u.dtype()));
   for (const char* part : {"AxisType.WEAK", "AxisType.REDUCE", "ParamArg(0, dtypes.int, device='CPU')", "Ops.CMOD",
                            "AddrSpace.ALU", "Invalid"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part << " in\n" << text);
