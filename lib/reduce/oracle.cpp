@@ -84,7 +84,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
   validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
-  prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
+  if (!session_.live) prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
@@ -144,11 +144,22 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
-  if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
-  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
+  const bool is_hidden = session_.live && out.symptom.kind == Kind::None;
+  if (same && ((!is_hidden && !is_wanted(out.symptom)) || same->blamed.empty())) return out;
+  // bisect of a live pipeline tries inputs of all sizes, with which more faults show
+  const bool may_show = session_.live && wanted_.kind == Kind::Wrong;
+  if ((out.symptom.kind == Kind::None && !may_show) || out.symptom.kind == Kind::Compile) return out;
   in = compiled(c);
-  BisectReport report = bisect(session_, in, options);
+  if (out.symptom.kind == Kind::None) {
+    auto without_inputs = std::make_shared<Repro>();
+    without_inputs->device = c.device, in.report.repro = std::move(without_inputs);
+  }
+  BisectReport report = bisect(session_, in, with_bundle(options_, in));
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
+  if (out.symptom.kind == Kind::None) {
+    if (report.verdict.kind != Verdict::Kind::Rewrite) return out;
+    out.symptom = {Kind::Wrong, report.failure, ""};
+  }
   out.set_blamed(report.verdict);
   return out;
 }

@@ -22,9 +22,13 @@ constexpr size_t kFew = 6;        // a case of at most this many nodes is reduce
 constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps, without large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// Returns the session without --opts, settings and target, because each test case has its own.
+// Returns the session without --opts, settings and target, because each test case has its own. A live pipeline stays,
+// with its settings.
 Session without_overrides(const Session& session) {
-  return {.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
+  Session out{.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
+  if (!session.live) return out;
+  out.live = session.live, out.over = session.over, out.over.target.clear();
+  return out;
 }
 
 // One reduction of one kernel. Its functions throw Failure.

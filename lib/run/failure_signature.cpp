@@ -4,7 +4,10 @@
 #include <cctype>
 
 #include "lib/driver/compile_copy.h"
+#include "lib/driver/import_input.h"
 #include "lib/execute/probe_device.h"
+#include "lib/run/kernel_variables.h"
+#include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/deadline.h"
 #include "lib/validate/input_distribution.h"
@@ -58,13 +61,19 @@ struct Lowered {
   Placement place;
   std::optional<Compilation> compilation;  // the compilation of a copy of the graph; owns `list`
   std::span<const UOp> list;               // the linear list; empty: REF runs the input graph itself
-  std::optional<Executable> kernel;        // the executable; set only if the device is REF
+  std::optional<Executable> kernel;        // the executable; set only if the device is REF or the source is recorded
   FailureSignature refusal;
 };
 
 Lowered lower_for_device(const Session& session, InputGraph& in, const std::string& device) {
   Lowered out{.place = std::move(placement_for(session, device, in).value_or_throw()), .list = in.list};
   if (!in.list.empty() || !out.place.target) return out;
+  if (is_imported(in) && !session.over.native) {
+    const std::optional<std::string>& error = in.record->error;
+    if (error) out.refusal = symptom(Kind::Refused, Diag{*error});
+    else out.kernel = std::move(recorded_executable(in, out.place, 0).value_or_throw());
+    return out;
+  }
   out.compilation = compile_copy(session, in, out.place.target->name(), in.graph->settings());
   auto& made = out.compilation->list();
   if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
@@ -80,7 +89,7 @@ Lowered lower_for_device(const Session& session, InputGraph& in, const std::stri
 
 Lowered lower(const Session& session, InputGraph& in, const std::string& device) {
   Lowered out = lower_for_device(session, in, device);
-  if (!out.place.is_ref || out.refusal.kind != Kind::None) return out;
+  if (!out.place.is_ref || out.kernel || out.refusal.kind != Kind::None) return out;
   auto kernel = out.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(out.list);
   if (kernel) out.kernel = std::move(*kernel);
   else out.refusal = symptom(Kind::Refused, kernel.diag());
@@ -113,16 +122,19 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
 
     std::string source;
     Arrays given = given_inputs(options, in, source);
-    InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
+    const uint64_t seed = options.input.seed.value_or(0);
+    InputDistribution draw = input_distribution(in.root, seed);
+    VariableValues variables = options.input.variables;
+    if (is_imported(in)) variables = drawn_variables(*kernel, std::move(variables), seed);
     Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
     if (arrays) *arrays = copy_of(inputs);
-    kernel->arguments(options.input.variables).value_or_throw();
+    kernel->arguments(variables).value_or_throw();
     ExecuteOptions execution = options.device.execute_options(place);
     if (place.is_ref) execution.in_process = true;
-    auto done = execute(*kernel, *place.device, inputs, options.input.variables, execution);
+    auto done = execute(*kernel, *place.device, inputs, variables, execution);
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
-    const ReferenceRunner ref(inputs, options.input.variables, options.device.ref_in_process(), draw);
+    const ReferenceRunner ref(inputs, variables, options.device.ref_in_process(), draw);
     Arrays expected = given_expected(options, in, source);
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
