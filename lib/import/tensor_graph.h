@@ -65,4 +65,17 @@ struct TensorSides {
 };
 Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
 
+// The values of a tensor graph, and the same values after a scheduler gave them loops, as kernels. Outputs 2i and 2i+1
+// hold pair i, for all iterations of the loops around it. The pairs of a value's sources come before the pair of the
+// value, so that the rewrite of the first pair that differs is the cause.
+struct TensorPairs {
+  TensorProgram program;
+  std::vector<UOp> culprits;  // of each pair, the node of the graph before whose rewrite made the pair
+};
+// Returns pairs of the graph before and after the stage that makes the loops. Stored values are arrays of any content.
+// A place of a value follows from the loops around the store and from the movement ops between them. `stages` are the
+// STAGEs as the rewrites made them, around nodes of the graph before.
+Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
+                                        const TensorVariables& variables);
+
 }  // namespace tgc

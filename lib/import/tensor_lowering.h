@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "lib/import/affine.h"
@@ -70,6 +71,7 @@ class TensorLowering {
   // `root` is a SINK of values and stores, a LINEAR list of calls of kernels, or a call of one of these.
   TensorProgram program(UOp root);
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
+  TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
   UOp at;  // the node that is being imported
 
  private:
@@ -78,6 +80,16 @@ class TensorLowering {
     Place place;
     Affine device;  // the number of the device
     UOp valid;      // the condition that the value is used; empty: always
+  };
+
+  struct RangedPoint : Point {
+    std::vector<UOp> loops;  // the loops that the place depends on, the outermost first
+  };
+  struct RangedPair {
+    UOp before, after;
+    UOp culprit;  // TensorPairs::culprits
+    RangedPoint point;
+    bool is_use = false;  // compare how an array is indexed, not how its elements are computed
   };
 
   // ---- which values are stored in arrays (tensor_lowering.cpp)
@@ -120,6 +132,15 @@ class TensorLowering {
   void choose_leaves(UOp before, UOp after);
   void add_side(UOp side, const std::vector<UOp>& loops, int64_t devices);
 
+  // ---- values before and after a scheduler gave them loops (tensor_ranges.cpp)
+  std::optional<Place> place_of_loops(std::span<const UOp> loops, const Sizes& shape, bool skips_ones);
+  bool is_content(UOp u, UOp stage) const;
+  bool pair_values(UOp before, const RangedPoint& p, UOp after, UOp user);
+  bool pair_sources(UOp before, const RangedPoint& p, UOp after);
+  void pair_stores(UOp before, UOp after);
+  bool share_leaf(UOp before, UOp after);
+  void add_pair(const RangedPair& pair);
+
   // ---- values (tensor_values.cpp)
   UOp value(UOp u, const Point& p);
   UOp make_value(UOp u, const Point& p);
@@ -143,6 +164,9 @@ class TensorLowering {
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
+  std::vector<RangedPair> pairs_;
+  std::map<std::vector<uint32_t>, UOp> contents_;  // what a STAGE holds, by the ids of its loops; empty: ambiguous
+  std::set<std::pair<uint32_t, uint32_t>> paired_;  // the stores that pair_stores() has paired, by id
 };
 
 }  // namespace tgc::import

@@ -119,7 +119,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   for (UOp u : nodes)
     if (!(u == before) && !(u == after)) lower(u);
   for (UOp u : {before, after})
-    if (u.in({Op::AFTER, Op::ASSIGN})) lower(u);
+    if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.open_loops(u).empty())) lower(u);
   const int64_t devices = std::max(facts_.devices(before), facts_.devices(after));
   add_side(before, out.loops, devices);
   add_side(after, out.loops, devices);

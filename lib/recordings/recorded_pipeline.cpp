@@ -49,8 +49,10 @@ UOp RecordedPipeline::apply(UOp root, const std::unordered_map<UOp, UOp>& rewrit
 
 std::vector<const RecordedMatch*> RecordedPipeline::Row::own_matches() const {
   std::vector<const RecordedMatch*> out;
+  if (matches.empty()) return out;
+  const int own_depth = std::ranges::min_element(matches, {}, &RecordedMatch::depth)->depth;
   for (const RecordedMatch& m : matches)
-    if (m.depth == 0) out.push_back(&m);
+    if (m.depth == own_depth) out.push_back(&m);
   return out;
 }
 

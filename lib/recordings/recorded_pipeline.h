@@ -22,7 +22,8 @@ class RecordedPipeline {
     std::span<const RecordedMatch> matches = {};  // the rewrites of the stage in order, nested ones included
 
     bool changes_graph() const { return !(result == input); }
-    // Returns the rewrites of the stage itself, without those that were made while a rule ran.
+    // Returns the rewrites of the stage itself, without those that were made while a rule ran: those of the smallest
+    // depth. It is not 0 if the stage runs in a group of stages, as those of a schedule do.
     std::vector<const RecordedMatch*> own_matches() const;
     // Returns the graph after the first `count` of own_matches(), which this function repeats on `input`. With
     // `bottom_up`, rewrites a node before its sources. Returns an empty UOp if the rewrites nest too deep.

@@ -13,10 +13,10 @@ namespace {
 
 using Kind = EquivalenceResult::Kind;
 
-ToleranceOptions tolerance_of(const TensorSides& sides, const Array& expected) {
+ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expected) {
   DType coarsest = dtypes::float64;
   bool sums = false;
-  for (const TensorKernel& k : sides.program.kernels) {
+  for (const TensorKernel& k : program.kernels) {
     sums |= adds_up(k.ast);
     if (DType d = coarsest_rounding(k.ast); d.itemsize() && d.priority() < coarsest.priority()) coarsest = d;
   }
@@ -60,21 +60,26 @@ void spread(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-EquivalenceResult compared(const TensorSides& sides, uint64_t seed) {
+// Runs the program with random arrays. Returns the arrays of the outputs.
+std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool spreads) {
   std::map<size_t, std::shared_ptr<Array>> contents;
-  const auto& memories = sides.program.memories;
-  for (size_t i = 0; i < memories.size(); i++) {
-    if (!memories[i].buffer) continue;
-    auto array = std::make_shared<Array>(memories[i].dtype, std::vector<int64_t>{memories[i].size});
-    fill_random(*array, seed, "data" + std::to_string(memories[i].buffer.id()));
-    if (!sides.have_same_places) spread(*array);
+  for (size_t i = 0; i < program.memories.size(); i++) {
+    const TensorMemory& m = program.memories[i];
+    if (!m.buffer) continue;
+    auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.size});
+    fill_random(*array, seed, "data" + std::to_string(m.buffer.id()));
+    if (spreads) spread(*array);
     contents[i] = std::move(array);
   }
   const ScheduleOptions options{.in_process = true};
-  auto values = std::move(run_tensor_program(sides.program, contents, options).value_or_throw());
+  return std::move(run_tensor_program(program, contents, options).value_or_throw());
+}
+
+EquivalenceResult compared(const TensorSides& sides, uint64_t seed) {
+  auto values = run_with_random(sides.program, seed, !sides.have_same_places);
   const Array &before = values[0], &after = values[1];
   EquivalenceResult out{.kind = Kind::Same};
-  const ToleranceOptions tolerance = tolerance_of(sides, before);
+  const ToleranceOptions tolerance = tolerance_of(sides.program, before);
   std::optional<int64_t> differs;
   if (sides.have_same_places) {
     auto comparison = std::move(compare_arrays("value", after, before, tolerance).value_or_throw());
@@ -108,6 +113,27 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
     return compared(import_tensor_sides(before, after, variables).value_or_throw(), seed);
   });
   return out ? *out : EquivalenceResult{.kind = Kind::Open};
+}
+
+Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
+                                              const TensorVariables& variables, uint64_t seed) {
+  return catch_failures([&] {
+    const TensorPairs pairs = std::move(import_tensor_pairs(before, after, stages, variables).value_or_throw());
+    RangedDifference out;
+    const std::vector<Array> values = run_with_random(pairs.program, seed, false);
+    for (size_t i = 0; i < pairs.culprits.size() && !out.culprit; i++) {
+      const Array &expected = values[2 * i], &actual = values[2 * i + 1];
+      out.compared++;
+      auto c = std::move(
+          compare_arrays("value", actual, expected, tolerance_of(pairs.program, expected)).value_or_throw());
+      if (!c.different) continue;
+      const int64_t at = c.worst ? c.worst->index : c.first ? c.first->index : 0;
+      out.culprit = pairs.culprits[i];
+      out.sides = {.kind = Kind::Differ, .before = element_text(expected, at), .after = element_text(actual, at)};
+      out.sides.point["element"] = std::to_string(at);
+    }
+    return out;
+  });
 }
 
 }  // namespace tgc

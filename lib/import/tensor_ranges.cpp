@@ -1,0 +1,260 @@
+// Pairs the values of a tensor graph with the values of the same graph after a scheduler gave it loops.
+#include <algorithm>
+
+#include "lib/import/tensor_lowering.h"
+#include "lib/text/open_args.h"
+
+namespace tgc::import {
+
+namespace {
+
+constexpr size_t kMostPairs = 2000;
+constexpr int64_t kMostElements = int64_t(1) << 20;  // of a value
+constexpr OpSet kLeaves{Op::PARAM, Op::BUFFER, Op::AFTER, Op::MSTACK, Op::MSELECT};
+constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP, Op::CAST,
+                                              Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,
+                                              Op::CONTIGUOUS_BACKWARD};
+
+std::vector<uint32_t> ids(UOpSpan nodes) {
+  std::vector<uint32_t> out;
+  for (UOp u : nodes) out.push_back(u.id());
+  return out;
+}
+
+}  // namespace
+
+// Returns the place that the sources of an END, a STAGE or a REDUCE give the axes of `shape`.
+std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<const UOp> loops, const Sizes& shape,
+                                                                    bool skips_ones) {
+  Place out;
+  size_t next = 0;
+  for (int64_t size : shape) {
+    if (size == 1 && skips_ones) {
+      out.push_back({});
+      continue;
+    }
+    if (next >= loops.size()) return std::nullopt;
+    UOp loop = loops[next++];
+    if (!loop.is(Op::RANGE)) {
+      out.push_back({});
+      continue;
+    }
+    if (facts_.number(loop.src(0)) != size) return std::nullopt;
+    out.push_back(math_.index(value(loop, {}), 0, std::max<int64_t>(size - 1, 1)));
+  }
+  return next == loops.size() ? std::optional(out) : std::nullopt;
+}
+
+// Returns whether `stage` holds the values of `u`. Otherwise, it holds those of a source that `u` moves.
+bool TensorLowering::is_content(UOp u, UOp stage) const {
+  if (auto it = contents_.find(ids(stage.src().subspan(1))); it != contents_.end() && it->second) return it->second == u;
+  if (u.in(ops::Movement)) throw Refusal{"it is not known which value a STAGE holds"};
+  return true;
+}
+
+// Lists the pairs of `before` at the place `p` and `after`, the sources first. `user` is the node whose rewrite gave
+// `before` its index. Returns false if `after` is not made from `before`; then the list has no pair of the two.
+bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
+  at = before;
+  if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
+  const size_t first = pairs_.size();
+  auto use = [&] {
+    pairs_.push_back({before, after, user, p, true});
+    return true;
+  };
+  auto unpaired = [&] {
+    pairs_.resize(first);
+    return false;
+  };
+  if (before.is_const() || facts_.number(before)) return before == after;
+  UOp indexed = after.is(Op::INDEX) ? after.src(0) : UOp();
+  if (before.in(kLeaves)) {
+    if (!indexed || !(base(indexed) == base(before))) return unpaired();
+    if (!(indexed == before)) {
+      share_leaf(before, indexed);
+      pair_stores(before, indexed);
+    }
+    return use();
+  }
+  if (indexed && indexed.is(Op::STAGE) && is_content(before, indexed)) {
+    auto place = place_of_loops(indexed.src().subspan(1), facts_.shape(before), false);
+    if (!place) throw Refusal{"a part of its axes is stored"};
+    if (share_leaf(before, indexed)) {
+      RangedPoint inner;
+      inner.place = *place;
+      for (UOp r : indexed.src().subspan(1))
+        if (r.is(Op::RANGE)) inner.loops.push_back(r);
+      const size_t sources = pairs_.size();
+      if (!pair_sources(before, inner, indexed.src(0))) pairs_.resize(sources);
+    }
+    return use();
+  }
+  return pair_sources(before, p, after) || unpaired();
+}
+
+// As pair_values(), of a value that `after` computes.
+bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
+  auto own_pair = [&] {
+    pairs_.push_back({before, after, before, p, false});
+    return true;
+  };
+  if (before.is(Op::PAD)) {
+    RangedPoint q = p;
+    UOp condition;
+    static_cast<Point&>(q) = below(before, p, condition);
+    if (!after.is(Op::WHERE)) return false;
+    pair_values(before.src(0), q, after.src(1), before);
+    return own_pair();
+  }
+  if (before.in(ops::Movement)) {
+    RangedPoint q = p;
+    UOp condition;
+    static_cast<Point&>(q) = below(before, p, condition);
+    return pair_values(before.src(0), q, after, before);
+  }
+  if (before.in({Op::REDUCE, Op::REDUCE_AXIS})) {
+    if (!after.is(Op::REDUCE)) return false;
+    const auto axes = facts_.reduced_axes(before);
+    Sizes sizes;
+    for (int64_t axis : axes) sizes.push_back(facts_.shape(before.src(0))[size_t(axis)]);
+    if (auto place = place_of_loops(after.src().subspan(1), sizes, false)) {
+      RangedPoint q = p;
+      if (facts_.is_modern()) q.place.insert(q.place.begin(), axes.size(), Affine());
+      for (size_t i = 0; i < axes.size(); i++) q.place[size_t(axes[i])] = (*place)[i];
+      for (UOp r : after.src().subspan(1))
+        if (r.is(Op::RANGE)) q.loops.push_back(r);
+      pair_values(before.src(0), q, after.src(0), before);
+    }
+    return own_pair();
+  }
+  if (before.is(Op::STACK)) {
+    UOp rest = after;
+    for (size_t i = 0; i < before.num_src(); i++) {
+      const bool is_last = i + 1 == before.num_src();
+      if (!is_last && !rest.is(Op::WHERE)) break;
+      RangedPoint q = p;
+      q.place.erase(q.place.begin());
+      q.valid = both(p.valid, math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
+      pair_values(before.src(i), q, is_last ? rest : rest.src(1), before);
+      if (!is_last) rest = rest.src(2);
+    }
+    return own_pair();
+  }
+  if (!before.in(kSamePlace) || after.op() != before.op() || after.num_src() != before.num_src() ||
+      !(after.arg() == before.arg()))
+    return false;
+  for (size_t i = 0; i < before.num_src(); i++) {
+    const Sizes& shape = facts_.shape(before.src(i));
+    RangedPoint q = p;
+    q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(shape.size()));
+    for (size_t axis = 0; axis < shape.size(); axis++)
+      if (shape[axis] == 1) q.place[axis] = {};
+    if (!pair_values(before.src(i), q, after.src(i), before)) return false;
+  }
+  return true;
+}
+
+// Makes one array of any values for both nodes. Returns false if there is one already.
+bool TensorLowering::share_leaf(UOp before, UOp after) {
+  const bool is_new = !stored_.contains(before);
+  if (is_new) {
+    if (!can_be_stored(before.dtype())) throw Refusal{"its dtype has no array"};
+    stored_[before] = new_memory(before.dtype(), product(facts_.shape(before)), 1);
+    out_.memories[stored_[before]].buffer = before;
+  }
+  stored_[after] = stored_[before];
+  return is_new;
+}
+
+// Pairs the values that the AFTERs below the two nodes store.
+void TensorLowering::pair_stores(UOp before, UOp after) {
+  if (before == after || !paired_.insert({before.id(), after.id()}).second) return;
+  if (after.is(Op::END) && before.is(Op::STORE)) {
+    UOp store = after.src(0);
+    if (!store.is(Op::STORE)) return;
+    auto place = place_of_loops(after.src().subspan(1), facts_.shape(before.src(0)), true);
+    const Sizes& shape = facts_.shape(before.src(1));
+    if (!place || !(shape == facts_.shape(before.src(0)))) throw Refusal{"its loops are not those of its axes"};
+    RangedPoint p;
+    p.place = *place;
+    for (UOp r : after.src().subspan(1)) p.loops.push_back(r);
+    pair_values(before.src(1), p, store.src(1), before);
+    return;
+  }
+  if (before.op() != after.op() || before.num_src() != after.num_src()) return;
+  if (!before.in({Op::SINK, Op::AFTER, Op::GROUP})) return;
+  for (size_t i = 0; i < before.num_src(); i++) pair_stores(before.src(i), after.src(i));
+}
+
+// Adds the kernels that compute both values of a pair for all iterations of the loops, and 0 where the place is outside.
+void TensorLowering::add_pair(const RangedPair& pair) {
+  std::vector<UOp> loops = pair.point.loops;
+  for (UOp r : facts_.open_loops(pair.after))
+    if (!std::ranges::count(loops, r)) loops.push_back(r);
+  for (UOp side : {pair.before, pair.after}) {
+    Sizes dims;
+    for (UOp r : loops) dims.push_back(facts_.number(r.src(0)).value_or(0));
+    if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
+    DType dtype = pair.before.dtype();
+    if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
+    const size_t memory = new_memory(dtype, product(dims), 1);
+    std::vector<UOp> around;
+    Affine index;
+    for (size_t i = 0; i < loops.size(); i++) {
+      around.push_back(value(loops[i], {}));
+      index = AffineMath::sum(AffineMath::scaled(index, dims[i]),
+                              math_.index(around.back(), 0, std::max<int64_t>(dims[i] - 1, 1)));
+    }
+    const bool is_before = side == pair.before;
+    const Point p = is_before ? Point(pair.point) : Point{.valid = pair.point.valid};
+    UOp x = is_before && !pair.is_use ? make_value(side, p) : value(side, p);
+    if (!(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
+    if (p.valid) x = graph_.node(Op::WHERE, dtype, {p.valid, x, graph_.node(Op::CONST, dtype, {}, 0)});
+    finish(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
+    out_.outputs.push_back({memory, dims, {}});
+  }
+}
+
+TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
+  for (UOp u : stages) {
+    auto [it, is_new] = contents_.try_emplace(ids(u.src().subspan(1)), u.src(0));
+    if (!is_new && !(it->second == u.src(0))) it->second = {};
+  }
+  for (UOp root : {before, after})
+    for (UOp u : order(root)) {
+      at = u;
+      facts_.add(u);
+      if (facts_.devices(u) > 1) throw Refusal{"it is on several devices"};
+    }
+  // the arrays of all AFTERs, each of which pair_stores() treats by itself
+  for (UOp u : order(before))
+    if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_leaf(u, u);
+  kernel_ = {};
+  pair_stores(before, after);
+  TensorPairs out;
+  for (const RangedPair& pair : pairs_) {
+    at = pair.before;
+    add_pair(pair);
+    out.culprits.push_back(pair.culprit);
+  }
+  out.program = std::move(out_);
+  return out;
+}
+
+}  // namespace tgc::import
+
+namespace tgc {
+
+Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
+                                        const TensorVariables& variables) {
+  return catch_failures([&]() -> TensorPairs {
+    import::TensorLowering lowering(before.graph(), variables);
+    try {
+      return lowering.pairs(before, after, stages);
+    } catch (const import::Refusal& refusal) {
+      throw Failure(refusal.reason);
+    }
+  });
+}
+
+}  // namespace tgc
