@@ -324,6 +324,15 @@ class GraphRecorder(Recorder):
       if device: return (device if isinstance(device, str) else device[0]).split(":")[0]
     return ""
 
+  @staticmethod
+  def offset_of_view(view):
+    """Returns where a view begins in its source, in bytes: the memory planner shares one buffer among several."""
+    if view.op.name == "BUFFER_VIEW": return int(view.arg[1]) * view.dtype.itemsize
+    if view.op.name != "SHRINK": return 0
+    elements, stride = 0, 1
+    for (begin, _), size in reversed(list(zip(view.marg, view.src[0].shape))): elements, stride = elements + int(begin) * stride, stride * int(size)
+    return elements * view.dtype.itemsize
+
   def kernels_of(self, scope, result):
     """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
     numbers, out = {}, []
@@ -337,9 +346,11 @@ class GraphRecorder(Recorder):
         bufs = []
         for b in call.src[1:]:
           with contextlib.suppress(Exception):
-            base = b
-            while base.src and base.op.name not in ("BUFFER", "PARAM"): base = base.src[0]
-            bufs.append(use(base, 0, b.max_numel() if hasattr(b, "max_numel") else b.size, b.dtype))
+            base, offset = b, 0
+            while base.src and base.op.name not in ("BUFFER", "PARAM"):
+              offset += self.offset_of_view(base)
+              base = base.src[0]
+            bufs.append(use(base, offset, b.max_numel() if hasattr(b, "max_numel") else b.size, b.dtype))
         item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
         info = metadata_list(getattr(call, "metadata", None))
         if info:
