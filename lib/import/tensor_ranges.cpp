@@ -47,7 +47,8 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
 
 // Returns whether `stage` holds the values of `u`. Otherwise, it holds those of a source that `u` moves.
 bool TensorLowering::is_content(UOp u, UOp stage) const {
-  if (auto it = contents_.find(ids(stage.src().subspan(1))); it != contents_.end() && it->second) return it->second == u;
+  auto it = contents_.find(ids(stage.src().subspan(1)));
+  if (it != contents_.end() && it->second) return it->second == u;
   if (u.in(ops::Movement)) throw Refusal{"it is not known which value a STAGE holds"};
   return true;
 }
@@ -101,7 +102,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   if (before.is(Op::PAD)) {
     RangedPoint q = p;
     UOp condition;
-    static_cast<Point&>(q) = below(before, p, condition);
+    static_cast<Point&>(q) = source_point(before, p, condition);
     if (!after.is(Op::WHERE)) return false;
     pair_values(before.src(0), q, after.src(1), before);
     return own_pair();
@@ -109,7 +110,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   if (before.in(ops::Movement)) {
     RangedPoint q = p;
     UOp condition;
-    static_cast<Point&>(q) = below(before, p, condition);
+    static_cast<Point&>(q) = source_point(before, p, condition);
     return pair_values(before.src(0), q, after, before);
   }
   if (before.in({Op::REDUCE, Op::REDUCE_AXIS})) {
@@ -186,7 +187,7 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) pair_stores(before.src(i), after.src(i));
 }
 
-// Adds the kernels that compute both values of a pair for all iterations of the loops, and 0 where the place is outside.
+// Adds the kernels that compute both values of a pair for all iterations of the loops, and 0 where a place is outside.
 void TensorLowering::add_pair(const RangedPair& pair) {
   std::vector<UOp> loops = pair.point.loops;
   for (UOp r : facts_.open_loops(pair.after))

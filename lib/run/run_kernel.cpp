@@ -84,7 +84,8 @@ class KernelRun {
     if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage
       const Arrays none;
       // a recorded source has no arrays that only dead code of the AST reads
-      const Arrays inputs = is_imported(in_) ? inputs_of(Executable::for_ref(in_.root).value_or_throw()) : copy_of(inputs_);
+      const Arrays inputs =
+          is_imported(in_) ? inputs_of(Executable::for_ref(in_.root).value_or_throw()) : copy_of(inputs_);
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
                                   o_.compare.expect.empty() ? none : expected_);
     }

@@ -10,7 +10,8 @@ namespace tgc {
 // must be one of the values of `before`. The result is Open if a side cannot be computed.
 EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1);
 
-// Compares the values of a tensor graph before and after the stage that gives them loops. `stages`: import_tensor_pairs().
+// Compares the values of a tensor graph before and after the stage that gives them loops; see import_tensor_pairs() for
+// `stages`.
 struct RangedDifference {
   UOp culprit;              // the node of the graph before whose rewrite is wrong; empty if all values are the same
   EquivalenceResult sides;  // its values
