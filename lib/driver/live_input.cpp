@@ -110,7 +110,7 @@ Result<InputGraph> compile_live(const Session& session, InputGraph in) {
   record->line = in.record ? in.record->line : 0;
   if (record->metadata.empty() && in.record) record->metadata = in.record->metadata;
   auto out = live_graph(session, std::make_shared<const GoldenRecord>(std::move(*record)), in.file);
-  if (out) out->report.repro = in.report.repro;
+  if (out) out->report.repro = in.report.repro, out->info.settings = in.info.settings;
   return out;
 }
 
