@@ -51,6 +51,10 @@ class RecordedBisection {
             RecordedPipeline::read(in.record, imported_from(in).producer, in.file).value_or_throw())) {}
 
   Verdict find() {
+    if (reads_other_stored_elements())
+      return {.kind = Kind::Unresolved,
+              .detail = "the AST reads other elements of an array that it stores: the order of its loops decides its "
+                        "result, so the cause is in the schedule"};
     make_trials();
     std::vector<const Row*> rows;  // the rows with a new graph that REF can run
     for (const Row& row : pipeline_.rows()) {
@@ -73,6 +77,17 @@ class RecordedBisection {
   }
 
  private:
+  // Returns whether a value that the AST stores depends on another element of the same array, within one set of loops.
+  bool reads_other_stored_elements() const {
+    for (UOp store : toposort(in_.root)) {
+      if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
+      UOp target = store.src(0);
+      if (!target.src(0).is(Op::DEFINE_GLOBAL)) continue;
+      for (UOp u : toposort(store.src(1)))
+        if (u.is(Op::INDEX) && u.src(0) == target.src(0) && !(u.src(1) == target.src(1))) return true;
+    }
+    return false;
+  }
   void throw_if_cancelled() const {
     if (session_.cancelled()) throw Failure("cancelled");
   }

@@ -96,6 +96,32 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // two names of buffers
 }
 
+TEST_CASE("values before and after loops: each has its place, and a wrong index differs") {
+  Tensors t(R"(a = UOp(Ops.RESHAPE, dtypes.float, (x, s23))
+b = UOp(Ops.PERMUTE, dtypes.float, (a,), (1, 0))
+s32 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(3, dtypes.weakint), UOp.const(2, dtypes.weakint)))
+o = UOp(Ops.RESHAPE, dtypes.float, (y, s32))
+later = y.after(o.store(b)))", "later");
+  REQUIRE(t.error == "");
+  UOp before = t.root.src(0), y = before.src(0), b = before.src(1).src(1);
+  UOp x = b.src(0).src(0), i = t.graph.range(Const(3), 0, AxisType::LOOP), j = t.graph.range(Const(2), 1, AxisType::LOOP);
+  auto flat = [&](UOp outer, int64_t size, UOp inner) {
+    return outer.alu(Op::MUL, t.graph.constant(dtypes::index, size)).alu(Op::ADD, inner);
+  };
+  UOp target = t.graph.node(Op::INDEX, y.dtype(), {y, flat(i, 2, j)});
+  UOp value = t.graph.node(Op::INDEX, x.dtype(), {x, flat(j, 3, i)});
+  UOp end = t.graph.node(Op::END, dtypes::void_, {t.graph.node(Op::STORE, dtypes::void_, {target, value}), i, j});
+  UOp after = t.graph.sink({t.graph.node(Op::AFTER, y.dtype(), {y, end})});
+  // both kernels of the pair load the same element
+  auto pairs = import_tensor_pairs(t.root, after, {}, {});
+  if (!pairs) FAIL(pairs.diag().text());
+  REQUIRE(pairs->culprits.size() == 1);
+  CHECK(pairs->culprits[0] == b.src(0));  // the RESHAPE uses x
+  REQUIRE(pairs->program.kernels.size() == 2);
+  CHECK(pyrender(pairs->program.kernels[0].ast).value_or_throw() ==
+        pyrender(pairs->program.kernels[1].ast).value_or_throw());
+}
+
 TEST_CASE("linear functions of indices") {
   using namespace tgc::import;
   Graph graph;

@@ -56,7 +56,10 @@ class Inliner {
   UOp inlined(UOp root, UOpSpan arguments) {
     if (++depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
-    for (UOp u : order(root)) made[u] = inlined(u, arguments, made);
+    for (UOp u : order(root)) {
+      is_list_ = root.is(Op::LINEAR);
+      made[u] = inlined(u, arguments, made);
+    }
     depth_--;
     return made.at(root);
   }
@@ -69,6 +72,8 @@ class Inliner {
       if (i >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return arguments[i];
     }
+    // A BUFFER of a list is memory between its kernels, though an argument may be a BUFFER of the same number.
+    if (u.is(Op::BUFFER) && is_list_ && !arguments.empty()) return u.rtag("between kernels");
     std::vector<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
@@ -78,6 +83,7 @@ class Inliner {
   }
 
   int depth_ = 0;
+  bool is_list_ = false;  // the body that is being inlined is a LINEAR
 };
 
 }  // namespace

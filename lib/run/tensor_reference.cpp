@@ -62,7 +62,7 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
   const auto& memories = reference.program.memories;
   const bool has_params = std::ranges::any_of(memories, [](auto& m) { return m.buffer && m.buffer.is(Op::PARAM); });
   auto slot_of = [&](UOp buffer) -> int64_t {
-    if (!buffer || (has_params && !buffer.is(Op::PARAM))) return -1;
+    if (!buffer || (has_params && !buffer.is(Op::PARAM)) || buffer.tag() == Arg("between kernels")) return -1;
     if (!buffer.is(Op::PARAM)) return slot_of_buffer(buffer);
     auto it = parameters.slots.find(slot_of_buffer(buffer));
     return it == parameters.slots.end() ? -1 : it->second;
