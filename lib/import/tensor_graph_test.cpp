@@ -104,7 +104,8 @@ o = UOp(Ops.RESHAPE, dtypes.float, (y, s32))
 later = y.after(o.store(b)))", "later");
   REQUIRE(t.error == "");
   UOp before = t.root.src(0), y = before.src(0), b = before.src(1).src(1);
-  UOp x = b.src(0).src(0), i = t.graph.range(Const(3), 0, AxisType::LOOP), j = t.graph.range(Const(2), 1, AxisType::LOOP);
+  UOp x = b.src(0).src(0), i = t.graph.range(Const(3), 0, AxisType::LOOP);
+  UOp j = t.graph.range(Const(2), 1, AxisType::LOOP);
   auto flat = [&](UOp outer, int64_t size, UOp inner) {
     return outer.alu(Op::MUL, t.graph.constant(dtypes::index, size)).alu(Op::ADD, inner);
   };

@@ -230,8 +230,8 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(from.size()));
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp x = value(stored, q);
-  finish(graph_.node(Op::STORE, dtypes::void_, {address(next, index, valid), x}), around);
+  UOp to = address(next, index, valid);  // slot 0
+  finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }
 
