@@ -133,7 +133,7 @@ class RecordedBisection {
   template <class Graph>
   Result<Arrays> run(const Trial& t, const Graph& graph, bool is_ast = false) {
     report_.counts.runs++;
-    const ExecuteOptions place = options_.device.ref_in_process();
+    const ExecuteOptions place = options_.device.execute_options(place_in_ref());
     const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
     auto done = ReferenceRunner(inputs, t.variables, place).run(graph);
     if (!done) return done.diag();
@@ -151,7 +151,7 @@ class RecordedBisection {
       };
       return std::ranges::all_of(t.expected, is_same) ? StageResult::Same : StageResult::Differs;
     }
-    const ReferenceRunner ref(t.inputs, t.variables, options_.device.ref_in_process());
+    const ReferenceRunner ref(t.inputs, t.variables, options_.device.execute_options(place_in_ref()));
     Arrays settled;
     auto compared = ref.compare(in_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
     if (!compared) return StageResult::Unknown;

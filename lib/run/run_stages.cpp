@@ -55,14 +55,14 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   if (!in.list.empty())
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
-  const ReferenceRunner ref(inputs, options.input.variables, options.device.ref_in_process());
+  const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
   Arrays first;  // results of the input graph, which are expected if `expected` is empty
   // Runs `graph`, the graph after the stage `name`, in REF. Returns whether its results are as expected.
   auto is_same = [&](std::string_view name, const auto& graph) {
     const std::string where = "after '" + std::string(name) + "'";
     const Arrays as_stage = is_imported(in) ? with_dtypes_of(inputs, buffers_of(nodes_of(graph))) : Arrays();
     const ReferenceRunner ref_of_stage(is_imported(in) ? as_stage : inputs, options.input.variables,
-                                       options.device.ref_in_process());
+                                       options.device.execute_options(place_in_ref()));
     auto done = ref_of_stage.run(graph);
     if (!done) throw failure_at(where, done.diag());
     if (is_imported(in)) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(in.root)));
