@@ -80,7 +80,7 @@ class TinygradProcess {
 inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
 Result<std::string> named_tinygrad(const std::string& option);
 
-// What a tinygrad says about itself.
+// The release and the settings that a tinygrad process reports.
 struct TinygradFacts {
   std::string producer;            // such as "tinygrad 0.14.0"
   std::set<std::string> settings;  // the settings that a live question may set

@@ -28,7 +28,7 @@ struct RecordedSchedule {
   std::map<int64_t, std::vector<size_t>> buffers;  // by the BUFFER's slot: one for each device
 };
 
-// What the PARAMs of the later stages stand for: the arguments of the call that the schedule is.
+// The arguments of the call that makes the schedule, by the PARAM that stands for each in later stages.
 struct TensorParameters {
   std::map<int64_t, int64_t> slots;  // the BUFFER's slot, by the PARAM's slot
   TensorVariables variables;
