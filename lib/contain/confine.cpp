@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #endif
 #ifdef TGC_SECCOMP
@@ -135,6 +136,8 @@ Status restrict_files(const Confinement& what) {
       if (it->path() != "/dev") allow(rules, it->path(), kRead);
     for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
     for (const std::string& path : what.writable) allow(rules, path, all);
+    // libcuda names its threads by writing to their `comm` files, and cuInit fails if it cannot
+    allow(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
   }
   bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   int error = errno;
@@ -197,7 +200,7 @@ constexpr const char* kNoDriver[] = {
     "unshare", "setns", "bpf", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "init_module",
     "finit_module", "kexec_load", "kexec_file_load", "reboot", "mknod", "mknodat", "add_key", "keyctl", "request_key",
     "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "setsid", "setpgid",
-    "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
+    "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
 // System calls that linkers and libraries try but do not depend on. They fail with EPERM.
 constexpr const char* kRefused[] = {
@@ -356,6 +359,10 @@ Program program_of(Rights rights) {
   add_commands(filter, is_driver);
   if (is_driver) {
     filter.add(kAllow, kDriver);
+    // cuInit fails without these: libcuda looks for the server that shares a GPU (MPS), and listens on its own socket
+    filter.add(kAllow, "socket", {is_int(0, AF_UNIX), is_int(1, SOCK_SEQPACKET, 0xF)});
+    filter.add(fails(ENOENT), "connect");
+    for (const char* name : {"bind", "listen"}) filter.add(kAllow, name);
     filter.add(kTrap, kNoDriver);
     filter.add(fails(EPERM), kRefused);
     // Landlock before version 3 does not see that opening for reading can truncate a file. No openat2, because a filter

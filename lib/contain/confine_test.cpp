@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -262,6 +264,39 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
     CHECK(opened.value_or_throw() == "EACCES EACCES opened opened opened ran ENOTTY 0");
   }
   close(terminal);
+}
+
+TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda does, but reaches no server") {
+  if (kSanitized || walls() == "limits") return;
+  sockaddr_un server{.sun_family = AF_UNIX}, own = server;
+  std::string name = "tgc-confine-test-" + std::to_string(getpid());
+  std::copy(name.begin(), name.end(), server.sun_path + 1);  // after a zero byte: an abstract name, not a file
+  std::copy(name.begin(), name.end(), own.sun_path + 2);
+  const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  auto address = [](const sockaddr_un& a) { return reinterpret_cast<const sockaddr*>(&a); };
+  REQUIRE(bind(listening, address(server), sizeof server) == 0);
+  REQUIRE(listen(listening, 1) == 0);
+  auto tried = contain([&](Worker& worker) -> Result<std::string> {
+    become_unprivileged();
+    worker.confine({.rights = Rights::Driver});
+    std::string out;
+    auto attempt = [&](const char* what, int result) {
+      out += std::string(what) + (result < 0 ? std::string(": ") + strerrorname_np(errno) : " worked") + "; ";
+    };
+    std::string comm = "/proc/self/task/" + std::to_string(gettid()) + "/comm";
+    attempt("comm", open(comm.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666));
+    attempt("limits", open("/proc/self/limits", O_WRONLY));
+    const int local = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    attempt("connect", connect(local, address(server), sizeof server));
+    attempt("bind", bind(local, address(own), sizeof own));
+    attempt("listen", listen(local, 1));
+    attempt("stream", socket(AF_UNIX, SOCK_STREAM, 0));
+    attempt("network", socket(AF_INET, SOCK_SEQPACKET, 0));
+    return out;
+  });
+  CHECK(tried.value_or_throw() ==
+        "comm worked; limits: EACCES; connect: ENOENT; bind worked; listen worked; stream: EPERM; network: EPERM; ");
+  close(listening);
 }
 
 }  // namespace
