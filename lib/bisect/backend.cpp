@@ -52,9 +52,18 @@ class BackendBisection {
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
-    if (target_.device != "CPU" || repro_.place.is_ref)
-      return verdict(Kind::Device, "the linear list is right in REF: the renderer, the compiler or the device of " +
-                                       target_.name() + " is wrong");
+    if (target_.device != "CPU" || repro_.place.is_ref) {
+      const UOp node = repro_.place.is_ref
+                           ? UOp()
+                           : first_wrong_node(executor_, list_, target_.renderer == RendererKind::WGSL);
+      if (!node)
+        return verdict(Kind::Device, "the linear list is right in REF: the renderer, the compiler or the device of " +
+                                         target_.name() + " is wrong");
+      name_node(node);
+      out_.proof = "the results are right if the users of this node read its right value, but the compiler of " +
+                   target_.name() + " or the device may be wrong in place of the renderer";
+      return verdict(Kind::Renderer, "the linear list is right in REF");
+    }
     if (dies && find_vector_access(is_misaligned_vector))
       return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
                                      "vector is aligned to its size, and that one of three has the size of four in C");

@@ -64,7 +64,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
-    Verdict out = prover.narrowed_verdict(culprit, Proof::ByGraph);
+    const Proof proof = executor.does_ref_agree() ? Proof::ByGraph : prover.prove_by_veto(culprit);
+    if (proof == Proof::None) return std::nullopt;
+    Verdict out = prover.narrowed_verdict(culprit, proof);
     if (is_refused) out.proof = "in REF the graph is right before it, and cannot be run after it";
     return out;
   }

@@ -55,9 +55,21 @@ std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
 
 // The strategies in the order in which they are tried. The first verdict that a strategy returns is the result.
 constexpr Strategy* kStrategies[] = {
-    find_kernel_fault,  check_linear_list,     check_passes, check_graph,     find_endless_rewrite, find_shortcut,
-    evaluate_rewrites,  veto_rewrites,         name_unproven_rewrite,         check_flaky,          search_rewrites,
-    find_refusal,       bisect_backend,        give_up,
+    find_kernel_fault,
+    find_hazard_between_iterations,
+    check_linear_list,
+    check_passes,
+    check_graph,
+    find_endless_rewrite,
+    find_shortcut,
+    evaluate_rewrites,
+    veto_rewrites,
+    name_unproven_rewrite,
+    check_flaky,
+    search_rewrites,
+    find_refusal,
+    bisect_backend,
+    give_up,
 };
 
 // Finds the culprit of one failing kernel, and writes the kernel's repro bundle.

@@ -36,6 +36,7 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& ex
 
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor) {
   const WatchedRun& watched = executor.watched();
+  if (!executor.does_ref_agree()) return std::nullopt;
   RewriteProver prover(repro, executor);
   std::vector<const Application*> clear;
   for (const Application* a : watched.suspects())

@@ -302,5 +302,16 @@ bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
   return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
 }
 
+bool Executor::does_ref_agree() {
+  if (does_ref_agree_) return *does_ref_agree_;
+  const std::span<const UOp> list = watched().list;
+  if (repro_.place.is_ref || !repro_.is_small || !repro_.command.empty() || list.empty() || !Executable::for_ref(list))
+    does_ref_agree_ = true;
+  else if (watched().outcome.kind == Outcome::Kind::Dies)
+    does_ref_agree_ = !run_in_ref(list);
+  else
+    does_ref_agree_ = is_same_in_ref(list);
+  return *does_ref_agree_;
+}
 
 }  // namespace tgc

@@ -9,8 +9,8 @@ namespace {
 
 class FirstWrongNode {
  public:
-  FirstWrongNode(Executor& executor, std::span<const UOp> list)
-      : executor_(executor), list_(list), observed_(list) {}
+  FirstWrongNode(Executor& executor, std::span<const UOp> list, bool stores_words)
+      : executor_(executor), list_(list), observed_(list, stores_words) {}
 
   UOp find() {
     if (!observed_.is_short() || executor_.is_same_in_ref(observed_.variant({}))) return {};
@@ -123,6 +123,8 @@ class FirstWrongNode {
 
 }  // namespace
 
-UOp first_wrong_node(Executor& executor, std::span<const UOp> list) { return FirstWrongNode(executor, list).find(); }
+UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words) {
+  return FirstWrongNode(executor, list, stores_words).find();
+}
 
 }  // namespace tgc

@@ -14,8 +14,9 @@ class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // limit for the iterations of all loops around a node together
 
-  // `list` must outlive this object.
-  explicit ObservedList(std::span<const UOp> list);
+  // `list` must outlive this object. With `stores_words`, integers and bools of less than 32 bits are stored as int32 or
+  // uint32, because WGSL has no arrays of them.
+  explicit ObservedList(std::span<const UOp> list, bool stores_words = false);
 
   // Returns whether all loops are short or were shortened. A loop with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
@@ -45,12 +46,13 @@ class ObservedList {
 
   int64_t iterations(size_t node) const;
   void shorten(const std::vector<size_t>& around);
+  DType stored_as(DType element) const;  // the dtype of the arrays for values of this dtype
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
   std::vector<std::vector<size_t>> around_;  // the loops around each node, outermost first; a loop encloses itself
   std::vector<int64_t> numbers_;             // the number of the first array of each node
-  bool is_short_ = true;
+  bool is_short_ = true, stores_words_ = false;
 };
 
 // ---- scalar accesses: if they make a wrong kernel right, then the renderer prints some vector access wrongly

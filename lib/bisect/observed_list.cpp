@@ -17,7 +17,7 @@ bool has_value(UOp u) {
 
 }  // namespace
 
-ObservedList::ObservedList(std::span<const UOp> list) : list_(list) {
+ObservedList::ObservedList(std::span<const UOp> list, bool stores_words) : list_(list), stores_words_(stores_words) {
   std::vector<size_t> open;
   int64_t number = 0;
   for (UOp u : list)
@@ -36,6 +36,12 @@ ObservedList::ObservedList(std::span<const UOp> list) : list_(list) {
     if (!u.is(Op::END)) continue;
     for (UOp range : u.src()) std::erase_if(open, [&](size_t loop) { return list[loops_[loop].at] == range; });
   }
+}
+
+DType ObservedList::stored_as(DType element) const {
+  const bool is_small = !dtypes::is_float(element) && element.itemsize() < 4;
+  if (!stores_words_ || !is_small) return element;
+  return dtypes::is_unsigned(element) ? dtypes::uint32 : dtypes::int32;
 }
 
 void ObservedList::shorten(const std::vector<size_t>& around) {
@@ -116,7 +122,7 @@ class ObservedList::Builder {
 
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
-    DType dtype = of_.list_[node].dtype().scalar().ptr(of_.iterations(node));
+    DType dtype = of_.stored_as(of_.list_[node].dtype().scalar()).ptr(of_.iterations(node));
     for (size_t e = 0; e < of_.arrays_of(node); e++)
       arrays.push_back(put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.numbers_[node] + int64_t(e)))));
   }
@@ -160,6 +166,7 @@ class ObservedList::Builder {
       DType element = value.dtype().scalar();
       UOp one = value;
       if (arrays.size() > 1) one = put_own(graph_.node(Op::GEP, element, value, graph_.tuple({int64_t(e)})));
+      if (const DType stored = of_.stored_as(element); stored != element) one = put_own(one.cast(stored));
       put_own(put_own(arrays[e].index_ptr(at)).store(one));
     }
   }
@@ -167,7 +174,11 @@ class ObservedList::Builder {
   UOp load(size_t node) {
     UOp at = iteration(node);
     std::vector<UOp> elements;
-    for (UOp array : arrays_.at(node)) elements.push_back(put_own(put_own(array.index_ptr(at)).load()));
+    const DType element = of_.list_[node].dtype().scalar();
+    for (UOp array : arrays_.at(node)) {
+      UOp stored = put_own(put_own(array.index_ptr(at)).load());
+      elements.push_back(stored.dtype() == element ? stored : put_own(stored.cast(element)));
+    }
     return elements.size() == 1 ? elements[0]
                                 : put_own(graph_.node(Op::VECTORIZE, of_.list_[node].dtype(), elements));
   }

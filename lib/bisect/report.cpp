@@ -9,7 +9,7 @@ namespace tgc {
 std::string_view name_of(Verdict::Kind kind) {
   constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
                                          "device", "schedule", "divergence", "endless",  "deep",
-                                         "crash",  "flaky",    "unresolved"};
+                                         "crash",  "hazard",   "flaky",      "unresolved"};
   return kNames[size_t(kind)];
 }
 

@@ -14,6 +14,9 @@ namespace tgc {
 // Checks whether the input kernel itself dies in REF, before any rewrite. In crash.cpp.
 std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& executor);
 
+// Checks whether one iteration of the input kernel loads what another one stores. In hazard.cpp.
+std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor& executor);
+
 // Checks whether tgc crashes while it compiles the kernel in a worker, and names the last rewrite before the crash. The
 // verdict is confirmed if the worker survives without that rewrite. In crash.cpp.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
@@ -64,8 +67,9 @@ std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& execu
 // Finds the first node that is printed wrongly, in a list that is right in REF and wrong on the device. Runs the list
 // on the device and in REF, with every node's value stored to its own array (list_variants.h). The node whose value
 // differs first is the suspect. It is the culprit if the results are right once its users read its right value from an
-// array. Returns the empty UOp if no node is proven to be the culprit. In first_wrong_node.cpp.
-UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
+// array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see ObservedList. In
+// first_wrong_node.cpp.
+UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words = false);
 
 // ---- strategies that take other inputs than a FailureRepro
 

@@ -10,7 +10,8 @@ namespace tgc {
 
 struct Verdict {
   enum class Kind : uint8_t {
-    Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Flaky, Unresolved
+    Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Hazard, Flaky,
+    Unresolved
   };
   struct CycleStep {
     std::string rule, branch, location, before, after;

@@ -15,7 +15,8 @@ Proof RewriteProver::prove(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
   if (is_unlike(sides)) {  // the graph after `a` proves nothing: later rewrites may correct its dtypes
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
-    return is_wrong_after(a.stage) && run_stage_without(a).passes() ? Proof::ByStage : Proof::None;
+    const bool is_proven = executor_.does_ref_agree() && is_wrong_after(a.stage) && run_stage_without(a).passes();
+    return is_proven ? Proof::ByStage : Proof::None;
   }
   if (sides.differs_at_one_in(2) && run_without(a).passes()) return Proof::ByRun;
   for (const TopRewrite& r : watched_.log.rewrites())
@@ -25,6 +26,7 @@ Proof RewriteProver::prove(const Application& a) {
       Outcome before = run_after(r, i);
       if (before.is_refused()) break;
       if (!before.passes() || run_after(r, i + 1).passes()) return Proof::None;
+      if (!executor_.does_ref_agree()) return prove_by_veto(a);
       if (a.depth == 0) return Proof::ByGraph;
       // The top-level rewrite that contains `a` is wrong. If the compilation is refused without `a`, then the two sides
       // of `a` decide whether `a` is the cause.

@@ -25,7 +25,9 @@ class RewriteProver {
   // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after
   // the rewrite (for a nested rewrite, those before and after the top-level rewrite that contains it).
   Proof prove(const Application& a);
-  // Tries to prove that the rewrite is the culprit by suppressing all applications of its rule and branch.
+  // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
+  Proof prove_by_veto(const Application& a);
+  // Tries the second of these alone.
   Proof prove_by_rule(const Application& a);
 
   // Runs the kernel without the rewrites `a` and `second`. Recognizes `second` by its rule and node, because its
@@ -39,7 +41,6 @@ class RewriteProver {
   Verdict narrowed_verdict(const Application& whole, Proof proof);
 
  private:
-  Proof prove_by_veto(const Application& a);
   bool is_wrong_after(const StageRow* stage);
   Outcome run_stage_without(const Application& a);
   void evaluate_more_points(size_t first, size_t end);

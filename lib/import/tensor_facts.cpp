@@ -82,6 +82,8 @@ std::optional<int64_t> TensorFacts::number(UOp u) const {
 std::vector<UOp> TensorFacts::parts(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
   std::vector<UOp> out;
+  if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // equal elements
+    return std::vector<UOp>(size_t(u.dtype().count()), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
   if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
   for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
   return out;
@@ -100,7 +102,8 @@ std::vector<int64_t> TensorFacts::reduced_axes(UOp u) const {
   if (!arg.is_tuple() || arg.items().size() < 2) return {};
   if (arg[1].is_tuple()) return integers(arg[1]);
   std::vector<int64_t> axes;
-  for (int64_t axis = 0; axis < integers(arg[1]).at(0); axis++) axes.push_back(axis);
+  const Sizes count = integers(arg[1]);
+  for (int64_t axis = 0; !count.empty() && axis < count[0]; axis++) axes.push_back(axis);
   return axes;
 }
 
@@ -139,8 +142,11 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     }
     case Op::PERMUTE: {
       Sizes out, axes = integers(u.arg());
-      for (int64_t axis : axes) out.push_back(first().at(size_t(axis)));
-      if (out.size() != first().size()) throw Refusal{"its arg does not fit"};
+      if (axes.size() != first().size()) throw Refusal{"its arg does not fit"};
+      for (int64_t axis : axes) {
+        if (axis < 0 || axis >= int64_t(axes.size())) throw Refusal{"its arg does not fit"};
+        out.push_back(first()[size_t(axis)]);
+      }
       return out;
     }
     case Op::FLIP: return first();
@@ -166,7 +172,8 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       if (!u.num_src()) return std::nullopt;
       Sizes out = first(), axes = integers(u.arg());
       if (axes.size() != 1) throw Refusal{"it is sharded over several axes"};
-      out.at(size_t(axes[0])) *= devices(u.src(0));
+      if (axes[0] < 0 || axes[0] >= int64_t(out.size())) throw Refusal{"it is sharded over an axis that it lacks"};
+      out[size_t(axes[0])] *= devices(u.src(0));
       return out;
     }
     case Op::INDEX: {

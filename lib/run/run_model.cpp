@@ -1,6 +1,7 @@
 #include "lib/run/run_model.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include "lib/run/repro_command.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/run_stages.h"
+#include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/clocks.h"
 #include "lib/support/pytext.h"
@@ -25,6 +27,7 @@
 #include "lib/uop/copy.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"
+#include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {
@@ -49,6 +52,17 @@ void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, i
       if (auto& dim = (*info->type.shape)[i]; !dim.value && !dim.name.empty())
         sizes.try_emplace(dim.name, a->shape()[i]);
   }
+}
+
+// Returns the buffers that the graph assigns new values to.
+std::vector<UOp> assigned_buffers(UOp sink) {
+  std::vector<UOp> out;
+  for (UOp u : toposort(sink)) {
+    if (!u.is(Op::ASSIGN)) continue;
+    for (UOp target : toposort(u.src(0)))
+      if (target.is(Op::BUFFER)) out.push_back(target);
+  }
+  return out;
 }
 
 std::string data_name(size_t number) { return "data" + std::to_string(number); }
@@ -91,9 +105,12 @@ class ModelRun {
     name_ = in.info.name;
     run(graph.settings(), is_of_recording(in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
+          if (o_.model.unscheduled)
+            if (auto computed = compute_in_ref(in, options)) return std::move(*computed);
           auto begin = Clock::now();
           Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
           report_.build_seconds = seconds_since(begin);
+          check_stores(in.root, schedule);
           give_values(graph, schedule, is_another_schedule() ? numbers_of_plain_schedule(in) : Numbers());
           std::vector<WantedArray> wanted;
           for (auto& buffers : schedule.outputs)
@@ -131,7 +148,7 @@ class ModelRun {
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
-    if (o_.model.unfused) runner.do_not_fuse();
+    if (o_.model.unscheduled) runner.do_not_fuse();
     runner.watch(o_.model.watcher);
     ScheduleOptions options{.in_process = o_.device.in_process,
                             .timeout_seconds = o_.device.timeout_for(*place_),
@@ -181,9 +198,10 @@ class ModelRun {
   // The number of each buffer in the schedule that default options make. These numbers name the arrays of the buffers,
   // so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
-  bool is_another_schedule() const { return o_.model.unfused || o_.model.watcher; }
+  bool is_another_schedule() const { return o_.model.unscheduled || o_.model.watcher; }
   // Returns these numbers. Schedules a copy of the graph, because scheduling caches facts that change later rewrites.
-  Numbers numbers_of_plain_schedule(const InputGraph& in) {
+  // Appends the buffers of each output to `outputs`.
+  Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*place_);
@@ -194,7 +212,82 @@ class ModelRun {
     Numbers out;
     for (size_t i = 0; i < plain.buffers.size(); i++)
       if (auto it = own.find(plain.buffers[i].uop); it != own.end()) out.try_emplace(it->second, i);
+    if (outputs) *outputs = std::move(plain.outputs);
     return out;
+  }
+
+  // Throws Failure if a kernel of the schedule stores to a buffer of the graph that the graph does not assign to.
+  void check_stores(UOp sink, const Schedule& schedule) const {
+    const std::vector<UOp> assigned = assigned_buffers(sink);
+    size_t kernel = 0;
+    for (const ScheduleItem& item : schedule.items) {
+      const auto accesses = accesses_of(item);
+      for (size_t i = 0; i < item.buffers.size(); i++) {
+        const size_t root = schedule.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]);
+        const ScheduleBuffer& b = schedule.buffers[root];
+        if (!accesses[i].writes || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
+        throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
+                                      data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
+                           .kernel_fault = true});
+      }
+      kernel += item.ast.is(Op::SINK);
+    }
+  }
+
+  // ---- the graph in REF
+
+  // Computes the outputs as the graph says it, without a schedule (lib/import/tensor_graph.h). Returns nullopt if the
+  // graph cannot be imported, if REF would take too long, or if sizes are symbolic: a buffer then has the largest size.
+  std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
+    constexpr double kMostWork = 1e9;  // UOps, about 7 s
+    std::vector<UOp> values;  // a buffer holds a value before movement ops
+    for (UOp value : in.root.src()) {
+      while (value.in(ops::Movement)) value = value.src(0);
+      values.push_back(value);
+    }
+    auto program = import_tensor_graph(in.graph->sink(values), {});
+    if (!program) return std::nullopt;
+    double work = 0;
+    for (const TensorKernel& k : program->kernels) work += work_of(k.ast);
+    const bool is_symbolic = std::ranges::any_of(toposort(in.root), [](UOp u) { return u.is(Op::DEFINE_VAR); });
+    if (work > kMostWork || is_symbolic) return std::nullopt;
+    std::vector<std::vector<size_t>> outputs;
+    const Numbers numbers = numbers_of_plain_schedule(in, &outputs);
+    std::map<size_t, std::shared_ptr<Array>> contents;
+    for (size_t i = 0; i < program->memories.size(); i++) {
+      const TensorMemory& m = program->memories[i];
+      if (!m.buffer || m.view_of) continue;
+      auto known = numbers.find(m.buffer);
+      // the schedule reads all other buffers
+      const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
+      contents[i] = given_or_drawn(name, m.dtype, m.size);
+    }
+    Placement ref = place_in_ref();
+    ScheduleOptions in_ref{.in_process = options.in_process, .timeout_seconds = o_.device.timeout_for(ref)};
+    auto arrays = std::move(run_tensor_program(*program, contents, in_ref, o_.model.perturbation, &ref).value_or_throw());
+    report_.is_computed_in_ref = true;
+    ScheduleResult out{.kernels = program->kernels.size()};
+    for (size_t i = 0; i < outputs.size() && i < arrays.size(); i++)
+      for (size_t d = 0; d < outputs[i].size(); d++) {
+        Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(outputs[i].size())});
+        std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
+        report_.names.push_back(data_name(outputs[i][d]));
+        out.values.push_back(std::move(part));
+      }
+    return out;
+  }
+
+  // Returns the content of the buffer `name`: an array of the file or, if the file lacks it, random numbers.
+  std::shared_ptr<Array> given_or_drawn(const std::string& name, DType dtype, int64_t size) {
+    auto array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
+    const Array* a = find_array(given_, name);
+    if (!a) return draw(*array, name, "the buffer '" + name + "' of the graph"), array;
+    if (a->dtype() != dtype || a->size() != size)
+      throw Failure(
+          Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(),
+               .file = file_});
+    *array = a->copy();
+    return array;
   }
 
   // Sets the contents of the buffers that the graph reads: arrays of the file or, if the file lacks one, random arrays.
@@ -206,16 +299,7 @@ class ModelRun {
       auto known = numbers.find(b.uop);
       std::string name = data_name(known == numbers.end() ? i : known->second);
       used.insert(name);
-      auto array = std::make_shared<Array>(b.dtype, std::vector<int64_t>{b.size});
-      if (const Array* a = find_array(given_, name)) {
-        if (a->dtype() != b.dtype || a->size() != b.size)
-          throw Failure(
-              Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(),
-                   .file = file_});
-        *array = a->copy();
-      } else {
-        draw(*array, name, "the buffer '" + name + "' of the graph");
-      }
+      auto array = given_or_drawn(name, b.dtype, b.size);
       tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
     }
     check_used(used, "the graph reads no buffer");

@@ -27,6 +27,7 @@ struct ModelReport {
   size_t kernels_compared = 0;      // number of kernels whose results equal REF's
   size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
+  bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
   std::string not_kept;             // why the results of a failed run could not be saved; else empty
   std::string different;            // message on the first kernel that differs from REF, with the command to repeat it
   std::string error;                // the error that ended the run; empty if there is none

@@ -59,7 +59,10 @@ struct OutputOptions {
 
 // Options for runs of many kernels, that is, of models and tensor graphs (see ScheduleOptions).
 struct ModelOptions {
-  bool unfused = false;  // make each operation a kernel of its own
+  // compute a tensor graph in REF as the graph says it; if that is not possible, or for a model, make each operation a
+  // kernel of its own
+  bool unscheduled = false;
+  std::optional<int> perturbation = {};  // if unscheduled: round in another way (perturb_rounding.h)
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
   Watcher* watcher = nullptr;  // observes the rewrites that turn the graph into a schedule
 };

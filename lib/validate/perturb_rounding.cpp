@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "lib/uop/graph.h"
 
@@ -107,6 +108,7 @@ class Shaker {
   UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
     const Const zero = int64_t(0);
     UOp same = u.with_src(src);
+    if (way_ == kWideSums) return wide_sum(u, src).value_or(same);
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
     if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
       return cast_to_integer(u, src[0]);
@@ -128,6 +130,14 @@ class Shaker {
     if (u.is(Op::REDUCE)) return reduction(u, src);
     if (u.is(Op::TRUNC)) return u.with_src({before_a_jump(u.src(0), src[0])});
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
+  }
+
+  // Returns the sum of floats `u` computed in float64; nullopt if `u` is none.
+  static std::optional<UOp> wide_sum(UOp u, std::vector<UOp> src) {
+    const DType d = u.dtype(), wide = dtypes::float64.vec(d.count());
+    if (!u.is(Op::REDUCE) || u.arg().op() != Op::ADD || !dtypes::is_float(d)) return std::nullopt;
+    src[0] = src[0].cast(wide);
+    return u.replace({.dtype = wide, .src = src}).cast(d);
   }
 
   // Perturbs a sum: increases every second element and decreases the others.

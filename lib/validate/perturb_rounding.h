@@ -22,4 +22,7 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
+// A way that rounds less: sums of floats are computed in float64, as no order of the terms makes them.
+inline constexpr int kWideSums = kPerturbations;
+
 }  // namespace tgc

@@ -55,20 +55,44 @@ class Run {
     if (f.exhausted && budget.steps > budget.most_steps) throw Failure(over_limit(Limit::RefSteps));
     if (f.exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.seconds));
     if (f.failed) fail(f);
+    for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
     return {f.notes, f.evaluations};
   }
 
  private:
+  struct Padded {
+    RefBuffer buffer;
+    HostMemory memory;  // its content, and the rest of its last word
+  };
+
+  static int64_t item_of(const MemoryInfo& info) {
+    return info.scalar == Scalar::Index ? 8 : dtypes::of(info.scalar).itemsize();
+  }
+
+  // Returns the buffer, or a copy of it if words are packed in it and its last word is not whole.
+  RefBuffer with_whole_words(RefBuffer b) {
+    size_t bytes = b.bytes;
+    for (const MemoryInfo& m : code_.memories)
+      if (m.number == b.number && m.scalar == Scalar::UInt32) bytes = std::max(bytes, size_t(m.size * item_of(m)));
+    if (bytes == b.bytes || bytes - b.bytes > 3) return b;
+    auto [it, is_new] = padded_.try_emplace(b.number);
+    if (is_new) {
+      it->second = {b, HostMemory(bytes)};
+      std::memcpy(it->second.memory.data(), b.data, b.bytes);
+    }
+    return {b.number, it->second.memory.data(), bytes};
+  }
+
   Memory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
-    int64_t item = dtypes::of(info.scalar).itemsize();
-    if (info.scalar == Scalar::Index) item = 8;
+    const int64_t item = item_of(info);
     if (info.number < 0) {
       int64_t copies = info.group > 0 ? std::max<int64_t>(code_.chunk / info.group, 1) : 1;
       scratch_.emplace_back(size_t(info.size * copies * item));
       return {scratch_.back().data(), info.size * copies, info.size};
     }
-    for (const RefBuffer& b : buffers) {
-      if (b.number != info.number) continue;
+    for (const RefBuffer& given : buffers) {
+      if (given.number != info.number) continue;
+      const RefBuffer b = with_whole_words(given);
       int64_t have = int64_t(b.bytes) / item, size = info.size < 0 ? have : info.size;
       if (have < size)
         throw Failure(info.name + " has " + std::to_string(have) + " elements, but the kernel's has " +
@@ -104,6 +128,7 @@ class Run {
   const Code& code_;
   HostMemory registers_;
   std::vector<HostMemory> scratch_;
+  std::map<int64_t, Padded> padded_;  // by the number of the buffer
   std::vector<Memory> memories_;
 };
 

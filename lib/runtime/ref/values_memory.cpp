@@ -142,7 +142,10 @@ Element Values::viewed_as(Element p, DType scalar) {
     if (it == views_.end()) {
       MemoryInfo view = info;
       view.scalar = scalar.scalar_kind();
-      if (info.size >= 0) view.size = info.size * own.itemsize() / scalar.itemsize();
+      // WGSL packs small numbers in words: a packed buffer ends with a whole word
+      const bool is_packed = scalar == dtypes::uint32 && own.itemsize() < 4;
+      if (info.size >= 0)
+        view.size = (info.size * own.itemsize() + (is_packed ? 3 : 0)) / scalar.itemsize();
       views_.push_back({p.memory, int32_t(view.scalar), builder_.add_memory(view)});
       it = views_.end() - 1;
     }

@@ -1,0 +1,124 @@
+#include "lib/validate/hazard.h"
+
+#include <algorithm>
+
+#include "lib/uop/copy.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/reference_runner.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostAccesses = 1 << 22;
+constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL that receives the addresses
+
+// The loops of an access, the outermost first, and how often they run.
+struct Loops {
+  std::vector<UOp> ranges;
+  std::vector<int64_t> sizes;
+  int64_t count = 1;
+
+  bool add(UOp range) {
+    if (!range.is(Op::RANGE) || !range.src(0).is_const()) return false;
+    const auto size = range.src(0).arg().as_int().to_int64();
+    if (!size || *size < 1 || *size > kMostAccesses / count) return false;
+    ranges.push_back(range), sizes.push_back(*size);
+    count *= *size;
+    return true;
+  }
+  std::map<std::string, int64_t> values(int64_t iteration) const {
+    std::map<std::string, int64_t> out;
+    for (size_t i = ranges.size(); i-- > 0; iteration /= sizes[i])
+      out["r" + ranges[i].arg()[0].repr()] = iteration % sizes[i];
+    return out;
+  }
+};
+
+bool is_plain(UOp index) {
+  return index.is(Op::INDEX) && index.num_src() == 2 && index.src(0).is(Op::DEFINE_GLOBAL) &&
+         !index.src(0).dtype().is_image() && index.dtype().count() == 1;
+}
+
+// Computes the element that `index` accesses in each iteration of the loops, in REF; -1: it accesses none.
+std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables) {
+  Graph& graph = index.graph();
+  for (UOp u : toposort(index.src(1)))
+    if (u.in({Op::INDEX, Op::LOAD, Op::REDUCE})) return std::nullopt;
+  UOp number = graph.constant(dtypes::index, 0);
+  for (size_t i = 0; i < loops.ranges.size(); i++)
+    number = number * number.const_like(loops.sizes[i]) + loops.ranges[i];
+  UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(loops.count), {}, kAddresses);
+  UOp address = index.src(1).get_valid().where(index.src(1).get_idx().cast(dtypes::int64),
+                                               graph.constant(dtypes::int64, -1));
+  UOp store = graph.node(Op::INDEX, out.dtype(), {out, number}).store(address);
+  const Arrays none;
+  auto done = ReferenceRunner(none, variables, {}, InputDistribution()).run(graph.sink({store.end(loops.ranges)}));
+  if (!done || done->outputs.size() != 1) return std::nullopt;
+  return std::move(done->outputs[0].array);
+}
+
+// Returns the indices with which the value of a store loads elements of `buffer`.
+std::vector<UOp> loads_of(UOp value, UOp buffer) {
+  std::vector<UOp> out;
+  for (UOp u : toposort(value))
+    if (is_plain(u) && u.src(0) == buffer) out.push_back(u);
+  return out;
+}
+
+std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableValues& variables) {
+  const UOp buffer = store.src(0).src(0);
+  const std::vector<UOp> loads = loads_of(store.src(1), buffer);
+  if (loads.empty()) return std::nullopt;
+  const std::optional<Array> stored = addresses(store.src(0), loops, variables);
+  if (!stored) return std::nullopt;
+  std::vector<std::pair<int64_t, int64_t>> by_address;  // with the iteration
+  for (int64_t i = 0; i < loops.count; i++)
+    if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) by_address.emplace_back(a, i);
+  std::ranges::sort(by_address);
+  for (UOp load : loads) {
+    Loops all = loops;
+    bool is_known = true;
+    for (UOp r : ranges_of(load.src(1)))
+      if (!std::ranges::count(loops.ranges, r)) is_known = is_known && all.add(r);
+    const std::optional<Array> loaded = is_known ? addresses(load, all, variables) : std::nullopt;
+    if (!loaded) continue;
+    const int64_t inner = all.count / loops.count;
+    for (int64_t i = 0; i < all.count; i++) {
+      const int64_t a = loaded->as<int64_t>()[size_t(i)];
+      if (a < 0) continue;
+      for (auto it = std::ranges::lower_bound(by_address, std::pair(a, int64_t(0)));
+           it != by_address.end() && it->first == a; ++it)
+        if (it->second != i / inner)
+          return Hazard{"data" + buffer.arg().repr(), a, loops.values(it->second), all.values(i)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string iteration_text(const std::map<std::string, int64_t>& values) {
+  std::string out;
+  for (auto& [name, value] : values) out += (out.empty() ? "" : ", ") + name + "=" + std::to_string(value);
+  return out;
+}
+
+}  // namespace
+
+std::string Hazard::text() const {
+  return "iteration " + iteration_text(loads) + " loads " + buffer + "[" + std::to_string(element) +
+         "], which iteration " + iteration_text(stores) + " stores: the result depends on their order";
+}
+
+std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables) {
+  Graph graph(ast.graph().settings());
+  for (UOp end : toposort(copy_into(graph, ast))) {
+    UOp store = end.is(Op::END) ? end.src(0) : UOp();
+    if (!store || !store.is(Op::STORE) || !is_plain(store.src(0))) continue;
+    Loops loops;
+    if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add(r); })) continue;
+    if (auto hazard = hazard_of(store, loops, variables)) return hazard;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tgc

@@ -1,0 +1,24 @@
+// Finds kernels whose result depends on the order of their iterations: one iteration loads an element that another one
+// stores. A device may run iterations in any order or at once.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lib/execute/executable.h"
+
+namespace tgc {
+
+struct Hazard {
+  std::string buffer;  // "data0"
+  int64_t element = 0;
+  std::map<std::string, int64_t> stores, loads;  // the values of the loops of the two iterations
+  // "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order"
+  std::string text() const;
+};
+
+// Returns the first hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if
+// there is none. Skips an access whose index depends on loaded values, and loops with more than 4M accesses.
+std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables);
+
+}  // namespace tgc
