@@ -10,8 +10,7 @@
 #include "lib/uop/facts.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/input_distribution.h"
-#include "lib/validate/perturb_rounding.h"
-#include "lib/validate/reference_runner.h"
+#include "lib/validate/rounding_effect.h"
 
 namespace tgc {
 namespace {
@@ -19,7 +18,6 @@ namespace {
 using Kind = FuzzOutcome::Kind;
 
 constexpr int64_t kMostWork = 2'000'000;  // limit for iterations times nodes, so that REF is fast
-constexpr double kMargin = 8;
 constexpr double kMostSeconds = 20;  // time limit for one run; correct kernels take far less
 
 int64_t work_of(UOp root) {
@@ -32,35 +30,6 @@ int64_t work_of(UOp root) {
     iterations = std::min<int64_t>(iterations * (most.as_int().low64() + 1), INT64_MAX >> 32);
   }
   return iterations * nodes;
-}
-
-bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
-
-// Returns the float plus its magnitude times the machine epsilon of `dtype`.
-UOp grown(UOp exact, DType dtype) {
-  UOp size = exact.maximum(exact.neg());
-  return exact + size * Const(epsilon(dtype));
-}
-
-// Returns the kernel with all float arithmetic in double precision. If `sums_grow`, also increases every term of each
-// sum by the relative rounding error of its dtype: a small sum of large terms then shows how much rounding may change
-// it.
-UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // maps a node to its copy; a float also to its copy as a double
-  for (UOp u : toposort(root)) {
-    bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
-    std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(computes && is_float(s) ? exact[s] : same[s]);
-    if (computes && is_float(u)) {
-      if (sums_grow && u.is(Op::REDUCE) && u.arg().op() == Op::ADD) src[0] = grown(src[0], u.dtype());
-      exact[u] = u.replace({.dtype = dtypes::float64, .src = src});
-      same[u] = exact[u].cast(u.dtype());
-      continue;
-    }
-    same[u] = u.with_src(src);
-    if (is_float(u)) exact[u] = same[u].cast(dtypes::float64);
-  }
-  return same[root];
 }
 
 // Returns whether an index may exceed 64 bits although its operands do not. In tinygrad, indices are unbounded.
@@ -150,7 +119,7 @@ class KernelCheck {
 
   void fail(const std::string& device, const std::string& symptom, const std::string& said) {
     out_.kind = Kind::Failed;
-    out_.failure = {device, symptom, said, off_ == Off::NonFinite};
+    out_.failure = {device, symptom, said, rounding_ && rounding_->is_non_finite()};
   }
 
   // Returns whether the arrays are as expected; if not, records the failure. `root` is the graph that was run, or the
@@ -168,7 +137,8 @@ class KernelCheck {
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
       if (c.passed()) continue;
-      if (rounding_explains(made, settled, root)) return out_.rounding++, true;
+      if (!rounding_) rounding_.emplace(ref_, k_.ast, expected_);
+      if (rounding_->explains(made, settled, root)) return out_.rounding++, true;
       const std::string renderer = device.substr(device.find(':') + 1);
       std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, renderer);
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
@@ -183,91 +153,6 @@ class KernelCheck {
       if (const Array* was = find_array(inputs_, e.name); was && !find_array(actual, e.name))
         out.push_back({e.name, was->copy()});
     return out;
-  }
-
-  // By array and element: how much rounding may change the element. This is the largest change that perturbed roundings
-  // (lib/validate/perturb_rounding.h), double precision, or perturbed terms of sums cause.
-  using Moves = std::vector<std::vector<double>>;
-
-  // Returns whether rounding explains every difference between `settled` and the expected arrays: at most kMargin times
-  // the change that rounding causes in the AST, or in the AST plus `root`. Keeps the second bound for later graphs,
-  // because they may round with bit operations (bfloat16), which cannot be perturbed. `settled` has the expected values
-  // for undefined elements.
-  bool rounding_explains(const Arrays& actual, const Arrays& settled, UOp root) {
-    if (moved_.empty()) moved_ = ast_moved_ = moves_of(k_.ast, expected_);
-    if (explained_by(moved_, settled)) return true;
-    if (!root) return false;
-    Moves both = moves_of(root, actual);
-    for (size_t i = 0; i < both.size(); i++)
-      for (size_t k = 0; k < both[i].size(); k++) both[i][k] += ast_moved_[i][k];
-    if (!explained_by(both, settled)) return false;
-    moved_ = std::move(both);
-    return true;
-  }
-
-  bool explained_by(const Moves& moves, const Arrays& actual) {
-    off_ = Off::None;
-    for (size_t i = 0; i < expected_.size(); i++) {
-      const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
-      auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(k_.ast, e)) : Diag{""};
-      if (!differs) return false;
-      for (int64_t k = 0; k < e.size(); k++) {
-        if (!(*differs)[size_t(k)]) continue;
-        double was = element_as_double(*a, k), is = element_as_double(e, k);
-        double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
-        if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
-        if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
-        const double far = kMargin * moves[i][size_t(k)] + steps;
-        if (std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype())) continue;
-        if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
-        off_ = Off::NonFinite;
-      }
-    }
-    return off_ == Off::None;
-  }
-  // Returns the largest finite number of a small float dtype; infinity for other dtypes.
-  static double largest(DType d) {
-    return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
-  }
-  // Returns whether the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
-  static bool is_at_the_end(double v, DType d) {
-    return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
-  }
-  // Returns whether one value overflows the dtype (an infinity, or NaN in fp8e4m3), and rounding may let the other
-  // value overflow, too. `far` is how much rounding may change a value.
-  static bool are_about_the_end(double a, double b, double far, DType d) {
-    const bool is_nan = std::isnan(a) || std::isnan(b);
-    if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
-    return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
-  }
-
-  // Returns how much rounding may change each element of `plain`, the results of `graph`. A single element may change
-  // little in double precision by chance, so its change is at least the root mean square over the array.
-  Moves moves_of(UOp graph, const Arrays& plain) {
-    Moves out;
-    for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
-    Graph own(k_.graph->settings());
-    UOp root = copy_into(own, graph);
-    for (int way = 0; way < kPerturbations + 2; way++) {
-      UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
-      auto other = in_ref(Executable::for_ref(off));
-      if (!other) continue;
-      for (size_t i = 0; i < expected_.size(); i++) {
-        const Array *a = find_array(*other, expected_[i].name), *b = find_array(plain, expected_[i].name);
-        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kPerturbations, out[i]);
-      }
-    }
-    return out;
-  }
-  static void note_moves(const Array& a, const Array& b, bool is_exact, std::vector<double>& moved) {
-    double squares = 0;
-    for (size_t k = 0; k < moved.size(); k++) {
-      double far = std::fabs(element_as_double(a, int64_t(k)) - element_as_double(b, int64_t(k)));
-      moved[k] = std::max(moved[k], far);
-      if (std::isfinite(far)) squares += far * far;
-    }
-    if (is_exact)
-      for (double& far : moved) far = std::max(far, std::sqrt(squares / double(moved.size())));
   }
 
   // Records that the kernel was refused. Records a failure if rewriting does not terminate or an internal error occurs.
@@ -364,12 +249,9 @@ class KernelCheck {
   Chance& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
-  Moves ast_moved_;  // how much rounding may change the AST's results; empty until needed
-  Moves moved_;      // ast_moved_, plus the changes for the last graph that required them
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
-  enum class Off : uint8_t { None, NonFinite, Finite };
-  Off off_ = Off::None;  // kind of differences in the last run that rounding does not explain
+  std::optional<RoundingEffect> rounding_;  // empty until needed
   bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
 };
 

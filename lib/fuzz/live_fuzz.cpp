@@ -10,23 +10,28 @@
 #include "lib/driver/import_input.h"
 #include "lib/driver/live_input.h"
 #include "lib/fuzz/kernel_check.h"
+#include "lib/fuzz/known.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/write_file.h"
+#include "lib/validate/expected_divergence.h"
 
 namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
 constexpr double kRunSeconds = 5;      // of all runs of one kernel; a kernel that takes longer is left out
-constexpr double kAnswerSeconds = 30;  // a kernel of a few dozen nodes takes tinygrad a second at most
+// Nearly all kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for some.
+constexpr double kAnswerSeconds = 90;
 
 // The outcome of one kernel.
 struct Outcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
+  std::string node = {};    // of a finding with a rule: the rewritten node
+  std::string cause = {};   // of a finding without a rule: what is the same in all findings of the same cause
   std::string kernel = {};  // of a finding: the AST as JSON
 };
 
@@ -36,6 +41,8 @@ class LiveCampaign {
       : session_(session), spec_(spec), report_(report) {
     session_.over.imports = true, session_.over.target = spec.device;
     session_.live->set_seconds(kAnswerSeconds);
+    report_.knows_any = !spec.known.empty();
+    if (report_.knows_any) known_ = std::move(KnownRules::read(spec.known).value_or_throw());
   }
 
   void run() {
@@ -80,62 +87,69 @@ class LiveCampaign {
       if (!made) return Outcome{Outcome::Kind::LeftOut};  // the kernel has no form in the release
       if (made->record->error) {
         const std::string& error = *made->record->error;
-        const bool is_process = error.starts_with("the command");  // a crash or a timeout of the process
-        Outcome out{is_process ? Outcome::Kind::Compared : Outcome::Kind::Refused};
+        if (!error.starts_with("the command")) return note_refusal(error, name), Outcome{Outcome::Kind::Refused};
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
-        if (is_process) out.finding = FuzzFinding{.verdict = what, .said = error}, out.kernel = made->record->ast;
-        else note_refusal(error, name);
-        return out;
+        return found({}, {.verdict = what, .said = error}, what, *made);
       }
       if (auto& refused = imported_from(*made).refused) {
         session_.note(name + ": " + refused->text());
         return Outcome{Outcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
-      options.compare.each_stage = true, options.output.keep_failures = false;
+      options.compare.each_stage = options.compare.accepts_rounding = true, options.output.keep_failures = false;
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
       if (!report.error.empty() && seconds_since(begin) >= kRunSeconds) return Outcome{Outcome::Kind::LeftOut};
-      Outcome out{.runs = 1 + (report.stages ? report.stages->stages_run : 0), .device_runs = report.device != "REF"};
-      out.finding = finding_of(report, *made);
-      if (!out.finding) return out;
-      out.kernel = made->record->ast, bisect_finding(*out.finding, number, options);
-      if (out.finding->rule.empty() && rounding_explains(report)) out.finding.reset(), out.rounding = 1;
-      return out;
+      const bool has_rounding = std::ranges::any_of(report.arrays, is_rounded) ||
+                                (report.stages && std::ranges::any_of(report.stages->arrays, is_rounded));
+      Outcome out{.runs = 1 + (report.stages ? report.stages->stages_run : 0), .device_runs = report.device != "REF",
+                  .rounding = has_rounding};
+      std::string symptom = "wrong";
+      auto finding = finding_of(report, *made, symptom, out.cause);
+      if (!finding) return out;
+      bisect_finding(*finding, number, options, out.node);
+      return found(std::move(out), std::move(*finding), symptom, *made);
     });
   }
+  static bool is_rounded(const Comparison& c) { return c.rounded > 0; }
 
-  // Returns what is wrong with a compiled kernel; nullopt if nothing is.
-  static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in) {
+  Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
+    finding.known = known_.entry_of({.rule = finding.rule, .symptom = symptom, .said = finding.said, .node = out.node});
+    out.finding = std::move(finding), out.kernel = made.record->ast;
+    return out;
+  }
+
+  // Returns what is wrong with a compiled kernel; nullopt if nothing is. `symptom` receives the kind of failure, `cause`
+  // the known cause or the error.
+  static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
+                                               std::string& cause) {
     if (report.stages && !report.stages->stage.empty()) {
-      FuzzFinding out{.verdict = "stage", .stage = report.stages->stage};
-      out.said = "the graph after '" + out.stage + "' computes something else";
-      for (const Comparison& c : report.stages->arrays)
-        if (!c.passed()) return out.said += ": " + c.text(), out;
-      return out;
+      const std::string& stage = report.stages->stage;
+      return FuzzFinding{.verdict = "stage", .stage = stage,
+                         .said = "after '" + stage + "': " + first_difference(report.stages->arrays)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
       return std::nullopt;  // the AST itself has no meaning: it reads out of bounds
-    if (!report.error.empty())
+    if (!report.error.empty()) {
+      symptom = report.error.starts_with("killed by ") ? "crash" : "refused";
+      cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));
       return FuzzFinding{.verdict = "trouble", .stage = stage_in(report.error), .said = report.error};
-    for (const Comparison& c : report.arrays)
-      if (!c.passed())
-        return FuzzFinding{.verdict = "source", .stage = "source", .said = "on " + in.info.target + ": " + c.text()};
-    return std::nullopt;
+    }
+    if (std::ranges::all_of(report.arrays, &Comparison::passed)) return std::nullopt;
+    FuzzFinding out{.verdict = "source", .stage = "source",
+                    .said = "on " + in.info.target + ": " + first_difference(report.arrays)};
+    cause = expected_divergence(in.root, report.arrays, in.info.target.substr(in.info.target.find(':') + 1));
+    if (!cause.empty()) out.said += "; " + cause;
+    return out;
   }
-  // Returns whether each difference is one that another order of float operations can make. Only a difference for which
-  // no rewrite is the cause is one of them.
-  static bool rounding_explains(const RunReport& report) {
-    if (!report.error.empty()) return false;
-    const bool is_stage = report.stages && !report.stages->stage.empty();
-    return std::ranges::all_of(is_stage ? report.stages->arrays : report.arrays, [](const Comparison& c) {
-      if (c.passed()) return true;
-      const int bytes = c.dtype.itemsize();
-      const double tolerance = bytes >= 4 ? 1e-3 : bytes == 2 ? 3e-2 : 0.2;
-      return dtypes::is_float(c.dtype) && c.max_rel <= tolerance && c.nan_actual == c.nan_expected &&
-             c.inf_actual == c.inf_expected;
-    });
+  // Returns the worst difference in one line: "data0 int8 (8,): 2 of 8 differ, ...; [3]: 5, expected 4".
+  static std::string first_difference(const std::vector<Comparison>& arrays) {
+    for (const Comparison& c : arrays)
+      if (std::string text = c.text(); !c.passed())
+        return text.substr(0, text.find('\n')) + "; [" + std::to_string(c.worst->index) + "]: " + c.worst->actual +
+               ", expected " + c.worst->expected;
+    return {};
   }
   // Returns the stage that an error names: "after 'expander': ...".
   static std::string stage_in(const std::string& error) {
@@ -144,7 +158,7 @@ class LiveCampaign {
   }
 
   // Compiles the kernel again with its rewrites, and adds what bisect names.
-  void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options) {
+  void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
     with_rewrites.cancel = &limit, with_rewrites.over.live_rewrites = true;
@@ -154,8 +168,9 @@ class LiveCampaign {
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;
     finding.verdict = name_of(report.verdict.kind);
     if (!report.verdict.stage.empty()) finding.stage = report.verdict.stage;
-    finding.rule = report.verdict.rule;
-    if (!report.verdict.detail.empty()) finding.said += "; " + report.verdict.detail;
+    finding.rule = report.verdict.rule, node = report.verdict.before;
+    if (!report.verdict.detail.empty() && report.verdict.detail != finding.said)
+      finding.said += "; " + report.verdict.detail;
   }
 
   void note_refusal(const std::string& error, const std::string& name) {
@@ -175,8 +190,9 @@ class LiveCampaign {
     session_.progress(std::to_string(report_.made) + " kernels, " + std::to_string(findings_.size()) + " findings");
     if (!outcome.finding) return;
     FuzzFinding& f = *outcome.finding;
-    const std::string symptom = f.verdict + " " + f.stage + " " + f.said.substr(0, f.said.find(' '));
-    auto [it, is_new] = findings_.try_emplace(f.rule.empty() ? symptom : f.rule, f);
+    const std::string symptom = outcome.cause.empty() ? f.verdict + " " + f.stage : outcome.cause;
+    const std::string culprit = f.rule.empty() ? symptom : f.rule;
+    auto [it, is_new] = findings_.try_emplace(f.known.empty() ? culprit : "known: " + f.known, f);
     FuzzFinding& kept = it->second;
     kept.times++;
     if (!is_new) return;
@@ -194,7 +210,8 @@ class LiveCampaign {
   const FuzzSpec& spec_;
   FuzzReport& report_;
   std::mutex lock_;  // protects report_.refusals
-  std::map<std::string, FuzzFinding> findings_;  // by rule, else by symptom
+  KnownRules known_;
+  std::map<std::string, FuzzFinding> findings_;  // by the known entry, else by rule, else by cause, else by stage
 };
 
 }  // namespace
@@ -202,8 +219,8 @@ class LiveCampaign {
 FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec) {
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] {
-    if (!spec.grow.empty() || !spec.known.empty() || !spec.state.empty() || !spec.tinygrad.empty())
-      throw Failure("--grow, --known, --state and --tinygrad are for tgc's own pipeline, not for --live");
+    if (!spec.grow.empty() || !spec.state.empty() || !spec.tinygrad.empty())
+      throw Failure("--grow, --state and --tinygrad are for tgc's own pipeline, not for --live");
     return LiveCampaign(session, spec, report).run(), Unit{};
   });
   if (!done) report.error = done.diag().text();

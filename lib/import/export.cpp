@@ -91,7 +91,10 @@ UOp export_variable(Exporter& ex, UOp u) {
 UOp export_const(Exporter& ex, UOp u) {
   if (u.arg().is_invalid()) return ex.invalid();
   if (!u.arg().is_const()) throw Refusal{"its value " + u.arg().repr() + " is no number"};
-  return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, u.arg()));
+  // UOp.const of 0.14 rounds a float to its dtype, which later stages rely on
+  const bool rounds = ex.release >= Release::v0_14 && u.dtype().is_value() && dtypes::is_float(u.dtype());
+  const Arg value = rounds ? Arg(truncate(u.arg().to_const(), u.dtype())) : u.arg();
+  return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, value));
 }
 
 UOp export_index(Exporter& ex, UOp u) {

@@ -36,25 +36,38 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
   return out;
 }
 
-// Throws Failure if the function of a C or LLVM IR source has more parameters than `arguments`: the CPU would read
-// arguments that nobody has passed. The drivers of other devices check this themselves.
-void check_parameters(const std::string& source, const std::string& function, size_t arguments) {
+// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure.
+std::vector<std::string> parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";
   size_t begin = source.find(call);
   while (begin != source.npos && begin > 0 && is_word(source[begin - 1])) begin = source.find(call, begin + 1);
   if (begin == source.npos) throw Failure("the recorded source has no function '" + function + "'");
   begin += function.size() + 1;
-  size_t parameters = 0, depth = 1;
+  std::vector<std::string> out;
+  size_t depth = 1;
   for (size_t i = begin; i < source.size() && depth; i++) {
-    if (parameters == 0 && !std::isspace(uint8_t(source[i])) && source[i] != ')') parameters = 1;
-    if (source[i] == '(') depth++;
-    if (source[i] == ')') depth--;
-    if (source[i] == ',' && depth == 1) parameters++;
+    depth += source[i] == '(', depth -= source[i] == ')';
+    if (depth && out.empty() && !std::isspace(uint8_t(source[i]))) out.emplace_back();
+    if (depth == 1 && source[i] == ',') out.emplace_back();
+    else if (depth && !out.empty()) out.back() += source[i];
   }
-  if (parameters > arguments)
-    throw Failure("the recorded source has " + counted(parameters, "parameter") + ", but the recorded program only " +
-                  counted(arguments, "argument"));
+  return out;
+}
+
+// Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers and
+// then the variables: the CPU would read arguments that nobody has passed, or a number as an address. The drivers of
+// other devices check this themselves.
+void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
+  const std::vector<std::string> parameters = parameters_of(source, function);
+  if (parameters.size() > buffers + variables)
+    throw Failure("the recorded source has " + counted(parameters.size(), "parameter") +
+                  ", but the recorded program only " + counted(buffers + variables, "argument"));
+  auto is_pointer = [](const std::string& p) { return p.find('*') != p.npos || p.find("ptr") != p.npos; };
+  for (size_t i = 0; i < std::min(buffers, parameters.size()); i++)
+    if (!is_pointer(parameters[i]))
+      throw Failure("the recorded source takes a variable before a buffer, but the recorded program passes the buffers "
+                    "first");
 }
 
 }  // namespace
@@ -86,7 +99,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
       variables.push_back(*found);
     }
     if (place.target->device == "CPU")
-      check_parameters(*in.record->source, program.function_name, buffers.size() + variables.size() + 1);
+      check_parameters(*in.record->source, program.function_name, buffers.size(), variables.size() + 1);
     ProgramInfo info{.name = program.name, .function_name = program.function_name};
     info.global_size = launch_sizes(*in.graph, program.global_size, known);
     info.local_size.reset();

@@ -185,6 +185,9 @@ std::string Comparison::text() const {
   std::string others = left_out ? "; " + std::to_string(left_out) + " of " + std::to_string(size) +
                                       " left out: rounding, or what C leaves undefined, decides them"
                                 : "";
+  if (rounded)
+    others += "; " + std::to_string(rounded) + " of " + std::to_string(size) +
+              " beyond the tolerance, but within the effect of rounding";
   if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
   out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors + others;
   if (is_float) {

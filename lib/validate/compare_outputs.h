@@ -16,6 +16,7 @@ struct CompareOptions {
   std::string reference = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
+  bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
   // tolerance options, arrays of --expect must match exactly, others as far as another order of operations allows.

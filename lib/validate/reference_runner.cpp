@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/deadline.h"
@@ -10,6 +11,7 @@
 #include "lib/uop/graph.h"
 #include "lib/validate/perturb_rounding.h"
 #include "lib/validate/reference_sample.h"
+#include "lib/validate/rounding_effect.h"
 
 namespace tgc {
 namespace {
@@ -67,25 +69,21 @@ Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays&
                                                          const CompareOptions& options, Recheck recheck,
                                                          Arrays* settled) const {
   return catch_failures([&] {
-    if (settled) *settled = copy_of(actual);
+    Arrays own;
+    Arrays& rest = settled ? *settled : own;
+    rest = copy_of(actual);
     auto out = std::move(compare_outputs(root, actual, expected, options).value_or_throw());
-    if (recheck == Recheck::Never || std::ranges::all_of(out, &Comparison::passed)) return out;
-    if (recheck == Recheck::IfCheap && !is_recheck_cheap(root, out)) return out;
+    auto all_passed = [&] { return std::ranges::all_of(out, &Comparison::passed); };
+    if (all_passed()) return out;
+    const bool rechecks = recheck == Recheck::Always || (recheck == Recheck::IfCheap && is_recheck_cheap(root, out));
+    if (!rechecks && !options.accepts_rounding) return out;
     const double seconds = options_.timeout_seconds;
     const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
-    ElementFlags sensitive;
     auto done = catch_failures([&] {
-      find_rounding_sensitive_elements(*this, root, sensitive);
-      for (size_t i = 0; i < out.size(); i++) {
-        const auto& [name, e] = expected[i];
-        auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
-        if (out[i].passed() || flags == sensitive.end()) continue;
-        Array rest = with_expected_elements(*find_array(actual, name), e, flags->second);
-        const int64_t all = out[i].different;
-        out[i] = std::move(compare_arrays(name, rest, e, options.tolerance_for(root, e)).value_or_throw());
-        out[i].left_out = all - out[i].different;
-        if (settled) std::ranges::find(*settled, name, &NamedArray::name)->array = std::move(rest);
-      }
+      if (rechecks) leave_out_sensitive(root, expected, options, out, rest);
+      if (!options.accepts_rounding || all_passed()) return Unit{};
+      if (RoundingEffect(*this, root, expected).explains(actual, rest))
+        for (Comparison& c : out) c.rounded = std::exchange(c.different, 0);
       return Unit{};
     });
     const bool is_cut = current_deadline().is_over();
@@ -93,6 +91,22 @@ Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays&
     for (Comparison& c : out) c.recheck_cut = is_cut && !c.passed();
     return out;
   });
+}
+
+void ReferenceRunner::leave_out_sensitive(UOp root, const Arrays& expected, const CompareOptions& options,
+                                          std::vector<Comparison>& out, Arrays& settled) const {
+  ElementFlags sensitive;
+  find_rounding_sensitive_elements(*this, root, sensitive);
+  for (size_t i = 0; i < out.size(); i++) {
+    const auto& [name, e] = expected[i];
+    auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
+    if (out[i].passed() || flags == sensitive.end()) continue;
+    Array& array = std::ranges::find(settled, name, &NamedArray::name)->array;
+    array = with_expected_elements(array, e, flags->second);
+    const int64_t all = out[i].different;
+    out[i] = std::move(compare_arrays(name, array, e, options.tolerance_for(root, e)).value_or_throw());
+    out[i].left_out = all - out[i].different;
+  }
 }
 
 }  // namespace tgc

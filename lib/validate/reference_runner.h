@@ -43,11 +43,17 @@ class ReferenceRunner {
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
   // that depend on rounding. Differences in these elements are counted in Comparison::left_out; an array that differs
   // only there passes. `settled` receives `actual`, with the expected values in these elements of differing arrays.
+  // With options.accepts_rounding, the remaining differences are accepted if rounding explains all of them.
   Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
                                           const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                           Arrays* settled = nullptr) const;
 
  private:
+  // Counts differences of `out` in elements that depend on rounding as left out, and sets these elements of `settled`
+  // to the expected values.
+  void leave_out_sensitive(UOp root, const Arrays& expected, const CompareOptions& options,
+                           std::vector<Comparison>& out, Arrays& settled) const;
+
   const Arrays& inputs_;
   const VariableValues& variables_;
   ExecuteOptions options_;

@@ -1,0 +1,124 @@
+#include "lib/validate/rounding_effect.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/perturb_rounding.h"
+
+namespace tgc {
+namespace {
+
+constexpr double kMargin = 8;
+
+bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
+
+// Returns the float plus its magnitude times the machine epsilon of `dtype`.
+UOp grown(UOp exact, DType dtype) {
+  UOp size = exact.maximum(exact.neg());
+  return exact + size * Const(epsilon(dtype));
+}
+
+// Returns the kernel with all float arithmetic in double precision. If `sums_grow`, also increases every term of each
+// sum by the relative rounding error of its dtype: a small sum of large terms then shows how much rounding may change
+// it.
+UOp with_exact_floats(UOp root, bool sums_grow) {
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // maps a node to its copy; a float also to its copy as a double
+  for (UOp u : toposort(root)) {
+    bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(computes && is_float(s) ? exact[s] : same[s]);
+    if (computes && is_float(u)) {
+      if (sums_grow && u.is(Op::REDUCE) && u.arg().op() == Op::ADD) src[0] = grown(src[0], u.dtype());
+      exact[u] = u.replace({.dtype = dtypes::float64, .src = src});
+      same[u] = exact[u].cast(u.dtype());
+      continue;
+    }
+    same[u] = u.with_src(src);
+    if (is_float(u)) exact[u] = same[u].cast(dtypes::float64);
+  }
+  return same[root];
+}
+
+// Returns the largest finite number of a small float dtype; infinity for other dtypes.
+double largest(DType d) {
+  return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
+}
+// Returns whether the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
+bool is_at_the_end(double v, DType d) {
+  return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
+}
+// Returns whether one value overflows the dtype (an infinity, or NaN in fp8e4m3), and rounding may let the other
+// value overflow, too. `far` is how much rounding may change a value.
+bool are_about_the_end(double a, double b, double far, DType d) {
+  const bool is_nan = std::isnan(a) || std::isnan(b);
+  if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
+  return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
+}
+
+// Adds the changes from `b` to `a` to the effects of an array.
+void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<double>& effects) {
+  double squares = 0;
+  for (size_t k = 0; k < effects.size(); k++) {
+    double far = std::fabs(element_as_double(a, int64_t(k)) - element_as_double(b, int64_t(k)));
+    effects[k] = std::max(effects[k], far);
+    if (std::isfinite(far)) squares += far * far;
+  }
+  if (is_exact)
+    for (double& far : effects) far = std::max(far, std::sqrt(squares / double(effects.size())));
+}
+
+}  // namespace
+
+bool RoundingEffect::explains(const Arrays& actual, const Arrays& settled, UOp root) {
+  if (bound_.empty()) bound_ = in_ast_ = effects_of(ast_, expected_);
+  if (explained_by(bound_, settled)) return true;
+  if (!root) return false;
+  Effects both = effects_of(root, actual);
+  for (size_t i = 0; i < both.size(); i++)
+    for (size_t k = 0; k < both[i].size(); k++) both[i][k] += in_ast_[i][k];
+  if (!explained_by(both, settled)) return false;
+  bound_ = std::move(both);
+  return true;
+}
+
+bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) {
+  off_ = Off::None;
+  for (size_t i = 0; i < expected_.size(); i++) {
+    const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
+    auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(ast_, e)) : Diag{""};
+    if (!differs) return false;
+    for (int64_t k = 0; k < e.size(); k++) {
+      if (!(*differs)[size_t(k)]) continue;
+      double was = element_as_double(*a, k), is = element_as_double(e, k);
+      double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
+      if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
+      if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
+      const double far = kMargin * effects[i][size_t(k)] + steps;
+      if (std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype())) continue;
+      if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
+      off_ = Off::NonFinite;
+    }
+  }
+  return off_ == Off::None;
+}
+
+RoundingEffect::Effects RoundingEffect::effects_of(UOp graph, const Arrays& plain) const {
+  Effects out;
+  for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
+  Graph own(graph.graph().settings());
+  UOp root = copy_into(own, graph);
+  for (int way = 0; way < kPerturbations + 2; way++) {
+    UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
+    auto other = ref_.run(off);
+    if (!other) continue;
+    for (size_t i = 0; i < expected_.size(); i++) {
+      const Array *a = find_array(other->outputs, expected_[i].name), *b = find_array(plain, expected_[i].name);
+      if (a && b && a->size() == b->size()) note_changes(*a, *b, way == kPerturbations, out[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace tgc
