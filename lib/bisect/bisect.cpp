@@ -12,6 +12,7 @@
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
+#include "lib/run/run_kernel.h"
 #include "lib/support/clocks.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
@@ -247,7 +248,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       return;
     }
     if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
-    FailureRepro begun = begin_repro(session, in, with_bundle(options, in));
+    RunOptions own = with_bundle(options, in);
+    FailureRepro begun = begin_repro(session, in, own);
     report.device = begun.device();
     report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +
                            (plan.command.empty() ? "" : " --cmd=" + shell_word(plan.command));
@@ -256,7 +258,11 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     FailureRepro repro = with_expected(std::move(begun));
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);
-    if (report.verdict.kind != Kind::Same) return;
+    if (report.verdict.kind != Kind::Same || plan.crash) return;
+    if (own.output.keep_failures = false; run_kernel(session, in, own).sizes == "of all sizes") {
+      own.input.of_all_sizes = own.compare.accepts_rounding = true;
+      return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
+    }
     // If the kernel is right at a sample of its elements, bisects it again with all of its elements. If it is right at
     // all of them, compares the kernel's stages with those of its golden record.
     if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);

@@ -90,6 +90,7 @@ FailureRepro with_expected(FailureRepro repro) {
   std::optional<InputDistribution> draw;
   if (o.input.seed || o.input.arrays.empty()) draw = input_distribution(in.root, o.input.seed.value_or(0));
   repro.arrays.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
+  if (o.input.of_all_sizes) widen_inputs(in.root, *draw, given, repro.arrays.inputs);
   repro.arrays.expected = given_expected(o, in, file);
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
   const bool by_ref = o.compare.reference.empty() || o.compare.reference == "REF";

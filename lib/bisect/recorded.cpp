@@ -113,15 +113,12 @@ class RecordedBisection {
     if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
     trials_.push_back(std::move(usual));
     if (!given.empty() || work > kSmall) return;
-    const std::set<std::string> constrained = constrained_inputs(in_.root);
     for (uint64_t i = 0; i < kWide; i++) {
       Trial wide{.inputs = copy_of(trials_[0].inputs),
                  .variables = drawn_variables(kernel, options_.input.variables, seed + i)};
+      const auto widened = widen_inputs(in_.root, {seed + i, draw.floats}, given, wide.inputs);
       for (NamedArray& a : wide.inputs)
-        if (!constrained.contains(a.name)) {
-          fill_wide(a.array, seed + i, a.name, draw.floats);
-          if (i < 2 && draw.floats == Floats::Normal) set_signs(a.array, i == 0 ? -1 : 1);
-        }
+        if (i < 2 && draw.floats == Floats::Normal && widened.contains(a.name)) set_signs(a.array, i == 0 ? -1 : 1);
       auto done = run(wide, in_.root, true);
       if (!done) continue;  // these values make the AST itself fail
       wide.expected = std::move(*done);

@@ -133,8 +133,10 @@ std::string RunReport::text(size_t number, bool color) const {
   else if (r == Result::Failed && !arrays.empty())
     out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " +
            reference + " has " + them;
-  out += seed ? " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) + ")\n"
-              : "\n";
+  if (seed)
+    out += " (inputs from seed " + std::to_string(*seed) + (sizes.empty() ? "" : ", " + sizes) +
+           (floats.empty() ? "" : ", floats " + floats) + ")";
+  out += "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
   for (size_t i = 0; i < out_of_time.size(); i++)
@@ -157,6 +159,7 @@ std::string RunReport::json() const {
     if (!error.empty()) json.member("error", error);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
+    if (!sizes.empty()) json.member("sizes", sizes);
     if (!floats.empty()) json.member("floats", floats);
     write_comparisons(json, arrays);
     if (!out_of_time.empty()) json.member("out_of_time", out_of_time);

@@ -57,6 +57,7 @@ struct RunReport {
   std::string not_kept;              // why the arrays of a failed run could not be saved; else empty
   std::string again;                 // the command that repeats a failed run
   std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
+  std::string sizes;                 // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
   std::string floats;                // distribution of the random floats; empty: the default one
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   std::string error;                 // the error that ended the run; fields above may then be unset

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "lib/dtype/const.h"
 #include "lib/support/deadline.h"
@@ -25,27 +27,41 @@ class Generator {
   double real() {
     const double usual = floats_ == Floats::Normal ? normal() : std::fabs(normal()) / 4 + 1.0 / 64;
     if (!is_wide_) return usual;
-    constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0};
+    const double kSpecial[] = {0.0, -0.0, 1.0, -1.0, denormal_, -denormal_, 0.0, -0.0};
     const uint64_t bits = next();
     const int any = int(bits >> 8 & 1023);
     const int exponent = !(bits & 64) ? any % 9 : is_narrow_ ? any % 17 - 4 : any % 31 - 14;
-    const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 3] : std::ldexp(normal(), exponent);
+    const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 7] : std::ldexp(normal(), exponent);
     return bits % 3 == 0 ? usual : floats_ == Floats::Normal ? wide : std::fabs(wide);
   }
   int64_t integer(int bits, bool is_unsigned) {
-    if (is_wide_ && next() % 3) return wide_integer(bits, is_unsigned);
+    if (is_wide_)
+      if (auto wide = wide_integer(bits)) return int64_t(*wide);
     auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
     return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
   }
 
-  void set_dtype(DType dtype) { is_narrow_ = dtypes::is_float(dtype) && dtypes::finfo(dtype).exponent <= 5; }
+  void set_dtype(DType dtype) {
+    if (!dtypes::is_float(dtype)) return;
+    const auto info = dtypes::finfo(dtype);
+    is_narrow_ = info.exponent <= 5;
+    denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent - 1)) - info.mantissa);  // the smallest number above zero
+  }
 
  private:
-  int64_t wide_integer(int bits, bool is_unsigned) {
-    const uint64_t most = is_unsigned ? ~uint64_t(0) >> (64 - bits) : ~uint64_t(0) >> (65 - bits);
-    const uint64_t special[] = {0, 0, 1, is_unsigned ? 1 : ~uint64_t(0), most, ~most};
-    const uint64_t choice = next(), any = next();
-    return int64_t(choice % 2 ? any : special[choice / 2 % 6]);  // the caller takes the low bits
+  // Returns a number whose low `bits` bits matter; nullopt for a usual number. In each row of eight numbers, in random
+  // order, are 0 or 1, the bits of -1, of the least and of the greatest signed integer, two of any bits, and two usual.
+  std::optional<uint64_t> wide_integer(int bits) {
+    if (kinds_.empty()) {
+      kinds_.resize(8);
+      for (size_t i = 0; i < 8; i++) kinds_[i] = i;
+      for (size_t i = 7; i > 0; i--) std::swap(kinds_[i], kinds_[next() % (i + 1)]);
+    }
+    const size_t kind = kinds_.back();
+    kinds_.pop_back();
+    const uint64_t sign = uint64_t(1) << (bits - 1), any = next();
+    const uint64_t numbers[] = {any & 1, ~uint64_t(0), sign, sign - 1, any, any};
+    return kind < std::size(numbers) ? std::optional(numbers[kind]) : std::nullopt;
   }
   // Sums four uniform variables; scales to mean 0, variance 1. Uses no libm, whose results vary between machines.
   double normal() {
@@ -58,6 +74,8 @@ class Generator {
   Floats floats_;
   bool is_wide_;
   bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
+  double denormal_ = 0;
+  std::vector<size_t> kinds_;  // of the next integers of the row, the next one last
 };
 
 template <class T, class Draw>

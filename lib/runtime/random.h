@@ -16,10 +16,11 @@ enum class Floats : uint8_t { Normal, Unit };
 // (unsigned 1..50) without 0, so that dividing by an input is defined. Bools are true or false with equal probability.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// Fills `array` with values of all sizes; the values depend only on the arguments. A third of the values are as
-// fill_random() draws them. The others are zeros (floats also -0.0), ones, the limits of the integer dtype and integers
-// of all its bits, or floats of magnitudes between 2**-14 and 2**16 (between 2**-4 and 2**12 if the dtype has a short
-// exponent). With Floats::Unit, no float is negative.
+// Fills `array` with values of all sizes; the values depend only on the arguments. A third of the floats are as
+// fill_random() draws them; the others are zeros and denormals of both signs, ones, and magnitudes between 2**-14 and
+// 2**16 (between 2**-4 and 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative. Each row of
+// eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed integer, two
+// integers of any bits, and two as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros by another number. Does not change unsigned

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/execute/executable.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -60,6 +61,20 @@ std::set<std::string> constrained_inputs(UOp root) {
     for (UOp s : u.src().subspan(std::min(first, u.num_src())))
       for (UOp below : toposort(s))
         if (below.is(Op::DEFINE_GLOBAL)) out.insert("data" + std::to_string(below.arg().small_int()));
+  }
+  return out;
+}
+
+std::set<std::string> widen_inputs(UOp root, const InputDistribution& draw, const Arrays& given, Arrays& inputs) {
+  const std::set<std::string> constrained = constrained_inputs(root);
+  const std::vector<UOp> nodes = toposort(root);
+  std::set<std::string> out;
+  for (const BufferSpec& b : buffers_of(nodes)) {
+    if (!b.read || constrained.contains(b.name()) || find_array(given, b.name())) continue;
+    auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
+    if (at == inputs.end()) continue;
+    fill_wide(at->array, draw.seed, at->name, draw.floats);
+    out.insert(at->name);
   }
   return out;
 }
