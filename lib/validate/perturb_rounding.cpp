@@ -183,8 +183,10 @@ class Shaker {
     x = before_a_jump(u.src(0), x);
     UOp same = u.with_src({x});
     int bits = u.dtype().scalar().bitsize() - !dtypes::is_unsigned(u.dtype());
-    UOp above = dtypes::is_unsigned(u.dtype()) ? x.gt(Const(-1.0)) : x.ge(Const(-std::ldexp(1.0, bits)));
-    return (above & x.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
+    // in a small float, the ends of the integer would be infinities
+    UOp wide = x.dtype().scalar().itemsize() < 4 ? x.cast(dtypes::float32.vec(x.dtype().count())) : x;
+    UOp above = dtypes::is_unsigned(u.dtype()) ? wide.gt(Const(-1.0)) : wide.ge(Const(-std::ldexp(1.0, bits)));
+    return (above & wide.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
   }
 
   UOp integer_step(UOp u, UOp same, const std::vector<UOp>& src) const {
