@@ -108,7 +108,7 @@ TEST_CASE("run: --seed draws inputs, REF gives the expected results, and --save 
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --seed=3 --save={}.saved.npz");
   CHECK(r.code == 0);
-  holds(r.out, "1 array as REF has it (inputs from seed 3)");
+  holds(r.out, "1 array as REF has it (inputs from seed 3; also of all sizes)");
   auto one = read_arrays((scratch() / "add.saved.npz").string());
   REQUIRE(one.ok());
   REQUIRE(shell("tgc run add.uop --device=REF --seed=3 --save=two.npz").code == 0);
@@ -272,7 +272,7 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
-    holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs)");
+    holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs; also of all sizes)");
     ran = shell("tgc run roots.uop --expect=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     holds(ran.out, "data0 float32 (64,): same exactly");

@@ -53,6 +53,18 @@ TEST_CASE("export_ast: a loop is WEAK and an access has one index since 0.14") {
     CHECK_MESSAGE(text.find(part) != std::string::npos, part << " in\n" << text);
 }
 
+TEST_CASE("export_ast: a constant is rounded to its dtype since 0.14, as UOp.const does") {
+  Kernel kernel(R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(1), arg=0, src=())
+c1 = UOp.const(dtypes.bfloat16, 1.4426950408889634)
+ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1).sink()
+)");
+  auto text = [&](Release release) {
+    return write_graph(Format::Pyrender, export_ast(kernel.root, release).value_or_throw().root).value_or_throw();
+  };
+  CHECK(text(Release::v0_14).find("1.4453125") != std::string::npos);
+  CHECK(text(Release::v0_13).find("1.4426950408889634") != std::string::npos);
+}
+
 TEST_CASE("export_ast: what has no counterpart is refused by op and reason") {
   Kernel vector(R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), arg=0, src=())
 c1 = UOp.const(dtypes.float.vec(4), 1.0)

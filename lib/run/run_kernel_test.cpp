@@ -76,6 +76,45 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
     fs::remove(std::string("failed-test-") + name);
 }
 
+// tinygrad 0.12.0 moves the 5 behind the comparison, which is wrong for an a + 5 that overflows; the usual inputs are
+// at most 50.
+constexpr const char* kWrongIfLarge =
+    "i = UOp.range(64, 0, AxisType.LOOP)\n"
+    "a = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(64), (), 1).index(i)\n"
+    "v = (a+5<UOp.const(dtypes.uint, 100)).cast(dtypes.uint)\n"
+    "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(64), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
+
+TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays that decide an address") {
+  const RunOptions on_cpu{.device = {.name = "CPU"}, .output = {.keep_failures = false}};
+  for (uint64_t seed = 0; seed < 4; seed++) {
+    RunOptions seeded = on_cpu;
+    seeded.input.seed = seed;
+    const RunReport report = run(kWrongIfLarge, seeded);
+    CHECK(report.result() == RunReport::Result::Failed);
+    CHECK(report.text(1, false).find("from seed " + std::to_string(seed) + "; of all sizes)") != std::string::npos);
+  }
+  RunReport floats = run(elementwise("a*b+a"), on_cpu);
+  passes(floats);
+  CHECK(floats.sizes == "also of all sizes");
+  // a / b is infinite or NaN in many elements, whose maximum depends on the order
+  passes(run(elementwise("(a*b.reciprocal()).maximum(a)"), on_cpu));
+  const RunReport gather = run(
+      "i = UOp.range(50, 0, AxisType.LOOP)\n"
+      "at = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(50), (), 1).index(i).cast(dtypes.index)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(51), (), 2).index(at)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(50), (), 0).index(i, ptr=True).store(a).end(i).sink()\n", on_cpu);
+  passes(gather);
+  CHECK(gather.sizes == "also of all sizes");
+}
+
+TEST_CASE("run_kernel finds a difference in large inputs that only the AST reads") {
+  // tinygrad 0.12.0 takes the char for a number that is not negative, as the uint is
+  std::string text = kWrongIfLarge;
+  text.replace(text.find("a+5<UOp.const(dtypes.uint, 100)"), 31, "a.cast(dtypes.char)<UOp.const(dtypes.char, -100)");
+  const RunReport report = run(text, {.device = {.name = "CPU"}, .output = {.keep_failures = false}});
+  CHECK(report.result() == RunReport::Result::Failed);
+}
+
 TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}).device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");

@@ -134,8 +134,8 @@ std::string RunReport::text(size_t number, bool color) const {
     out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " +
            reference + " has " + them;
   if (seed)
-    out += " (inputs from seed " + std::to_string(*seed) + (sizes.empty() ? "" : ", " + sizes) +
-           (floats.empty() ? "" : ", floats " + floats) + ")";
+    out += " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) +
+           (sizes.empty() ? "" : "; " + sizes) + ")";
   out += "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";

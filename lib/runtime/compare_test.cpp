@@ -109,6 +109,34 @@ TEST_CASE("random inputs depend only on seed and name, and are in range") {
   }
 }
 
+TEST_CASE("fill_wide: each row of eight integers has both ends of the dtype; floats have zeros and denormals") {
+  for (DType t : {dtypes::int8, dtypes::uint8, dtypes::int64}) {
+    Array ints(t, {32});
+    fill_wide(ints, 0, "x");
+    const double least = t == dtypes::uint8 ? 128 : t == dtypes::int8 ? -128 : -0x1p63;  // the sign bit alone
+    for (int64_t row = 0; row < 32; row += 8) {
+      int zeros_or_ones = 0, ends = 0, all_bits = 0;
+      for (int64_t i = row; i < row + 8; i++) {
+        const double v = element_as_double(ints, i);
+        zeros_or_ones += v == 0 || v == 1, ends += v == least, all_bits += v == (t == dtypes::uint8 ? 255 : -1);
+      }
+      CHECK((zeros_or_ones > 0 && ends > 0 && all_bits > 0));
+    }
+  }
+  for (DType t : {dtypes::float32, dtypes::float16, dtypes::bfloat16}) {
+    Array floats(t, {1000});
+    fill_wide(floats, 0, "x");
+    const double least = t == dtypes::float16 ? 0x1p-14 : 0x1p-126;
+    int negative_zeros = 0, denormals = 0, large = 0;
+    for (int64_t i = 0; i < 1000; i++) {
+      const double v = element_as_double(floats, i);
+      negative_zeros += v == 0 && std::signbit(v), denormals += v != 0 && std::fabs(v) < least;
+      large += std::fabs(v) > 500;
+    }
+    CHECK((negative_zeros > 0 && denormals > 0 && large > 0));
+  }
+}
+
 // A bug seeded into a float product of 24x200 by 200x24 matrices. Each sum starts with term number `first`.
 enum class Mutation { None, OneTermLess, OneTermTwice, OtherSign, NextColumn, Transposed, Shifted, Unscaled };
 Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {

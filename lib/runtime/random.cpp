@@ -122,13 +122,14 @@ void set_signs(Array& array, int sign) {
   if (dtypes::is_bool(dtype) || dtypes::is_unsigned(dtype)) return;
   const auto size = size_t(dtype.itemsize());
   const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
+  const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa : 1;  // magnitude kept
   Array one(dtype, {1});
   fill_random(one, 0, "one");  // any number that is not zero
   for (int64_t i = 0; i < array.size(); i++) {
     uint8_t* at = array.data() + size_t(i) * size;
     uint64_t bits = 0;
     std::memcpy(&bits, at, size);
-    if ((bits & ~sign_bit) == 0) std::memcpy(&bits, one.data(), size);
+    if ((bits & ~sign_bit) < least) std::memcpy(&bits, one.data(), size);
     const bool is_negative = bits & sign_bit;
     if (is_negative != (sign < 0)) bits = dtypes::is_float(dtype) ? bits ^ sign_bit : 0 - bits;
     std::memcpy(at, &bits, size);

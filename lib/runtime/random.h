@@ -23,7 +23,7 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 // integers of any bits, and two as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// Gives each number the sign of `sign`, 1 or -1, and replaces zeros by another number. Does not change unsigned
+// Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change unsigned
 // integers and bools.
 void set_signs(Array& array, int sign);
 

@@ -70,7 +70,7 @@ std::set<std::string> widen_inputs(UOp root, const InputDistribution& draw, cons
   const std::vector<UOp> nodes = toposort(root);
   std::set<std::string> out;
   for (const BufferSpec& b : buffers_of(nodes)) {
-    if (!b.read || constrained.contains(b.name()) || find_array(given, b.name())) continue;
+    if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;
     fill_wide(at->array, draw.seed, at->name, draw.floats);

@@ -18,8 +18,9 @@ InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // kernel `root`. Only values as fill_random() draws them are safe there.
 std::set<std::string> constrained_inputs(UOp root);
 
-// Fills the arrays that the kernel `root` reads with values of all sizes (fill_wide), except constrained_inputs() and
-// those in `given`. Returns the names of the filled arrays.
+// Fills the arrays of the kernel `root` with values of all sizes (fill_wide), except constrained_inputs() and those in
+// `given`. Arrays that the kernel only stores are filled too, so that an element that it should store, but does not, is
+// wrong. Returns the names of the filled arrays.
 std::set<std::string> widen_inputs(UOp root, const InputDistribution& draw, const Arrays& given, Arrays& inputs);
 
 }  // namespace tgc

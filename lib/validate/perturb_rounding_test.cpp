@@ -69,6 +69,8 @@ TEST_CASE("perturb_rounding: results that C leaves undefined change in every way
   CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kPerturbations);
   CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
   CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kPerturbations);
+  CHECK(results("a.cast(dtypes.half).cast(dtypes.int)", -INFINITY, 0).jumps == kPerturbations);
+  CHECK(results("a.cast(dtypes.half).cast(dtypes.int)", -0.5, 0).jumps == 0);
   CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kPerturbations);
   CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kPerturbations);
   CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", -16, 3).jumps == 0);
