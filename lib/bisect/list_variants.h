@@ -14,8 +14,8 @@ class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // limit for the iterations of all loops around a node together
 
-  // `list` must outlive this object. With `stores_words`, integers and bools of less than 32 bits are stored as int32 or
-  // uint32, because WGSL has no arrays of them.
+  // `list` must outlive this object. With `stores_words`, integers and bools of less than 32 bits are stored as int32
+  // or uint32, because WGSL has no arrays of them.
   explicit ObservedList(std::span<const UOp> list, bool stores_words = false);
 
   // Returns whether all loops are short or were shortened. A loop with a variable bound cannot be shortened.

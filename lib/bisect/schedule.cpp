@@ -227,15 +227,15 @@ class ScheduleBisection {
     unscheduled_ = repro_.run(unscheduled_options());
     if (is_expected() && failed(unscheduled_)) {
       out_.kind = Kind::Unresolved;
-      out_.detail += std::string(unscheduled_.is_computed_in_ref ? "; even the graph itself, in REF, does not have the results of "
-                                                           : "; even without fusion the results are not those of ") +
-                     options_.compare.expect + ": the graph or that file is wrong";
+      const std::string how = unscheduled_.is_computed_in_ref ? "computed from the graph itself in REF" : "without fusion";
+      out_.detail += "; even " + how + " the results are not those of " + options_.compare.expect +
+                     ": the graph or that file is wrong";
       return false;
     }
     return unscheduled_.error.empty();
   }
 
-  // Returns whether the results equal those of the reference. If not, `difference` describes the first one that differs.
+  // Returns whether the results equal the reference. If not, `difference` describes the first one that differs.
   bool is_as_unscheduled(const ModelReport& model, std::string& difference) const {
     if (!model.error.empty()) return false;
     if (size_t n = model.ran.values.size(); n != unscheduled_.ran.values.size()) {

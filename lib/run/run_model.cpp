@@ -264,7 +264,8 @@ class ModelRun {
     }
     Placement ref = place_in_ref();
     ScheduleOptions in_ref{.in_process = options.in_process, .timeout_seconds = o_.device.timeout_for(ref)};
-    auto arrays = std::move(run_tensor_program(*program, contents, in_ref, o_.model.perturbation, &ref).value_or_throw());
+    const auto way = o_.model.perturbation;
+    auto arrays = std::move(run_tensor_program(*program, contents, in_ref, way, &ref).value_or_throw());
     report_.is_computed_in_ref = true;
     ScheduleResult out{.kernels = program->kernels.size()};
     for (size_t i = 0; i < outputs.size() && i < arrays.size(); i++)
