@@ -47,13 +47,21 @@ class ValueComparison {
     if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
     if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[at_++];
+    onnx::Type wanted = expected.tensor.type;
+    if (actual.narrow() != (onnx::is_narrow(wanted) ? wanted : onnx::Type::Undefined))
+      return name + " is of " +
+             onnx::name_of(actual.narrow() == onnx::Type::Undefined ? onnx::type_of(a.dtype()) : actual.narrow()) +
+             ", expected " + onnx::name_of(wanted);
     Array e = onnx::array_of(expected.tensor);
     if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
       return name + " is " + a.describe() + ", expected " + e.describe();
     }
     ToleranceOptions tolerance = tolerance_;
-    if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
-      tolerance.ulp = 1;  // because the onnx package truncates its expected values instead of rounding them
+    if (dtypes::is_float(a.dtype()) && a.dtype().itemsize() < 4) {  // the tolerance may be less than a rounding error
+      Tolerance least = default_tolerance(a.dtype());
+      tolerance.rtol = std::max(tolerance.rtol.value_or(0), least.rtol);
+      tolerance.atol = std::max(tolerance.atol.value_or(0), least.atol);
+    }
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();

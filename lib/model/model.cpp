@@ -216,6 +216,17 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
   return out;
 }
 
+// What an op does with tensors of narrow types: refuses them, gives outputs of the same type, or has own code for them.
+enum class Narrow : uint8_t { Refused, Kept, Handled };
+
+Narrow narrow_use(std::string_view op) {
+  static const std::set<std::string_view> kKept{"Concat",  "Expand", "Flatten", "Gather", "Identity",  "Pad",
+                                                "Reshape", "Slice",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"},
+      kHandled{"Cast", "CastLike", "DequantizeLinear",   "If",                 "Loop",           "Optional",
+               "Scan", "Shape",    "OptionalGetElement", "OptionalHasElement", "QuantizeLinear", "Size"};
+  return kKept.contains(op) ? Narrow::Kept : kHandled.contains(op) ? Narrow::Handled : Narrow::Refused;
+}
+
 // ---- building -------------------------------------------------------------------------------------------------------
 
 const Value* ModelBuilder::find(const std::string& name) const {
@@ -234,18 +245,19 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
     return out;
   }
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
+  auto narrow = onnx::is_narrow(t.type) ? t.type : onnx::Type::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
-  if (!t.dims.empty()) return out;
+  if (!t.dims.empty()) return {out, narrow};
   Array value = evaluate(out);  // a scalar becomes a constant of the graph, not a buffer
-  if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
+  if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
                             Int(int64_t(value.as<uint64_t>()[0] >> 1)) +
                                 Int(int64_t(value.as<uint64_t>()[0] - (value.as<uint64_t>()[0] >> 1))),
                             out.dtype());
   if (out.dtype() == dtypes::int64) return Tensor::constant(graph_, value.as<int64_t>()[0], out.dtype());
-  return Tensor::constant(graph_, int64_t(element_as_double(value, 0)), out.dtype());
+  return {Tensor::constant(graph_, int64_t(element_as_double(value, 0)), out.dtype()), narrow};
 }
 
 std::string ModelBuilder::tensor_name(UOp buffer) const {
@@ -282,6 +294,11 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
   scopes_.emplace_back();
   for (auto& t : graph.initializers) scopes_.back()[t.name] = value_of(t);
   for (auto& [name, value] : inputs) scopes_.back()[name] = value;
+  for (auto& info : graph.inputs) {
+    auto given = inputs.find(info.name);
+    if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow(info.type.elem))
+      scopes_.back()[info.name] = {given->second.tensor(), info.type.elem};
+  }
   return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
 }
 
@@ -333,8 +350,20 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   int64_t version = opset_of(opsets, node.domain);
   const OpDef* def = find_op(node.domain, node.op, version);
   if (!def) throw Failure("the op is not supported");
+  const Narrow use = narrow_use(node.op);
+  auto narrow = onnx::Type::Undefined;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    if (inputs[i].narrow() == onnx::Type::Undefined) continue;
+    if (use == Narrow::Refused)
+      throw Failure("input " + std::to_string(i) + " is of " + onnx::name_of(inputs[i].narrow()) +
+                    ", which is not supported");
+    narrow = inputs[i].narrow();
+  }
   OpCall call(*this, node, version, std::move(inputs));
-  return def->run(call);
+  Values out = def->run(call);
+  if (use == Narrow::Kept && narrow != onnx::Type::Undefined)
+    for (Value& v : out) v = {v.tensor(), narrow};
+  return out;
 }
 
 Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node,

@@ -34,11 +34,24 @@ class Bytes {
 // The values of TensorProto.DataType.
 enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
-  Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
+  Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
 std::string name_of(Type type);              // returns ONNX's name ("FLOAT16"); "type 99" for unknown types
-std::optional<DType> dtype_of(Type type);    // nullopt if the type is not supported
+// Returns the dtype of a tensor's elements, or nullopt if the type is not supported. The elements of a narrow type are
+// kept in a wider dtype, which represents them exactly.
+std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // Undefined if ONNX has no such type
+// True for the types of four bits and the 8-bit floats, for which no device has arithmetic.
+bool is_narrow(Type type);
+
+// The format of a narrow float type.
+struct NarrowFloat {
+  int mantissa, bias;  // number of mantissa bits, and the exponent's bias
+  double max;  // largest finite value
+  enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;  // see narrow_float_value
+  int bits = 8;
+};
+std::optional<NarrowFloat> narrow_float(Type type);  // nullopt if the type is no narrow float
 
 struct TensorProto {
   std::string name;

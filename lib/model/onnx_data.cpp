@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "lib/dtype/const.h"
 #include "lib/model/onnx.h"
 #include "lib/support/open_input.h"
 
@@ -53,18 +55,51 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
 
 namespace {
 
-// ONNX's name of a Type and, if the type is supported, its dtype. The table is indexed by Type.
+using Special = NarrowFloat::Special;
+
+// ONNX's name of a Type and, if the type is supported, the dtype of its elements. The table is indexed by Type.
 struct TypeRow {
   const char* name;
   std::optional<DType> dtype = {};
+  std::optional<NarrowFloat> narrow = {};
 };
 constexpr TypeRow kTypes[] = {
-    {"UNDEFINED"}, {"FLOAT", dtypes::float32}, {"UINT8", dtypes::uint8}, {"INT8", dtypes::int8},
-    {"UINT16", dtypes::uint16}, {"INT16", dtypes::int16}, {"INT32", dtypes::int32}, {"INT64", dtypes::int64},
-    {"STRING"}, {"BOOL", dtypes::bool_}, {"FLOAT16", dtypes::float16}, {"DOUBLE", dtypes::float64},
-    {"UINT32", dtypes::uint32}, {"UINT64", dtypes::uint64}, {"COMPLEX64"}, {"COMPLEX128"},
-    {"BFLOAT16", dtypes::bfloat16}, {"FLOAT8E4M3FN"}, {"FLOAT8E4M3FNUZ"}, {"FLOAT8E5M2"}, {"FLOAT8E5M2FNUZ"},
-    {"UINT4"}, {"INT4"}};
+    {"UNDEFINED"},
+    {"FLOAT", dtypes::float32},
+    {"UINT8", dtypes::uint8},
+    {"INT8", dtypes::int8},
+    {"UINT16", dtypes::uint16},
+    {"INT16", dtypes::int16},
+    {"INT32", dtypes::int32},
+    {"INT64", dtypes::int64},
+    {"STRING"},
+    {"BOOL", dtypes::bool_},
+    {"FLOAT16", dtypes::float16},
+    {"DOUBLE", dtypes::float64},
+    {"UINT32", dtypes::uint32},
+    {"UINT64", dtypes::uint64},
+    {"COMPLEX64"},
+    {"COMPLEX128"},
+    {"BFLOAT16", dtypes::bfloat16},
+    {"FLOAT8E4M3FN", dtypes::float16, NarrowFloat{3, 7, 448, Special::Nan}},
+    {"FLOAT8E4M3FNUZ", dtypes::float16, NarrowFloat{3, 8, 240, Special::NegativeZeroIsNan}},
+    {"FLOAT8E5M2", dtypes::float16, NarrowFloat{2, 15, 57344, Special::Ieee}},
+    {"FLOAT8E5M2FNUZ", dtypes::float16, NarrowFloat{2, 16, 57344, Special::NegativeZeroIsNan}},
+    {"UINT4", dtypes::uint8},
+    {"INT4", dtypes::int8},
+    {"FLOAT4E2M1", dtypes::float16, NarrowFloat{1, 1, 6, Special::None, 4}}};
+
+// Returns the number that the bits of a narrow float stand for.
+double narrow_float_value(const NarrowFloat& f, int bits) {
+  int sign = bits >> (f.bits - 1), rest = bits & ((1 << (f.bits - 1)) - 1), exponent = rest >> f.mantissa,
+      fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.bits - 1 - f.mantissa)) - 1;
+  if (f.special == Special::NegativeZeroIsNan && sign && !rest) return NAN;
+  if (f.special == Special::Nan && rest == (1 << (f.bits - 1)) - 1) return NAN;
+  if (f.special == Special::Ieee && exponent == most) return fraction ? NAN : sign ? -HUGE_VAL : HUGE_VAL;
+  double size =
+      std::ldexp(exponent ? fraction + (1 << f.mantissa) : fraction, std::max(exponent, 1) - f.bias - f.mantissa);
+  return sign ? -size : size;
+}
 
 }  // namespace
 
@@ -76,6 +111,12 @@ std::string name_of(Type type) {
 std::optional<DType> dtype_of(Type type) {
   auto i = size_t(type);
   return i < std::size(kTypes) ? kTypes[i].dtype : std::nullopt;
+}
+
+bool is_narrow(Type type) { return type >= Type::Float8E4M3FN && type <= Type::Float4E2M1; }
+
+std::optional<NarrowFloat> narrow_float(Type type) {
+  return is_narrow(type) ? kTypes[size_t(type)].narrow : std::nullopt;
 }
 
 Type type_of(DType dtype) {
@@ -131,6 +172,27 @@ void append(std::string& out, const std::vector<From>& values) {
   }
 }
 
+bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
+
+// The number of bytes that a file has for a tensor. Four-bit elements are packed in pairs, the first in the low bits.
+size_t bytes_in_file(const TensorProto& t) {
+  auto count = size_t(t.count());
+  if (is_four_bits(t.type)) return (count + 1) / 2;
+  return is_narrow(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
+}
+
+// Returns the elements of a tensor of a narrow type in the dtype that keeps them.
+std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
+  auto out = std::make_shared<std::string>();
+  auto format = narrow_float(t.type);
+  for (int64_t i = 0; i < t.count(); i++) {
+    int bits = is_four_bits(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
+    if (format) append<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
+    else *out += char(t.type == Type::Int4 && bits > 7 ? bits - 16 : bits);
+  }
+  return out;
+}
+
 // Returns the elements from the typed fields (float_data, int32_data, ...) as bytes. int32_data has small integers and
 // the bits of half and bfloat16.
 std::string typed_data(const TensorProto& t, DType dtype) {
@@ -138,7 +200,7 @@ std::string typed_data(const TensorProto& t, DType dtype) {
   for (auto chunk : t.floats) out += chunk;
   for (auto chunk : t.doubles) out += chunk;
   if (!out.empty() || t.ints.empty()) return out;
-  switch (dtype.itemsize()) {
+  switch (is_narrow(t.type) ? 1 : dtype.itemsize()) {
     case 1: append<uint8_t>(out, t.ints); break;
     case 2: append<uint16_t>(out, t.ints); break;
     case 4: append<uint32_t>(out, t.ints); break;
@@ -152,7 +214,7 @@ std::string typed_data(const TensorProto& t, DType dtype) {
 TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   auto dtype = dtype_of(t.type);
   if (!dtype) throw Failure("tensor '" + t.name + "' is of " + name_of(t.type) + ", which is not supported");
-  auto wanted = size_t(t.count()) * size_t(dtype->itemsize());
+  size_t wanted = bytes_in_file(t);
   std::string_view view;
   std::shared_ptr<const void> owner = t.file;
   bool mapped = t.file && t.file->is_mapped();
@@ -177,6 +239,12 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   if (view.size() != wanted)
     throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " +
                   std::to_string(wanted));
+  if (is_narrow(t.type)) {
+    auto wide = widened(t, view);
+    view = *wide;
+    owner = wide;
+    mapped = false;
+  }
   return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner, mapped};
 }
 

@@ -16,6 +16,13 @@ const Value& OpCall::value(size_t i) const {
   return inputs_[i];
 }
 
+onnx::Type OpCall::type(size_t i) const {
+  onnx::Type narrow = value(i).narrow();
+  return narrow != onnx::Type::Undefined ? narrow
+         : value(i).is_strings()         ? onnx::Type::String
+                                         : onnx::type_of(tensor(i).dtype());
+}
+
 Tensor OpCall::tensor(size_t i) const {
   const Value& v = value(i);
   if (!v.is_tensor())
@@ -121,8 +128,9 @@ bool OpDef::knows(std::string_view attribute) const {
 
 std::vector<const OpDef*> all_ops() {
   std::vector<const OpDef*> out;
-  for (auto family : {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, quantize_ops,
-                      loss_ops, training_ops, recurrent_ops, text_ops, signal_ops, contrib_ops})
+  for (auto family :
+       {math_ops, movement_ops, reduce_ops, nn_ops, index_ops, control_ops, resize_ops, sample_ops, attention_ops,
+        quantize_ops, loss_ops, training_ops, recurrent_ops, text_ops, signal_ops, contrib_ops})
     for (auto& def : family()) out.push_back(&def);
   return out;
 }

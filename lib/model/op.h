@@ -3,8 +3,8 @@
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
 // that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
 // newest row of its op that is not newer than the model's opset version. An attribute that the row does not list is an
-// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases that tinygrad
-// fails, those of the ONNX specification.
+// error when the model is opened. Semantics are those of the ONNX specification and of onnx's reference evaluator. The
+// graphs follow tinygrad's nn/onnx.py, except where it differs from the specification (testdata/known_gaps.md).
 #pragma once
 #include <optional>
 #include <span>
@@ -34,6 +34,7 @@ class OpCall {
   size_t num_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
+  onnx::Type type(size_t i) const;  // the type of an input that is a tensor
   Tensor tensor(size_t i) const;
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;                   // all inputs from index `from`
@@ -65,6 +66,11 @@ class OpCall {
   Values inputs_;
 };
 
+// Converts a tensor to a narrow type (onnx.h:is_narrow) and returns the elements in the dtype that keeps them. Integers
+// lose their high bits. Floats are rounded; beyond the largest value they become, with `saturate`, this value, else
+// infinity or NaN.
+Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
+
 struct OpDef {
   std::string_view name;
   int64_t since;
@@ -87,7 +93,9 @@ std::span<const OpDef> reduce_ops();      // ops_reduce.cpp: reductions, softmax
 std::span<const OpDef> nn_ops();          // ops_nn.cpp: convolution, pooling, products, normalization
 std::span<const OpDef> index_ops();       // ops_index.cpp: gathers and scatters
 std::span<const OpDef> control_ops();     // ops_control.cpp: If, Loop, Scan, sequences, options
-std::span<const OpDef> resize_ops();      // ops_resize.cpp: Resize, grids, regions
+std::span<const OpDef> resize_ops();  // ops_resize.cpp: Resize, Upsample
+std::span<const OpDef> sample_ops();  // ops_sample.cpp: grids, deformable convolution, regions
+std::span<const OpDef> attention_ops();  // ops_attention.cpp: attention, rotary embedding
 std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
 std::span<const OpDef> loss_ops();        // ops_loss.cpp
 std::span<const OpDef> training_ops();    // ops_training.cpp: optimizer steps

@@ -25,7 +25,8 @@ Values branch(OpCall& c) {
   // `where` cannot select between values that differ in number or kind, so the condition must be known in the build.
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
-  for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
+  for (size_t i = 0; i < a.size(); i++)
+    out.push_back({condition.reshape({}).where(a[i].tensor(), b[i].tensor()), a[i].narrow()});
   return out;
 }
 

@@ -8,9 +8,23 @@
 namespace tgc {
 namespace {
 
+// Returns f(x). Floats of two bytes are computed in float32, because a function of several steps would lose precision.
+template <class F>
+Tensor in_float32(const Tensor& x, F f) {
+  bool narrow = x.is_floating_point() && x.dtype().itemsize() < 4;
+  return narrow ? f(x.cast(dtypes::float32)) : f(x);
+}
+
+// Returns f of the first input, in the input's dtype.
+template <class F>
+Tensor same(OpCall& c, F f) {
+  return in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
+}
+
 template <Tensor (Tensor::*F)() const>
 Values unary(OpCall& c) {
-  return {(c.tensor(0).*F)()};
+  Tensor x = c.tensor(0), y = in_float32(x, [](const Tensor& t) { return (t.*F)(); });
+  return {dtypes::is_float(y.dtype()) && x.is_floating_point() ? y.cast(x.dtype()) : y};
 }
 
 template <Tensor (Tensor::*F)(Tensor) const>
@@ -37,14 +51,27 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which is exact up to 53 bits.
-  Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64));
-  return p.round().cast(x.dtype());
+  // Compute integer powers in double precision, which is exact up to 53 bits. Powers that are no integers are truncated.
+  // A power next to an integer is this integer, because pow rounds.
+  Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
+  return ((p - near).abs().le(near.abs() * 1e-12).where(near, p.trunc())).cast(x.dtype());
 }
 
+// Returns the remainder with the sign of x (fmod) or of y. If the quotient of floats is rounded to the next integer, the
+// remainder is too large or has the wrong sign: one more step corrects it.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
-  return c.attr_int("fmod", 0) ? x - x.div(y, Tensor::Rounding::Trunc) * y : x % y;
+  bool fmod = c.attr_int("fmod", 0) != 0;
+  if (!fmod) return x % y;
+  if (!x.is_floating_point()) return x - x.div(y, Tensor::Rounding::Trunc) * y;
+  return in_float32(x,
+                    [&](const Tensor& a) {
+                      Tensor b = y.cast(a.dtype()).abs(), size = a.abs(),
+                             rest = size - size.div(b, Tensor::Rounding::Trunc) * b;
+                      rest = rest.ge(b).where(rest - b, rest.lt(Const(0)).where(rest + b, rest));
+                      return a.lt(Const(0)).where(-rest, rest);
+                    })
+      .cast(x.dtype());
 }
 
 Tensor shift(OpCall& c) {
@@ -93,17 +120,17 @@ Values cast_to_string(OpCall& c) {
   return {out};
 }
 
-Values cast_to(OpCall& c, DType to) {
+Values cast_to(OpCall& c, onnx::Type type) {
+  if (type == onnx::Type::String) return cast_to_string(c);
+  DType to = c.dtype_of(int64_t(type));
+  if (onnx::is_narrow(type) && !c.value(0).is_strings())
+    return {{to_narrow(c.tensor(0), type, c.attr_int("saturate", 1) != 0), type}};
   if (!c.value(0).is_strings()) return {c.tensor(0).cast(to)};
+  if (onnx::is_narrow(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
   auto& strings = c.value(0).strings();
   std::vector<double> values;
   for (auto& s : strings.items) values.push_back(number_of(s));
   return {Tensor::of(c.graph(), values, dtypes::float64).cast(to).reshape(strings.shape)};
-}
-
-Values cast(OpCall& c) {
-  int64_t to = c.attr_int("to");
-  return onnx::Type(int32_t(to)) == onnx::Type::String ? cast_to_string(c) : cast_to(c, c.dtype_of(to));
 }
 
 Tensor prelu_slope(const Tensor& x, Tensor slope) {
@@ -159,18 +186,19 @@ std::span<const OpDef> math_ops() {
     {"Sigmoid", 1, "consumed_inputs", unary<&Tensor::sigmoid>},
     {"HardSwish", 14, "", unary<&Tensor::hardswish>},
     {"Softsign", 1, "", unary<&Tensor::softsign>},
-    {"Softplus", 1, "", [](OpCall& c) -> Values { return {c.tensor(0).softplus()}; }},
+    {"Softplus", 1, "", [](OpCall& c) -> Values { return {same(c, [](const Tensor& x) { return x.softplus(); })}; }},
     {"Mish", 18, "", unary<&Tensor::mish>},
-    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1.0))}; }},
-    {"Celu", 12, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).celu(c.attr_float("alpha", 1.0))}; }},
+    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.elu(c.attr_float("alpha", 1.0)); })}; }},
+    {"Celu", 12, "alpha", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.celu(c.attr_float("alpha", 1.0)); })}; }},
     {"Selu", 1, "alpha gamma consumed_inputs",
-     [](OpCall& c) -> Values { return {c.tensor(0).selu(c.attr_float("alpha", 1.67326319217681884765625), c.attr_float("gamma", 1.05070102214813232421875))}; }},
+     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.selu(c.attr_float("alpha", 1.67326319217681884765625), c.attr_float("gamma", 1.05070102214813232421875)); })}; }},
     {"HardSigmoid", 1, "alpha beta consumed_inputs",
-     [](OpCall& c) -> Values { return {(c.attr_float("alpha", 0.2) * c.tensor(0) + c.attr_float("beta", 0.5)).clamp(Const(0), Const(1))}; }},
+     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return (c.attr_float("alpha", 0.2) * x + c.attr_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
     {"Gelu", 20, "approximate",
      [](OpCall& c) -> Values {
-       Tensor x = c.tensor(0);
-       return {c.attr_string("approximate", "none") == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf())};
+       std::string how = c.attr_string("approximate", "none");
+       if (how != "none" && how != "tanh") throw Failure("its attribute approximate is '" + how + "'");
+       return {same(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
      }},
     {"PRelu", 1, "consumed_inputs",
      [](OpCall& c) -> Values {
@@ -215,8 +243,8 @@ std::span<const OpDef> math_ops() {
     {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
     // ---- casts
-    {"Cast", 6, "to saturate", cast},
-    {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return c.value(1).is_strings() ? cast_to_string(c) : cast_to(c, c.tensor(1).dtype()); }},
+    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attr_int("to")))); }},
+    {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.type(1)); }},
   };
   // clang-format on
   return kOps;

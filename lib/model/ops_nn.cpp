@@ -1,4 +1,4 @@
-// Convolution, pooling, matrix products, normalization, attention.
+// Convolution, pooling, matrix products, normalization.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -171,6 +171,41 @@ Values max_unpool(OpCall& c) {
 
 Ints spatial_axes(const Tensor& x) { return int_range(2, x.ndim()); }
 
+Values global_lp_pool(OpCall& c) {
+  Tensor x = c.tensor(0);
+  auto p = double(c.attr_int("p", 2));
+  return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
+}
+
+// Adds up sliding blocks, which are columns: a transposed convolution in which each kernel element has its own channel.
+Values col2im(OpCall& c) {
+  Tensor x = c.tensor(0);
+  Ints image = c.ints(1), block = c.ints(2);
+  size_t n = image.size();
+  Ints stride = c.attr_ints("strides", Ints(n, 1)), dilation = c.attr_ints("dilations", Ints(n, 1)),
+       pads = c.attr_ints("pads", Ints(2 * n, 0));
+  if (n == 0 || block.size() != n || stride.size() != n || dilation.size() != n || pads.size() != 2 * n)
+    throw Failure("its image_shape, block_shape, strides, dilations or pads do not fit together");
+  int64_t places = product(block), channels = places > 0 && x.ndim() == 3 ? x.size(1) / places : 0;
+  Ints blocks, extra;
+  for (size_t i = 0; i < n; i++) {
+    if (block[i] < 1 || stride[i] < 1 || dilation[i] < 1)
+      throw Failure("a block, stride or dilation that is not positive");
+    int64_t reach = dilation[i] * (block[i] - 1) + 1, room = image[i] + pads[i] + pads[i + n] - reach;
+    if (room < 0) throw Failure("its blocks do not fit its image");
+    blocks.push_back(room / stride[i] + 1);
+    extra.push_back(room % stride[i]);
+  }
+  if (channels < 1 || x.size(1) % places || x.size(2) != product(blocks))
+    throw Failure("its input does not fit its blocks");
+  Tensor weights = Tensor::eye(c.graph(), places, places, x.dtype()).reshape(concat({{1, places, 1}, block}));
+  Ints all = weights.shape();
+  all[0] = channels;
+  weights = weights.expand(all).reshape(concat({{channels * places, 1}, block}));
+  return {x.reshape(concat({{x.size(0), x.size(1)}, blocks}))
+              .conv_transpose2d(weights, {}, channels, stride, dilation, last_axis_first(pads), extra)};
+}
+
 // ---- products
 
 Values gemm(OpCall& c) {
@@ -268,7 +303,10 @@ Values mean_variance_normalization(OpCall& c) {
 Values lp_normalization(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints axis{x.resolve_dim(c.attr_int("axis", -1))};
-  return {x / (c.attr_int("p", 2) == 1 ? x.abs().sum(axis, true) : x.square().sum(axis, true).sqrt())};
+  int64_t p = c.attr_int("p", 2);
+  if (p != 1 && p != 2) throw Failure("its p is " + std::to_string(p));
+  Tensor norm = p == 1 ? x.abs().sum(axis, true) : x.square().sum(axis, true).sqrt();
+  return {norm.ne(Const(0)).where(x / norm, Const(0))};
 }
 
 Values lrn(OpCall& c) {
@@ -299,51 +337,6 @@ Values dropout(OpCall& c) {
   return {x * mask / (1.0 - ratio), mask};
 }
 
-// ---- attention of ai.onnx 23
-
-Values attention(OpCall& c) {
-  Tensor q = c.tensor(0), k = c.tensor(1), v = c.tensor(2), mask = c.tensor_or_none(3);
-  bool flat = q.ndim() == 3;
-  int64_t q_heads = c.attr_int("q_num_heads", 0), kv_heads = c.attr_int("kv_num_heads", 0);
-  if (flat) {
-    if (q_heads <= 0 || kv_heads <= 0) throw Failure("inputs of three axes need q_num_heads and kv_num_heads");
-    auto heads = [](const Tensor& t, int64_t n) {
-      return t.reshape({t.size(0), t.size(1), n, -1}).permute({0, 2, 1, 3});
-    };
-    q = heads(q, q_heads), k = heads(k, kv_heads), v = heads(v, kv_heads);
-  }
-  if (c.has(4)) k = c.tensor(4).cat({k}, 2);
-  if (c.has(5)) v = c.tensor(5).cat({v}, 2);
-  Tensor present_key = k, present_value = v;
-  if (k.size(1) <= 0 || q.size(1) % k.size(1))
-    throw Failure(std::to_string(q.size(1)) + " heads of queries for " + std::to_string(k.size(1)) + " of keys");
-  if (q.size(1) != k.size(1)) {
-    int64_t times = q.size(1) / k.size(1);
-    k = k.repeat_interleave(times, 1), v = v.repeat_interleave(times, 1);
-  }
-  double scale = c.attr_float("scale", 1.0 / std::sqrt(double(q.size(-1)))), softcap = c.attr_float("softcap", 0.0);
-  Tensor scores = q.matmul(k.transpose(-1, -2)) * scale;
-  int64_t mode = c.attr_int("qk_matmul_output_mode", 0);
-  Tensor shown = scores;
-  if (c.attr_int("is_causal", 0)) {
-    Tensor causal =
-        Tensor::full(c.graph(), {q.size(-2), k.size(-2)}, true, dtypes::bool_).tril(k.size(-2) - q.size(-2));
-    scores = scores.masked_fill(causal.logical_not(), Const(-HUGE_VAL));
-  }
-  if (mask)
-    scores =
-        scores + (dtypes::is_bool(mask.dtype()) ? mask.where(Const(0), Const(-HUGE_VAL)).cast(scores.dtype()) : mask);
-  if (mode == 1) shown = scores;
-  if (softcap > 0) scores = (scores / softcap).tanh() * softcap;
-  if (mode == 2) shown = scores;
-  if (c.attr("softmax_precision")) scores = scores.cast(c.dtype_of(c.attr_int("softmax_precision")));
-  Tensor weights = scores.softmax(-1).cast(q.dtype());
-  if (mode == 3) shown = weights;
-  Tensor y = weights.matmul(v).cast(q.dtype());
-  if (flat) y = y.permute({0, 2, 1, 3}).reshape({q.size(0), q.size(2), -1});
-  return {y, present_key, present_value, shown};
-}
-
 }  // namespace
 
 std::span<const OpDef> nn_ops() {
@@ -357,6 +350,8 @@ std::span<const OpDef> nn_ops() {
     {"MaxUnpool", 9, "kernel_shape pads strides", max_unpool},
     {"GlobalAveragePool", 1, "", [](OpCall& c) -> Values { return {c.tensor(0).mean(spatial_axes(c.tensor(0)), true)}; }},
     {"GlobalMaxPool", 1, "", [](OpCall& c) -> Values { return {c.tensor(0).max(spatial_axes(c.tensor(0)), true)}; }},
+    {"GlobalLpPool", 2, "p", global_lp_pool},
+    {"Col2Im", 18, "dilations pads strides", col2im},
     {"MatMul", 1, "", [](OpCall& c) -> Values { return {c.tensor(0).matmul(c.tensor(1))}; }},
     {"Gemm", 1, "alpha beta transA transB broadcast", gemm},
     {"Einsum", 12, "equation", einsum},
@@ -370,7 +365,6 @@ std::span<const OpDef> nn_ops() {
     {"LpNormalization", 1, "axis p", lp_normalization},
     {"LRN", 1, "alpha beta bias size", lrn},
     {"Dropout", 1, "ratio seed is_test consumed_inputs", dropout},
-    {"Attention", 23, "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision", attention},
   };
   // clang-format on
   return kOps;

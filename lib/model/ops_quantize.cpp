@@ -1,5 +1,6 @@
 // Quantization to small integers with a scale and a zero point.
 #include "lib/model/op.h"
+#include "lib/model/tensor_state.h"
 
 namespace tgc {
 namespace {
@@ -14,48 +15,86 @@ struct Spread {
   Spread(OpCall& c, const Tensor& x)
       : shape(x.shape()), axis(c.attr_int("axis", 1)), block(c.attr_int("block_size", 0)) {
     if (axis < 0) axis += x.ndim();
+    if (block < 0) throw Failure("its block_size is " + std::to_string(block));
   }
 
   Tensor operator()(const Tensor& v) const {
-    if (v.numel() == 1) return v;
-    if (axis < 0 || axis >= int64_t(shape.size())) throw Failure("axis " + std::to_string(axis) + " is out of range");
-    if (block) return v.repeat_interleave(block, axis);
-    return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel()));
+    if (v.numel() == 1 && v.ndim() <= 1) return v.reshape({});
+    auto rank = int64_t(shape.size());
+    if (axis < 0 || axis >= rank) throw Failure("axis " + std::to_string(axis) + " is out of range");
+    int64_t n = shape[size_t(axis)];
+    if (!block) {
+      if (v.ndim() != 1 || v.numel() != n)
+        throw Failure("its scale or zero point is not one number, nor one for each of the " + std::to_string(n) +
+                      " slices along axis " + std::to_string(axis));
+      return v.reshape(vector_shape(rank, axis, n));
+    }
+    Ints blocks = shape;
+    blocks[size_t(axis)] = ceildiv(n, block);
+    if (v.shape() != blocks) throw Failure("its scale or zero point is not one number for each block");
+    return v.repeat_interleave(block, axis).slice_axis(axis, {0, n});
   }
 };
 
-// Rounds `steps`, values divided by the scale, adds the zero point and clamps to `to`. Ties go to even, except for
-// uint8, which rounds by adding 0.4999999 as in tinygrad.
-Tensor quantized(const Tensor& steps, const Tensor& zero, DType to) {
-  auto shifted = [&](const Tensor& t) { return zero ? t + zero : t; };
-  return clamp_cast(to == dtypes::uint8 ? shifted(steps + 0.4999999).cast(dtypes::int32) : shifted(steps.round()), to);
+// Returns x / y, correctly rounded. A product with the reciprocal, which division is otherwise, may be off by one unit
+// in the last place, and then moves a quotient halfway between two integers to one side. Devices without doubles
+// multiply.
+Tensor quotient(const Tensor& x, const Tensor& y) {
+  const std::string& device = tensor_state(x.graph()).device;
+  if (device == "METAL" || device == "WEBGPU") return x / y;
+  return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
+}
+
+// Rounds `steps`, values divided by the scale, to integers, with ties to even; adds the zero point and clamps to `to`.
+Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
+  Tensor y = steps.cast(dtypes::float32).round();
+  if (zero) y = y + zero.cast(dtypes::float32);
+  DType dtype = *onnx::dtype_of(to);
+  if (to == onnx::Type::Int4) return y.clamp(Const(-8), Const(7)).cast(dtype);
+  if (to == onnx::Type::UInt4) return y.clamp(Const(0), Const(15)).cast(dtype);
+  return clamp_cast(y, dtype);
 }
 
 Values quantize_linear(OpCall& c) {
-  Tensor x = c.tensor(0);
+  using onnx::Type;
+  Tensor x = c.tensor(0), scale = c.tensor(1);
   Spread spread(c, x);
-  Tensor scale = spread(c.tensor(1)), zero = c.has(2) ? spread(c.tensor(2)) : Tensor();
-  int64_t asked = c.attr_int("output_dtype", 0);
-  DType to = zero ? zero.dtype() : asked ? c.dtype_of(asked) : dtypes::uint8;
-  if (dtypes::is_float(to)) throw Failure("quantizing to " + std::string(to.repr()) + " is not supported");
-  return {quantized(x / scale, zero, to).contiguous()};
+  auto asked = Type(int32_t(c.attr_int("output_dtype", 0)));
+  Type to = c.has(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
+  if (asked != Type::Undefined && asked != to)
+    throw Failure("its output_dtype is " + onnx::name_of(asked) + ", its zero point is of " + onnx::name_of(to));
+  if (int64_t precision = c.attr_int("precision", 0))
+    x = x.cast(c.dtype_of(precision)), scale = scale.cast(c.dtype_of(precision));
+  Tensor steps = quotient(x, spread(scale));
+  bool whole = to == Type::UInt8 || to == Type::Int8 || to == Type::UInt16 || to == Type::Int16 || to == Type::UInt4 ||
+               to == Type::Int4;
+  if (!whole && !onnx::narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
+  if (!whole) return {{to_narrow(steps, to, c.attr_int("saturate", 1) != 0), to}};
+  return {{quantized(steps, c.has(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
+           onnx::is_narrow(to) ? to : Type::Undefined}};
 }
 
 Values dequantize_linear(OpCall& c) {
-  Tensor x = c.tensor(0);
+  Tensor x = c.tensor(0), scale = c.tensor(1);
   Spread spread(c, x);
-  Tensor scale = spread(c.tensor(1)), steps = x.cast(dtypes::int32);
-  if (dtypes::is_float(x.dtype())) throw Failure("dequantizing " + std::string(x.dtype().repr()) + " is not supported");
-  if (c.has(2)) steps = steps - spread(c.tensor(2));
-  return {(steps * scale).cast(scale.dtype())};
+  if (c.has(2) && c.type(2) != c.type(0))
+    throw Failure("its zero point is of " + onnx::name_of(c.type(2)) + ", its input of " + onnx::name_of(c.type(0)));
+  int64_t asked = c.attr_int("output_dtype", 0);
+  DType to = asked ? c.dtype_of(asked) : scale.dtype();
+  Tensor steps = x.cast(dtypes::float32);
+  if (!onnx::narrow_float(c.type(0))) {
+    if (dtypes::is_float(x.dtype())) throw Failure("dequantizing " + onnx::name_of(c.type(0)) + " is not supported");
+    if (c.has(2)) steps = (x.cast(dtypes::int32) - spread(c.tensor(2)).cast(dtypes::int32)).cast(dtypes::float32);
+  }
+  return {(steps * spread(scale)).cast(to)};
 }
 
 // Chooses the scale and zero point such that 8 bits cover all values and 0.
 Values dynamic_quantize_linear(OpCall& c) {
-  Tensor x = c.tensor(0);
-  Tensor scale = (x.max().maximum(Const(0)) + (-x).max().maximum(Const(0))) / 255;
-  Tensor zero = clamp_cast((-(x.min().minimum(Const(0)) / scale)).round(), dtypes::uint8);
-  return {quantized(x / scale, zero, dtypes::uint8), scale, zero};
+  Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
+  Tensor scale = quotient(x.max().maximum(Const(0)) - low, x.full_like(255).max());
+  Tensor zero = quantized(quotient(-low, scale), {}, onnx::Type::UInt8);
+  return {quantized(quotient(x, scale), zero, onnx::Type::UInt8), scale, zero};
 }
 
 // ---- integer products
@@ -94,7 +133,7 @@ Values matmul_integer(OpCall& c) {
 
 // Converts integers with scale `scale` to the output's scale and zero point.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
-  return clamp_cast((x * scale / out_scale).round() + out_zero, out_zero.dtype());
+  return quantized(quotient(x.cast(dtypes::float32) * scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
 }
 
 Values qlinear_conv(OpCall& c) {
@@ -114,7 +153,7 @@ Values qlinear_matmul(OpCall& c) {
 
 Values qlinear_add(OpCall& c) {
   Tensor sum = centered(c, 0, 2) * c.tensor(1) + centered(c, 3, 5) * c.tensor(4), zero = c.tensor(7);
-  return {clamp_cast((sum / c.tensor(6)).round() + zero, zero.dtype())};
+  return {quantized(quotient(sum, c.tensor(6)), zero, onnx::type_of(zero.dtype()))};
 }
 
 Values qlinear_mul(OpCall& c) {
@@ -125,7 +164,7 @@ Values qlinear_global_average_pool(OpCall& c) {
   Tensor x = centered(c, 0, 2) * c.tensor(1), zero = c.tensor(4);
   bool channels_last = c.attr_int("channels_last", 0) != 0;
   Ints axes = int_range(channels_last ? 1 : 2, x.ndim() - channels_last);
-  return {clamp_cast((x.mean(axes, true) / c.tensor(3)).round() + zero, zero.dtype())};
+  return {quantized(quotient(x.mean(axes, true), c.tensor(3)), zero, onnx::type_of(zero.dtype()))};
 }
 
 constexpr std::string_view kConv = "auto_pad dilations group kernel_shape pads strides", kMicrosoft = "com.microsoft";
@@ -135,8 +174,8 @@ constexpr std::string_view kConv = "auto_pad dilations group kernel_shape pads s
 std::span<const OpDef> quantize_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"QuantizeLinear", 10, "axis block_size output_dtype saturate", quantize_linear},
-    {"DequantizeLinear", 10, "axis block_size", dequantize_linear},
+    {"QuantizeLinear", 10, "axis block_size output_dtype precision saturate", quantize_linear},
+    {"DequantizeLinear", 10, "axis block_size output_dtype", dequantize_linear},
     {"DynamicQuantizeLinear", 11, "", dynamic_quantize_linear},
     {"ConvInteger", 10, kConv, conv_integer},
     {"MatMulInteger", 10, "", matmul_integer},

@@ -19,32 +19,27 @@ Tensor pad_constant(const Tensor& x, const Padding& padding, Const value) {
 
 Tensor pad_circular(const Tensor& x, const Padding& padding) {
   Ints shape = x.shape(), repeats;
-  for (size_t i = 0; i < shape.size(); i++) {
-    auto [before, after] = padding[i];
-    if (before > shape[i] || after > shape[i]) throw Failure("a circular padding wraps around more than once");
-    if (before < 0 || after < 0) throw Failure("a negative circular padding");
-    repeats.push_back(1 + (before != 0) + (after != 0));
-  }
-  Tensor wide = x.repeat(repeats);
   Bounds2 bounds;
   for (size_t i = 0; i < shape.size(); i++) {
     auto [before, after] = padding[i];
-    int64_t n = wide.size(int64_t(i));
-    bounds.emplace_back(std::pair(before == 0 ? 0 : shape[i] - before, after == 0 ? n : n - shape[i] + after));
+    if (before < 0 || after < 0) throw Failure("a negative circular padding");
+    if (before + after > 0 && shape[i] == 0) throw Failure("a circular padding of an axis without elements");
+    int64_t n = std::max<int64_t>(shape[i], 1), first = ceildiv(before, n);
+    repeats.push_back(1 + first + ceildiv(after, n));
+    bounds.emplace_back(std::pair(first * n - before, (first + 1) * shape[i] + after));
   }
-  return wide.shrink(bounds);
+  return x.repeat(repeats).shrink(bounds);
 }
 
-// Returns the reflected parts before and after an axis; None for a part without elements.
-std::pair<Tensor, Tensor> reflected(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
-  int64_t n = x.size(dim);
-  if (before >= n || after >= n)
-    throw Failure("a reflection by " + std::to_string(std::max(before, after)) + " of an axis of " + std::to_string(n));
-  auto upto = [](int64_t v) { return v >= 0 ? std::optional(v) : std::nullopt; };
-  return {before > 0 ? x.slice_axis(dim, {before, 0, -1}) : Tensor(),
-          after > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - after), -1}) : Tensor()};
+// Joins three tensors, of which the first and last may be None.
+Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
+  Tensors parts;
+  for (const Tensor& t : {first, x, last})
+    if (t) parts.push_back(t);
+  return Tensor::cat_all(parts, dim);
 }
 
+// Returns copies of the first element before an axis and of the last after it; None for a part without elements.
 std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
   auto copies = [&](int64_t i, int64_t count) {
@@ -56,6 +51,23 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
     return x.shrink(one).expand(to);
   };
   return {copies(0, before), copies(n - 1, after)};
+}
+
+// Reflects an axis at its first and last element. Beyond the length of the axis, the result is reflected again.
+Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
+  if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
+  while (before > 0 || after > 0) {
+    int64_t n = x.size(dim), first = std::min(before, n - 1), last = std::min(after, n - 1);
+    if (n == 1) {
+      auto [left, right] = replicated(x, dim, before, after);
+      return joined(left, x, right, dim);
+    }
+    auto upto = [](int64_t v) { return v >= 0 ? std::optional(v) : std::nullopt; };
+    x = joined(first > 0 ? x.slice_axis(dim, {first, 0, -1}) : Tensor(), x,
+               last > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - last), -1}) : Tensor(), dim);
+    before -= first, after -= last;
+  }
+  return x;
 }
 
 }  // namespace
@@ -80,12 +92,12 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
   Tensor x = *this;
   for (size_t i = 0; i < own.size(); i++) {
     auto [before, after] = positive[i];
-    auto [first, last] =
-        mode == "reflect" ? reflected(x, int64_t(i), before, after) : replicated(x, int64_t(i), before, after);
-    Tensors parts;
-    for (const Tensor& t : {first, x, last})
-      if (t) parts.push_back(t);
-    x = cat_all(parts, int64_t(i));
+    if (mode == "reflect") {
+      x = pad_reflected(x, int64_t(i), before, after);
+      continue;
+    }
+    auto [first, last] = replicated(x, int64_t(i), before, after);
+    x = joined(first, x, last, int64_t(i));
   }
   if (!any_negative) return x;
   Bounds2 kept;

@@ -1,10 +1,11 @@
 // Value: an input or output of a model's node. A numeric tensor, a string tensor, a sequence of values, or none (an
-// omitted input or an empty optional).
+// omitted input or an empty optional). A numeric tensor of a narrow type (onnx.h:is_narrow) remembers this type.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/model/onnx.h"
 #include "lib/model/tensor.h"
 
 namespace tgc {
@@ -22,7 +23,8 @@ class Value {
   enum class Kind : uint8_t { None, Tensor, Strings, Sequence };
 
   Value() = default;
-  Value(Tensor t) : kind_(t ? Kind::Tensor : Kind::None), tensor_(t) {}
+  Value(Tensor t, onnx::Type narrow = onnx::Type::Undefined)
+      : kind_(t ? Kind::Tensor : Kind::None), tensor_(t), narrow_(narrow) {}
   Value(Strings s) : kind_(Kind::Strings), strings_(std::make_shared<const Strings>(std::move(s))) {}
   static Value sequence(Values items) {
     Value out;
@@ -37,6 +39,8 @@ class Value {
   bool is_strings() const { return kind_ == Kind::Strings; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
   const Tensor& tensor() const { return need(Kind::Tensor, "tensor"), tensor_; }
+  // The tensor's type if it is narrow, else Undefined.
+  onnx::Type narrow() const { return narrow_; }
   const Strings& strings() const { return need(Kind::Strings, "tensor of strings"), *strings_; }
   const Values& items() const { return need(Kind::Sequence, "sequence"), *items_; }
 
@@ -47,6 +51,7 @@ class Value {
 
   Kind kind_ = Kind::None;
   Tensor tensor_;
+  onnx::Type narrow_ = onnx::Type::Undefined;
   std::shared_ptr<const Strings> strings_;
   std::shared_ptr<const Values> items_;
 };

@@ -1,0 +1,149 @@
+// Tests of ops in which tinygrad's frontend differs from the ONNX specification or lacks an attribute
+// (testdata/known_gaps.md). The cases of testdata/onnx_reference.tar.gz cover all ops.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "lib/model/conformance.h"
+#include "lib/model/model.h"
+#include "lib/model/realize.h"
+
+namespace tgc {
+namespace {
+
+using onnx::Type;
+
+onnx::Attribute attribute(std::string name, int64_t i) {
+  return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i};
+}
+onnx::Attribute attribute(std::string name, std::string s) {
+  return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)};
+}
+
+// Runs one node of opset 23 and returns its first output.
+Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onnx::Attribute> attributes = {}) {
+  onnx::ModelProto model{.ir_version = 10, .opsets = {{"", 23}}};
+  onnx::NodeProto node{.op = op, .outputs = {"y"}, .attributes = std::move(attributes)};
+  for (size_t i = 0; i < inputs.size(); i++) node.inputs.push_back(inputs[i].is_none() ? "" : "x" + std::to_string(i));
+  for (size_t i = 0; i < inputs.size(); i++) model.graph.inputs.push_back({"x" + std::to_string(i), {}});
+  model.graph.nodes.push_back(node);
+  model.graph.outputs.push_back({"y", {}});
+  Model opened = std::move(Model::from_proto(model).value_or_throw());
+  std::map<std::string, Value> named;
+  for (size_t i = 0; i < inputs.size(); i++) named["x" + std::to_string(i)] = inputs[i];
+  return opened.build(g, named).value_or_throw().values[0];
+}
+
+std::vector<double> values_of(const Value& v) {
+  Array a = std::move(realize(std::span(&v.tensor(), 1))[0]);
+  std::vector<double> out;
+  for (int64_t i = 0; i < a.size(); i++) out.push_back(element_as_double(a, i));
+  return out;
+}
+void check_near(const Value& v, const std::vector<double>& expected) {
+  auto values = values_of(v);
+  REQUIRE(values.size() == expected.size());
+  for (size_t i = 0; i < values.size(); i++) CHECK(values[i] == doctest::Approx(expected[i]).epsilon(1e-5));
+}
+Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) { return Tensor::of(g, values).reshape(shape); }
+
+// Returns a tensor of a narrow type from the bytes of a file.
+Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {
+  onnx::ModelProto model;
+  onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw = bytes};
+  return ModelBuilder(g, model, "").value_of(t);
+}
+
+}  // namespace
+
+TEST_CASE("spec: a causal Attention lets query i use the keys of the cache and the keys up to i") {
+  Graph g;
+  Tensor q = row(g, {0, 0, 0}, {1, 1, 3, 1}), k = row(g, {0, 0, 0, 0}, {1, 1, 4, 1}),
+         v = row(g, {1, 3, 5, 9}, {1, 1, 4, 1});
+  check_near(run(g, "Attention", {q, k, v}, {attribute("is_causal", 1)}), {1, 2, 3});
+  Tensor past = row(g, {0}, {1, 1, 1, 1}), past_value = row(g, {7}, {1, 1, 1, 1});
+  check_near(run(g, "Attention", {q, k, v, Value(), past, past_value}, {attribute("is_causal", 1)}), {4, 11.0 / 3, 4});
+  // a query without any allowed key gives 0
+  Tensor none = Tensor::of(g, Ints{0, 0, 0, 0}, dtypes::bool_).reshape({1, 4});
+  check_near(run(g, "Attention", {row(g, {0}, {1, 1, 1, 1}), k, v, none}), {0});
+}
+
+TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every type") {
+  Graph g;
+  Tensor half = row(g, {0.5, 1.5, 2.5, -0.5, 300});
+  Tensor one = row(g, {1}, {});
+  check_near(run(g, "QuantizeLinear", {half, one}), {0, 2, 2, 0, 255});
+  check_near(
+      run(g, "QuantizeLinear", {row(g, {1.55, 2.35}), row(g, {0.1, 0.1}), Tensor::of(g, Ints{0, 1}, dtypes::int8)},
+          {attribute("axis", 0)}),
+      {15, 24});  // with reciprocals, the quotients would be 15.5 and 23.5
+  Value four =
+      run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(Type::Int4))});
+  CHECK(four.narrow() == Type::Int4);
+  check_near(four, {-8, -1, 7, 7});
+  // blocks of two along axis 0, of which the last is not complete
+  Tensor blocks = row(g, {1, 2, 4, 8}, {2, 2});
+  check_near(run(g, "DequantizeLinear", {Tensor::of(g, Ints{1, 1, 1, 1, 1, 1}, dtypes::int8).reshape({3, 2}), blocks},
+                 {attribute("axis", 0), attribute("block_size", 2)}),
+             {1, 2, 1, 2, 4, 8});
+  CHECK_THROWS_AS(run(g, "QuantizeLinear", {half, row(g, {1, 2})}, {attribute("axis", 0)}), Failure);
+}
+
+TEST_CASE("spec: tensors of four bits and of small floats are read, converted and written") {
+  Graph g;
+  check_near(narrow(g, Type::Int4, {3}, "\x8F\x07"), {-1, -8, 7});
+  check_near(narrow(g, Type::UInt4, {3}, "\x8F\x07"), {15, 8, 7});
+  check_near(narrow(g, Type::Float8E4M3FN, {4}, "\x38\xFE\x01\x08"), {1, -448, 0x1p-9, 0x1p-6});
+  check_near(narrow(g, Type::Float8E5M2, {3}, "\x3C\xFB\x01"), {1, -57344, 0x1p-16});
+  check_near(narrow(g, Type::Float8E4M3FNUZ, {2}, "\x40\x7F"), {1, 240});
+  check_near(narrow(g, Type::Float4E2M1, {4}, "\x21\xF7"), {0.5, 1, 6, -6});
+  CHECK(std::isnan(values_of(narrow(g, Type::Float8E5M2FNUZ, {1}, "\x80"))[0]));
+  auto cast = [&](std::vector<double> values, Type to, int64_t saturate = 1) {
+    return run(g, "Cast", {row(g, values)}, {attribute("to", int64_t(to)), attribute("saturate", saturate)});
+  };
+  check_near(cast({17, 18.1, 1e9, -500, 0x1p-10, 0x1.8p-9}, Type::Float8E4M3FN), {16, 18, 448, -448, 0, 0x1p-8});
+  CHECK(std::isnan(values_of(cast({500}, Type::Float8E4M3FN, 0))[0]));
+  CHECK(values_of(cast({1e9}, Type::Float8E5M2, 0))[0] == HUGE_VAL);
+  check_near(cast({9.7, -9, 3}, Type::Int4), {-7, 7, 3});
+  Value turned = run(g, "Reshape", {narrow(g, Type::Int4, {2}, "\x2F"), Tensor::of(g, Ints{2, 1})});
+  CHECK(turned.narrow() == Type::Int4);
+  check_near(run(g, "DequantizeLinear", {turned, row(g, {0.5}, {})}), {-0.5, 1});
+  CHECK_THROWS_WITH_AS(run(g, "Add", {turned, turned}), "Add 'y': input 0 is of INT4, which is not supported", Failure);
+}
+
+TEST_CASE("spec: Resize with antialias averages the elements that a smaller result covers") {
+  Graph g;
+  Tensor x = row(g, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 8});
+  check_near(
+      run(g, "Resize", {x, Value(), row(g, {1, 1, 0.5})}, {attribute("mode", "linear"), attribute("antialias", 1)}),
+      {1.625, 3.5, 5.5, 7.375});
+  CHECK_THROWS_AS(run(g, "Resize", {x, Value(), row(g, {1, 1, 0.5})}, {attribute("antialias", 1)}), Failure);
+  check_near(run(g, "Resize", {Tensor::of(g, Ints{0, 5}, dtypes::uint8).reshape({1, 1, 2}), Value(), row(g, {1, 1, 2})},
+                 {attribute("mode", "linear")}),
+             {0, 1, 4, 5});
+}
+
+TEST_CASE("spec: Pad wraps and reflects more than once") {
+  Graph g;
+  Tensor x = row(g, {1, 2, 3}), pads = Tensor::of(g, Ints{4, 7});
+  check_near(run(g, "Pad", {x, pads}, {attribute("mode", "wrap")}), {3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
+  check_near(run(g, "Pad", {x, pads}, {attribute("mode", "reflect")}), {1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2});
+}
+
+TEST_CASE("spec: Col2Im adds blocks, RotaryEmbedding turns pairs, GridSample reads volumes") {
+  Graph g;
+  check_near(run(g, "Col2Im", {row(g, {1, 2, 3, 4}, {1, 2, 2}), Tensor::of(g, Ints{1, 3}), Tensor::of(g, Ints{1, 2})}),
+             {1, 5, 4});
+  CHECK_THROWS_AS(run(g, "Col2Im", {row(g, {1, 2}, {1, 2, 1}), Tensor::of(g, Ints{1, 3}), Tensor::of(g, Ints{1, 2})}),
+                  Failure);
+  Tensor cos = row(g, {0, 1}, {1, 1, 2}), sin = row(g, {1, 0}, {1, 1, 2}), x = row(g, {1, 2, 3, 4}, {1, 1, 1, 4});
+  check_near(run(g, "RotaryEmbedding", {x, cos, sin}), {-3, 2, 1, 4});
+  check_near(run(g, "RotaryEmbedding", {x, cos, sin}, {attribute("interleaved", 1)}), {-2, 1, 3, 4});
+  CHECK_THROWS_AS(run(g, "RotaryEmbedding", {x, cos, sin}, {attribute("rotary_embedding_dim", 2)}), Failure);
+  Tensor volume = row(g, {0, 1, 2, 3, 4, 5, 6, 7}, {1, 1, 2, 2, 2});
+  check_near(
+      run(g, "GridSample", {volume, row(g, {1, -1, -1, 0, 0, 0}, {1, 1, 1, 2, 3})}, {attribute("align_corners", 1)}),
+      {1, 3.5});
+}
+
+}  // namespace tgc
