@@ -36,7 +36,7 @@ void add_compile(Command& cmd) {
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.group(Group::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
-  cmd.number("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 600");
+  cmd.number("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 120");
   cmd.jobs(o.jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.runs([&o] { return compile_inputs(o); });

@@ -38,7 +38,7 @@ struct CompileJob {
   std::string source;
   std::string name;      // the kernel's name, for listings and for the file in which a rejected source is kept
   bool lines = false;    // annotate assembly with the source line of each instruction
-  double timeout_seconds = 600;  // time limit for the compiler
+  double timeout_seconds = 120;  // time limit for the compiler
 
   // ---- for C and LLVM IR: options for bisecting compiler bugs
   // Run only this many of LLVM's optional passes, including those of code generation, counted as -opt-bisect-limit

@@ -37,6 +37,30 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace
 
+TEST_CASE("a huge source is compiled with fewer passes") {
+  // 8000 statements in a row, each of which selects between the value so far and a new one
+  std::string ir =
+      "define void @add(float* noalias align 32 %data0, float* noalias align 32 %data1)\n{\n  %s0 = load float, float* %data1\n";
+  for (int i = 0; i < 8000; i++) {
+    std::string n = std::to_string(i), next = std::to_string(i + 1);
+    ir += "  %c" + n + " = fcmp ult float %s" + n + ", " + next + ".0\n  %s" + next + " = select i1 %c" + n +
+          ", float " + next + ".0, float %s" + n + "\n";
+  }
+  ir += "  store float %s8000, float* %data0\n  ret void\n}\n";
+  REQUIRE(ir.size() > 384 << 10);
+  auto passes_of = [](const std::string& text) {
+    return compile_uncached(job(Language::LlvmIr, text), Artifact::Passes).value_or_throw();
+  };
+  CHECK(contains(passes_of(ir), "early-cse"));
+  CHECK_FALSE(contains(passes_of(ir), "slp-vectorizer"));
+  CHECK(contains(passes_of(kAddIr), "slp-vectorizer"));
+  auto code =
+      load_object(compile_uncached(job(Language::LlvmIr, ir), Artifact::Binary).value_or_throw()).value_or_throw();
+  float out = 0, in = 0.5f;
+  reinterpret_cast<void (*)(float*, float*)>(code->symbol("add"))(&out, &in);
+  CHECK(out == 8000);
+}
+
 TEST_CASE("C and LLVM IR compile to functions of this process") {
   for (auto [language, source, count] : {std::tuple(Language::C, kAddC, 4), std::tuple(Language::LlvmIr, kAddIr, 1)}) {
     auto object = compile_uncached(job(language, source), Artifact::Binary);

@@ -42,6 +42,7 @@ struct PassPlan {
   int64_t most = -1;      // number of passes to run, in the order of execution; -1: all
   std::string fault;      // a deliberately wrong pass to add (kLlvmFaults in compile.h); empty: none
   bool is_list = false;   // return the list of passes, one per line, instead of the compiled code
+  bool fewer = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
   bool is_plain() const { return most < 0 && fault.empty() && !is_list; }
 };
 

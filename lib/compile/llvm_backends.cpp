@@ -23,6 +23,15 @@ bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
 LlvmEngine& llvm() { return *llvm_engine().value_or_throw(); }
 ClangEngine& clang() { return *clang_engine().value_or_throw(); }
 
+// The passes of -O2 take time that grows with the square of a kernel's size: the vectorizer of straight-line code, the
+// register allocator and others. A source of more bytes than this limit is compiled for a CPU with fewer passes.
+constexpr size_t kHugeSource = 384 << 10;
+
+bool is_huge(const CompileJob& job) {
+  bool for_cpu = job.language == Language::C || (job.language == Language::LlvmIr && !is_amd(job));
+  return for_cpu && job.source.size() > kHugeSource;
+}
+
 std::vector<std::string> c_arguments(const CompileJob& job) {
   Machine m = machine_of(job);
   bool arm = job.machine == "aarch64";
@@ -112,7 +121,7 @@ std::string c_as_ir(const CompileJob& job) {
 }
 
 std::string by_llvm(const CompileJob& job, Artifact what) {
-  PassPlan plan{job.passes, job.fault, what == Artifact::Passes};
+  PassPlan plan{job.passes, job.fault, what == Artifact::Passes, is_huge(job)};
   bool is_ir = job.language == Language::LlvmIr;
   std::string text = is_ir ? job.source : c_as_ir(job);
   return take(llvm().compile(text, machine_of(job), form_of(what), job.lines && is_ir, plan));
@@ -132,10 +141,11 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, and C with a pass option, a fault or by_other.
+// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, and C with a pass option, a fault or by_other, and
+// huge C sources.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
-  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
+  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes || is_huge(job);
   return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
 }
 

@@ -80,6 +80,7 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
     slot = std::make_unique<Prepared>();
     work.emplace_back(item.ast, slot.get());
   }
+  if (!work.empty()) observer_.progress("compiling kernels: " + std::to_string(work.size()));
   auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_, {.compile_seconds = compile_seconds_}); };
   auto tell = [&](size_t i) {
     observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));

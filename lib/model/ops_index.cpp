@@ -65,38 +65,33 @@ Values gather_nd(OpCall& c) {
                             Ints(ys.begin() + indices.ndim() - 1, ys.end())}))};
 }
 
+// Returns tinygrad's name of a node's reduction; "" for none.
+std::string_view reduction_of(OpCall& c) {
+  static const std::map<std::string, std::string_view> kNames{
+      {"none", ""}, {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
+  auto found = kNames.find(c.attr_string("reduction", "none"));
+  if (found == kNames.end()) throw Failure("no reduction is called '" + c.attr_string("reduction", "none") + "'");
+  return found->second;
+}
+
 Values scatter_elements(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
   Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
-  std::string reduction = c.attr_string("reduction", "none");
-  if (reduction == "none") return {x.scatter(axis, indices, updates)};
-  static const std::map<std::string, std::string_view> kNames{
-      {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
-  if (!kNames.contains(reduction)) throw Failure("no reduction is called '" + reduction + "'");
-  return {x.scatter_reduce(axis, indices, updates, kNames.at(reduction)).cast(x.dtype())};
+  std::string_view reduction = reduction_of(c);
+  if (reduction.empty()) return {x.scatter(axis, indices, updates)};
+  return {x.scatter_reduce(axis, indices, updates, reduction).cast(x.dtype())};
 }
 
-// Applies the updates one index tuple after another, so that later updates of an element see earlier ones.
-Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const std::string& reduction) {
+Values scatter_nd(OpCall& c) {
+  Tensor x = c.tensor(0), indices = c.tensor(1), updates = c.tensor(2);
   if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
     throw Failure("its indices do not fit its data");
-  Tensor flat_indices = indices.reshape({-1, indices.size(-1)});
   Ints own = x.shape(), rest(own.begin() + indices.size(-1), own.end());
-  Tensor flat_updates = updates.reshape(concat({{flat_indices.size(0)}, rest}));
-  if (reduction == "none") return x.setitem(index_columns(flat_indices), flat_updates);
-  for (int64_t i = 0; i < flat_indices.size(0); i++) {
-    auto at = index_columns(flat_indices.slice_axis(0, {i, i + 1}));
-    Tensor u = flat_updates.slice_axis(0, {i, i + 1}), old = x.getitem(at);
-    Tensor now = reduction == "add"   ? old + u
-                 : reduction == "mul" ? old * u
-                 : reduction == "max" ? old.maximum(u)
-                 : reduction == "min" ? old.minimum(u)
-                                      : Tensor();
-    if (!now) throw Failure("no reduction is called " + reduction);
-    x = x.setitem(at, now);
-  }
-  return x;
+  Tensor flat = indices.reshape({-1, indices.size(-1)});
+  updates = updates.reshape(concat({{flat.size(0)}, rest}));
+  if (flat.size(0) == 0) return {x};
+  return {x.setitem(index_columns(flat), updates, reduction_of(c)).cast(x.dtype())};
 }
 
 Values tensor_scatter(OpCall& c) {
@@ -122,7 +117,7 @@ std::span<const OpDef> index_ops() {
     {"GatherND", 11, "batch_dims", gather_nd},
     {"Scatter", 9, "axis", scatter_elements},
     {"ScatterElements", 11, "axis reduction", scatter_elements},
-    {"ScatterND", 11, "reduction", [](OpCall& c) -> Values { return {scatter_nd(c.tensor(0), c.tensor(1), c.tensor(2), c.attr_string("reduction", "none"))}; }},
+    {"ScatterND", 11, "reduction", scatter_nd},
     {"TensorScatter", 24, "axis mode", tensor_scatter},
   };
   // clang-format on

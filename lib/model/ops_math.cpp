@@ -51,14 +51,14 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which is exact up to 53 bits. Powers that are no integers are truncated.
-  // A power next to an integer is this integer, because pow rounds.
+  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next to an
+  // integer is this integer, because pow rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
   return ((p - near).abs().le(near.abs() * 1e-12).where(near, p.trunc())).cast(x.dtype());
 }
 
-// Returns the remainder with the sign of x (fmod) or of y. If the quotient of floats is rounded to the next integer, the
-// remainder is too large or has the wrong sign: one more step corrects it.
+// Returns the remainder with the sign of x (fmod) or of y. If the quotient of floats is rounded to the next integer,
+// the remainder is too large or has the wrong sign: one more step corrects it.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   bool fmod = c.attr_int("fmod", 0) != 0;

@@ -1,5 +1,5 @@
-// Resize and Upsample. The sizes and scales are known while the graph is built, so the source coordinates and the weights
-// of the source elements are computed on the host, in double precision.
+// Resize and Upsample. The sizes and scales are known while the graph is built, so the source coordinates and the
+// weights of the source elements are computed on the host, in double precision.
 #include <algorithm>
 #include <cmath>
 

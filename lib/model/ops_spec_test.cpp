@@ -7,6 +7,7 @@
 #include "lib/model/conformance.h"
 #include "lib/model/model.h"
 #include "lib/model/realize.h"
+#include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
@@ -144,6 +145,23 @@ TEST_CASE("spec: Col2Im adds blocks, RotaryEmbedding turns pairs, GridSample rea
   check_near(
       run(g, "GridSample", {volume, row(g, {1, -1, -1, 0, 0, 0}, {1, 1, 1, 2, 3})}, {attribute("align_corners", 1)}),
       {1, 3.5});
+}
+
+TEST_CASE("spec: thousands of ScatterND updates make small kernels; the last of equal indices wins") {
+  Graph g;
+  Ints at;
+  std::vector<double> updates;
+  for (int64_t i = 0; i < 5000; i++) at.push_back(i % 3), updates.push_back(double(i));
+  Tensor x = row(g, {-1, -2, -3, -4}), indices = Tensor::of(g, at).reshape({-1, 1});
+  Value last = run(g, "ScatterND", {x, indices, row(g, updates)});
+  CHECK(toposort(last.tensor().uop()).size() < 200);
+  check_near(last, {4998, 4999, 4997, -4});
+  check_near(run(g, "ScatterND", {x, indices, row(g, updates)}, {attribute("reduction", "max")}),
+             {4998, 4999, 4997, -4});
+  check_near(run(g, "ScatterND", {x, Tensor::of(g, Ints{3, 3, 0}).reshape({3, 1}), row(g, {2, 3, 5})},
+                 {attribute("reduction", "mul")}),
+             {-5, -2, -3, -24});
+  CHECK_THROWS_AS(run(g, "ScatterND", {x, indices, row(g, updates)}, {attribute("reduction", "mean")}), Failure);
 }
 
 }  // namespace tgc

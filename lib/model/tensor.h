@@ -105,12 +105,13 @@ class Tensor {
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
   // Returns a copy in which `value` replaces the indexed elements. At least one of the indices must be a tensor.
-  Tensor setitem(const std::vector<Index>& indices, Tensor value) const;
+  // With a reduction (sum, prod, amax or amin), `value` is combined with them instead.
+  Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
   Tensor gather(int64_t dim, Tensor index) const;
   Tensor scatter(int64_t dim, Tensor index, Tensor src) const;
-  Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self = true) const;
+  Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
   Tensor masked_fill(Tensor mask, Const value) const;
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
@@ -241,7 +242,7 @@ class Tensor {
   Tensor reduce(Op op, const Axes& axes, bool keepdim) const;
   Tensor inverse() const;
   Tensor sum_windows(int64_t axis, bool include_initial = false) const;
-  Tensor get_or_set(std::vector<Index> indices, Tensor value) const;
+  Tensor get_or_set(std::vector<Index> indices, Tensor value, std::string_view reduce) const;
   std::pair<Tensor, Tensor> pre_scatter(int64_t dim, Tensor index, Tensor src) const;
 
   UOp uop_;

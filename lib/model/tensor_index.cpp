@@ -51,17 +51,25 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
 }
 
 // Returns `values` where the mask is set, else `target`. Reduces `axes`: the last set element along them wins.
-Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const Ints& axes) {
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
-    Tensors masks = mask.split_by(1, *it), parts = values.split_by(1, *it);
-    mask = masks[0], values = parts[0];
-    for (size_t i = 1; i < masks.size(); i++) {
-      values = masks[i].where(parts[i], values);
-      mask = mask | masks[i];
-    }
-  }
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it) mask = mask.squeeze(*it), values = values.squeeze(*it);
-  return mask.where(values, target);
+Tensor masked_setitem(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes) {
+  Ints sizes(size_t(mask.ndim()), 1), masked = mask.shape();
+  for (int64_t a : axes) sizes[size_t(mask.resolve_dim(a))] = masked[size_t(mask.resolve_dim(a))];
+  Tensor number = Tensor::arange(mask.graph(), 1, product(sizes) + 1, 1, dtypes::default_int).reshape(sizes);
+  Tensor last = mask.where(number, Const(0)).max(axes, true);  // number of the last set element, 0 if none is set
+  Tensor chosen = (mask & number.eq(last)).where(values, Const(0)).sum(axes, true).cast(target.dtype());
+  Tensor out = last.ne(Const(0)).where(chosen.reshape(last.shape()), target.reshape(last.shape()));
+  return out.reshape(target.shape());
+}
+
+// Reduces the elements of `values` that the mask selects, along `axes`, and combines them with `target`.
+Tensor masked_reduce(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes,
+                     std::string_view reduce) {
+  DType dtype = target.dtype();
+  if (reduce == "sum") return mask.where(values, Const(0)).sum(axes) + target;
+  if (reduce == "prod") return mask.where(values, Const(1)).prod(axes) * target;
+  if (reduce == "amax") return mask.where(values, dtypes::min(dtype)).max(axes).maximum(target);
+  if (reduce == "amin") return mask.where(values, dtypes::max(dtype)).min(axes).minimum(target);
+  throw Failure("no reduction is called " + std::string(reduce));
 }
 
 // Completes the indices with whole slices, at the ellipsis or at the end, so that every axis is indexed.
@@ -154,8 +162,10 @@ Gathered gathered(const Moved& from) {
 
 }  // namespace
 
-Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}); }
-Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value) const { return get_or_set(indices, value); }
+Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}, ""); }
+Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce) const {
+  return get_or_set(indices, value, reduce);
+}
 
 Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
   std::vector<Index> indices(size_t(ndim()), Slice{});
@@ -163,14 +173,15 @@ Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
   return getitem(indices);
 }
 
-Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
+Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value, std::string_view reduce) const {
   Moved moved = move(*this, named_in_full(std::move(indices), ndim()));
   if (moved.indexed.empty()) return moved.x;
   Gathered g = gathered(moved);
   if (!value) return g.x;
   Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
   for (int64_t d : g.summed) v = v.unsqueeze(d);
-  return masked_setitem(*this, v, g.mask, g.brought);
+  return reduce.empty() ? masked_setitem(*this, v, g.mask, g.brought)
+                        : masked_reduce(*this, v, g.mask, g.brought, reduce);
 }
 
 Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {
@@ -219,18 +230,9 @@ Tensor Tensor::scatter(int64_t dim, Tensor index, Tensor src) const {
   return masked_setitem(*this, values, mask, {-1});
 }
 
-Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self) const {
+Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce) const {
   auto [values, mask] = pre_scatter(resolve_dim(dim), index, src);
-  auto self_or = [&](Const identity) {
-    return include_self ? *this : mask.any(Ints{-1}).logical_not().where(*this, identity);
-  };
-  if (reduce == "sum") return mask.where(values, Const(0)).sum(Ints{-1}) + self_or(0);
-  if (reduce == "prod") return mask.where(values, Const(1)).prod(Ints{-1}) * self_or(1);
-  if (reduce == "amax")
-    return mask.where(values, dtypes::min(dtype())).max(Ints{-1}).maximum(self_or(dtypes::min(dtype())));
-  if (reduce == "amin")
-    return mask.where(values, dtypes::max(dtype())).min(Ints{-1}).minimum(self_or(dtypes::max(dtype())));
-  throw Failure("no reduction is called " + std::string(reduce));
+  return masked_reduce(*this, values, mask, {-1}, reduce);
 }
 
 Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }

@@ -11,13 +11,13 @@
 namespace tgc {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m, bool fast) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target) throw Refused{{.message = error}};
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-                                  llvm::CodeGenOptLevel::Default));
+                                  fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
 }
 
 bool find_avx512(const Machine& m) {
@@ -34,7 +34,7 @@ bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || t
 
 }  // namespace
 
-CodeGenerator::CodeGenerator(const Machine& machine) : machine_(make_target_machine(machine)) {}
+CodeGenerator::CodeGenerator(const Machine& machine, bool fast) : machine_(make_target_machine(machine, fast)) {}
 
 std::unique_ptr<CodeGenerator::Emitter> CodeGenerator::make_emitter(Form form) {
   auto emitter = std::make_unique<Emitter>();
@@ -54,7 +54,8 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
   return out;
 }
 
-CodeGenerators::CodeGenerators(Machine machine) : machine_(std::move(machine)), has_avx512_(find_avx512(machine_)) {}
+CodeGenerators::CodeGenerators(Machine machine, bool fast)
+    : machine_(std::move(machine)), fast_(fast), has_avx512_(find_avx512(machine_)) {}
 
 std::unique_ptr<CodeGenerator> CodeGenerators::take() {
   {
@@ -65,7 +66,7 @@ std::unique_ptr<CodeGenerator> CodeGenerators::take() {
       return generator;
     }
   }
-  return std::make_unique<CodeGenerator>(machine_);
+  return std::make_unique<CodeGenerator>(machine_, fast_);
 }
 
 void CodeGenerators::give_back(std::unique_ptr<CodeGenerator> generator) {

@@ -19,8 +19,8 @@ namespace tgc {
 // and building the pass list each take as long as compiling a small kernel. Not thread-safe.
 class CodeGenerator {
  public:
-  // Throws Refused if LLVM does not know the machine.
-  explicit CodeGenerator(const Machine& machine);
+  // Throws Refused if LLVM does not know the machine. `fast` generates code without optimizing it, as -O0 does.
+  explicit CodeGenerator(const Machine& machine, bool fast = false);
 
   llvm::TargetMachine& machine() { return *machine_; }
   std::string emit(llvm::Module& module, Form form);
@@ -41,7 +41,7 @@ class CodeGenerator {
 // Code generators for one machine, one per concurrent compilation. The pool drops a generator whose compilation failed.
 class CodeGenerators {
  public:
-  explicit CodeGenerators(Machine machine);
+  CodeGenerators(Machine machine, bool fast);
 
   std::unique_ptr<CodeGenerator> take();
   void give_back(std::unique_ptr<CodeGenerator> generator);
@@ -50,7 +50,7 @@ class CodeGenerators {
 
  private:
   const Machine machine_;
-  const bool has_avx512_;
+  const bool fast_, has_avx512_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CodeGenerator>> idle_;
 };

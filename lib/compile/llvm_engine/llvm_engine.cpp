@@ -126,6 +126,9 @@ std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& co
   return module;
 }
 
+// Passes that take time in proportion to a module's size.
+constexpr const char* kFewerPasses = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),adce)";
+
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -146,7 +149,13 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  if (!plan.fewer) {
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+    return;
+  }
+  llvm::ModulePassManager fewer;
+  llvm::cantFail(builder.parsePassPipeline(fewer, kFewerPasses));
+  fewer.run(module, modules);
 }
 
 std::string print(const llvm::Module& module) {
@@ -189,7 +198,7 @@ class Engine final : public LlvmEngine {
 
   Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                             const PassPlan& plan) override {
-    CodeGenerators& generators = generators_of(machine);
+    CodeGenerators& generators = generators_of(machine, plan.fewer);
     SlpWidth width(generators.has_avx512() && plan.fault != "wide-slp");
     return contained([&] { return compile_text(text, generators, form, lines, plan); });
   }
@@ -199,14 +208,14 @@ class Engine final : public LlvmEngine {
   std::string version() const override { return LLVM_VERSION_STRING; }
 
  private:
-  CodeGenerators& generators_of(const Machine& machine) {
+  CodeGenerators& generators_of(const Machine& machine, bool fast) {
     Machine m = resolved(machine);
     std::lock_guard lock(mutex_);
-    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.features), m).first->second;
+    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.features, fast), m, fast).first->second;
   }
 
   std::mutex mutex_;
-  std::map<std::tuple<std::string, std::string, std::string>, CodeGenerators> generators_;
+  std::map<std::tuple<std::string, std::string, std::string, bool>, CodeGenerators> generators_;
 };
 
 }  // namespace
