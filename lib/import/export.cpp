@@ -56,6 +56,13 @@ class Exporter {
   std::unordered_map<uint32_t, UOp> made_;  // by the id of the node of tgc's IR
 };
 
+// The same op in both releases.
+UOp export_same(Exporter& ex, UOp u) {
+  if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
+  if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
+  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copied(ex.to, u.arg()));
+}
+
 UOp export_buffer(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
@@ -113,6 +120,45 @@ UOp export_division(Exporter& ex, UOp u) {
   return ex.to.node(op, Exporter::dtype(u.dtype()), ex.sources(u));
 }
 
+bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
+
+// Returns whether `u` says that a / b, rounded to 0, is more than a / b: the remainder is not 0, and the signs differ.
+bool is_rounded_up(UOp u, UOp a, UOp b) {
+  auto is_negative = [](UOp less, UOp x) {
+    return less.is(Op::CMPLT) && less.src(0) == x && is_number(less.src(1), 0);
+  };
+  if (!u.is(Op::AND) || !u.src(0).is(Op::CMPNE) || !u.src(1).is(Op::CMPNE)) return false;
+  const UOp left = u.src(0).src(0), unlike = u.src(1);
+  return left.is(Op::MOD) && left.src(0) == a && left.src(1) == b && is_number(u.src(0).src(1), 0) &&
+         is_negative(unlike.src(0), a) && is_negative(unlike.src(1), b);
+}
+
+// Returns the division, rounded down, that the import of a release with FLOORDIV and FLOORMOD wrote as `u`, a sum:
+// IDIV(a, b) + WHERE(rounded up, -1, 0), MOD(a, b) + WHERE(rounded up, b, 0), or, for an index,
+// IDIV(a + n * b, b) - n. The empty UOp if `u` is another sum.
+UOp floor_division_of(Exporter& ex, UOp u) {
+  const UOp rounded = u.src(0), correction = u.src(1);
+  if (!rounded.in({Op::IDIV, Op::MOD})) return {};
+  UOp a = rounded.src(0);
+  const UOp b = rounded.src(1);
+  const bool divides = rounded.is(Op::IDIV);
+  if (correction.is(Op::WHERE)) {
+    const bool is_its_own = divides ? is_number(correction.src(1), -1) : correction.src(1) == b;
+    if (!is_its_own || !is_number(correction.src(2), 0) || !is_rounded_up(correction.src(0), a, b)) return {};
+  } else {
+    const bool is_sum = divides && u.dtype() == dtypes::index && a.is(Op::ADD) && a.src(1).is(Op::CONST);
+    if (!is_sum || !correction.is(Op::CONST) || !b.is(Op::CONST) || !py_less_equal(0, a.vmin())) return {};
+    if (!(a.src(1).arg().as_int() == -correction.arg().as_int() * b.arg().as_int())) return {};
+    a = a.src(0);
+  }
+  return ex.to.node(divides ? Op::FLOORDIV : Op::FLOORMOD, Exporter::dtype(u.dtype()), {ex[a], ex[b]});
+}
+
+UOp export_sum(Exporter& ex, UOp u) {
+  const UOp division = floor_division_of(ex, u);
+  return division ? division : export_same(ex, u);
+}
+
 UOp export_reduce(Exporter& ex, UOp u) {
   const Arg axes = ex.release == Release::v0_13 ? ex.to.tuple({}) : Arg(0);
   return ex.to.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple({u.arg(), axes}));
@@ -134,13 +180,6 @@ UOp export_sink(Exporter& ex, UOp u) {
                        ? ex.to.record(RecordClass::KernelInfo, {ex.to.str("test"), none, Arg(false), none, Arg()})
                        : copied(ex.to, u.arg());
   return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
-}
-
-// The same op in both releases.
-UOp export_same(Exporter& ex, UOp u) {
-  if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
-  if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
-  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copied(ex.to, u.arg()));
 }
 
 // CAST and BITCAST. Their arg is the dtype since 0.14.
@@ -170,6 +209,8 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "index", .ops = Op::INDEX, .make = export_index},
     // IDIV(x, y) -> CDIV(x, y) or FLOORDIV(x, y); MOD(x, y) -> CMOD(x, y) or FLOORMOD(x, y)
     {.name = "division", .ops = {Op::IDIV, Op::MOD}, .make = export_division},
+    // ADD(IDIV(x, y), its correction) -> FLOORDIV(x, y); ADD(MOD(x, y), its correction) -> FLOORMOD(x, y)
+    {.name = "floor-division", .ops = Op::ADD, .make = export_sum},
     // REDUCE(x, ranges; op) -> REDUCE(x, ranges; op, 0)
     {.name = "reduce", .ops = Op::REDUCE, .make = export_reduce},
     // RANGE(n; ids, LOOP) -> RANGE(n; ids, WEAK)

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
 
@@ -39,6 +41,29 @@ TEST_CASE("export_ast: a kernel in the IR of a later release is imported as the 
     CHECK_FALSE(op_in_backward_slice_with_self(out.root, {Op::DEFINE_GLOBAL, Op::IDIV, Op::MOD}));
     const ImportedGraph back = import_graph(out.root).value_or_throw();
     CHECK(pyrender(back.root).value_or_throw() == pyrender(kernel.root).value_or_throw());
+  }
+}
+
+TEST_CASE("export_ast: a division that was imported as one with a correction rounds down again") {
+  for (const char* value : {"a//b", "a%b", "a//-1", "a%-7", "a//b+a%b"}) {
+    CAPTURE(value);
+    Graph graph;
+    graph.set_release(Release::v0_14);
+    const std::string text = "n = UOp.const(8, dtypes.weakint)\n"
+                             "o = UOp(Ops.PARAM, dtypes.int, (n,), ParamArg(0, dtypes.int))\n"
+                             "i = UOp.range(8, 0, AxisType.WEAK)\n"
+                             "a = UOp(Ops.PARAM, dtypes.int, (n,), ParamArg(1, dtypes.int)).index(i)\n"
+                             "b = UOp(Ops.PARAM, dtypes.int, (n,), ParamArg(2, dtypes.int)).index(i)\n"
+                             "ast = o.index(i).store(" + std::string(value) + ").end(i).sink()\n";
+    const UOp root = read_graph(graph, InputKind::Pyrender, text).value_or_throw().root;
+    auto divisions = [](UOp below) {
+      std::map<Op, int> out;
+      for (UOp u : toposort(below))
+        if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD})) out[u.op()]++;
+      return out;
+    };
+    const ImportedGraph imported = import_graph(root).value_or_throw();
+    CHECK(divisions(export_ast(imported.root, Release::v0_14).value_or_throw().root) == divisions(root));
   }
 }
 
