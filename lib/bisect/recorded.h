@@ -4,11 +4,24 @@
 
 namespace tgc {
 
+// What a bisection tries in addition to, or leaves out of, the usual.
+struct RecordedPlan {
+  bool redraws = false;      // if the given arrays show nothing, draw others, as if none were given
+  bool stages_only = false;  // do not run the recorded source
+};
+
+// A run that shows the verdict: the arrays that the kernel reads or does not store whole, and its variables.
+struct FailingInputs {
+  Arrays inputs;
+  VariableValues variables;
+};
+
 // `in` is the imported AST of a kernel record. Compares every recorded stage, the linear list and, on its device, the
 // recorded source with the AST in REF, for the inputs of `options` or for several draws. Returns the first rewrite that
 // makes the kernel compute something else, by tinygrad's file and line; Renderer, Compiler or Device if only the source
 // is wrong; Unresolved with the first wrong stage if the rewrite was not found; Same if all are right. Fills counts,
-// device and failure of `report`. Throws Failure if the AST cannot be run.
-Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report);
+// device and failure of `report`, and `failing` if it is not null. Throws Failure if the AST cannot be run.
+Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
+                        const RecordedPlan& plan = {}, FailingInputs* failing = nullptr);
 
 }  // namespace tgc

@@ -5,8 +5,9 @@
 #include <fstream>
 #include <map>
 
-#include "lib/bisect/bisect.h"
+#include "lib/bisect/recorded.h"
 #include "lib/driver/source.h"
+#include "lib/run/repro_bundle.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -55,6 +56,28 @@ TEST_CASE("bisect names the wrong rule of another release by file and line") {
     CHECK(report.verdict.tinygrad_location == culprit);
     CHECK(report.verdict.confirmed);
   }
+}
+
+TEST_CASE("the arrays that show a wrong rule of another release show it alone, too") {
+  const std::map<std::string, std::string> expected = culprits();
+  Session session;
+  session.over.imports = true;
+  Source source = std::move(Source::open(session, test_path("recorded_faults.jsonl.gz")).value_or_throw());
+  size_t found = 0;
+  while (auto in = std::move(source.next().value_or_throw())) {
+    const std::string& culprit = expected.at(in->info.name);
+    if (culprit == "renderer") continue;
+    INFO(in->info.name);
+    BisectReport report;
+    FailingInputs failing;
+    CHECK(bisect_recorded(session, *in, {}, report, {.stages_only = true}, &failing).location == culprit);
+    auto bundle = std::make_shared<Repro>();
+    bundle->inputs = bundled(failing.inputs), bundle->variables = failing.variables;
+    in->report.repro = std::move(bundle);
+    CHECK(bisect_recorded(session, *in, with_bundle({}, *in), report).location == culprit);
+    found++;
+  }
+  CHECK(found > 10);
 }
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ Result<Settings> Session::settings_for(const std::map<std::string, std::string>&
   auto settings = Settings::from_environment();
   if (!settings) return settings;
   for (auto& [key, value] : recorded)
-    if (auto status = settings->set(key, value); !status) return status.diag();
+    if (auto status = settings->set(key, value); !status && !live) return status.diag();
   for (const std::string& s : over.sets)
     if (!live)
       if (auto status = settings->set(s); !status) return status.diag();

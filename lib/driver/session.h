@@ -81,7 +81,7 @@ struct Session {
   std::shared_ptr<TinygradPool> live = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
 
   // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was
-  // recorded with, then by --set, unless a live pipeline takes --set.
+  // recorded with, then by --set, unless a live pipeline takes --set. A live pipeline may have other settings than tgc.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
   // Starts the live pipeline that over.live names, with at most `jobs` processes. Fails if it has no tinygrad.
   Status go_live();

@@ -286,7 +286,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   }
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings);
-  out->info.settings = settings_in_force(recorded, *settings);
+  out->info.settings = session_->live ? recorded : settings_in_force(recorded, *settings);
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {
     Diag diag = unknown_stage(out->info.stage);
     diag.file = file;

@@ -9,6 +9,13 @@
 
 namespace tgc {
 
+Session without_overrides(const Session& session) {
+  Session out{.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
+  if (!session.live) return out;
+  out.live = session.live, out.over = session.over, out.over.target.clear();
+  return out;
+}
+
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
   if (!in.list.empty())
     throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});

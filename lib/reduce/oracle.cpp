@@ -28,11 +28,18 @@ std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
   if (c.fault) out += c.fault->text();
+  for (auto& [name, value] : c.info.settings) out += "," + name + "=" + value;
   for (const ReproArray& a : c.inputs) out += a.name + a.bytes;
   return out;
 }
 
 }  // namespace
+
+bool is_of_other_release(const Session& session) {
+  if (!session.live) return false;
+  auto& tinygrad = session.live->about();
+  return tinygrad && release_of(tinygrad->producer) != Release::v0_12;
+}
 
 bool is_sound(const TestCase& c) {
   return is_sound(c.root, spec_after(c.info.stage));
@@ -67,7 +74,8 @@ bool Oracle::is_wanted(const FailureSignature& symptom) const {
 Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
   const auto begin = Clock::now();
-  auto shown = catch_failures([&] { return examine(c, nullptr).value_or_throw(); });
+  FailingInputs failing;
+  auto shown = catch_failures([&] { return examine(c, nullptr, failing).value_or_throw(); });
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
@@ -83,9 +91,18 @@ Result<Shown> Oracle::first(const TestCase& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
+  Known known{Answer::Yes, shown->symptom.kind};
+  if (is_wrong_live_) {
+    known.inputs = bundled(failing.inputs);
+    options_.input.variables.insert(failing.variables.begin(), failing.variables.end());
+    TestCase shown_with = c;
+    if (!known.inputs.empty()) shown_with.inputs = known.inputs;
+    const bool is_of_stage = verdict->second == "rewrite" || verdict->second == "unresolved";
+    shows_in_stages_ = is_of_stage && differs_live(shown_with, failing);
+  }
   validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
   if (!session_.live) prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
-  known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
+  known_[identity(c)] = std::move(known);
   return shown_ = *shown;
 }
 
@@ -99,7 +116,10 @@ Oracle::Answer Oracle::answer(const TestCase& c, const std::string& key) {
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
   }
-  bool may = is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
+  // tinygrad does not check that loops end: it prints a source without the closing brace
+  const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
+  bool may = ends_loops && is_sound(c) &&
+             (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
   if (may && has_prefilter()) {
     prefiltered_++;
     may = prefilter_->may_fail(c);
@@ -117,11 +137,19 @@ bool Oracle::fails(const TestCase& c) {
   std::string key = identity(c);
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
-  auto shown = catch_failures([&] { return examine(c, &shown_).value_or_throw(); });
+  FailingInputs failing;
+  auto shown = catch_failures([&] { return examine(c, &shown_, failing).value_or_throw(); });
   bool same = shown && is_the_same(*shown) && validity_->stays_within(c);
   std::lock_guard guard(lock_);
   known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
+  if (same) known_[key].inputs = bundled(failing.inputs);
   return same;
+}
+
+std::vector<ReproArray> Oracle::inputs_of(const TestCase& c) const {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(identity(c));
+  return it == known_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
 }
 
 FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
@@ -131,7 +159,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
 }
 
 // Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
-Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
+Result<Shown> Oracle::examine(const TestCase& c, const Shown* same, FailingInputs& failing) {
   FaultHere fault(c.fault);
   Shown out;
   if (wanted_.kind == Kind::Script) {
@@ -139,36 +167,56 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
     return out;
   }
   if (wanted_.kind == Kind::Differs) return difference(c);
+  if (is_wrong_live_) return examine_live(c, same, failing);
   InputGraph in = compiled(c);
   const RunOptions options = with_bundle(options_, in);
   auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
-  const bool is_hidden = session_.live && out.symptom.kind == Kind::None;
-  if (same && ((!is_hidden && !is_wanted(out.symptom)) || same->blamed.empty())) return out;
-  // bisect of a live pipeline tries inputs of all sizes, with which more faults show
-  const bool may_show = session_.live && wanted_.kind == Kind::Wrong;
-  if ((out.symptom.kind == Kind::None && !may_show) || out.symptom.kind == Kind::Compile) return out;
+  if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
+  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
   in = compiled(c);
-  if (out.symptom.kind == Kind::None) {
-    auto without_inputs = std::make_shared<Repro>();
-    without_inputs->device = c.device, in.report.repro = std::move(without_inputs);
-  }
   BisectReport report = bisect(session_, in, with_bundle(options_, in));
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
-  if (out.symptom.kind == Kind::None) {
-    if (report.verdict.kind != Verdict::Kind::Rewrite) return out;
-    out.symptom = {Kind::Wrong, report.failure, ""};
-  }
   out.set_blamed(report.verdict);
   return out;
 }
 
+// Returns whether a recorded stage of the case computes something else than the AST, for the arrays of the case or for
+// others. This needs no rewrites, which make tinygrad slow.
+bool Oracle::differs_live(const TestCase& c, FailingInputs& failing) const {
+  InputGraph in = compiled(c, false);
+  BisectReport report;
+  const RecordedPlan plan{.redraws = true, .stages_only = true};
+  return bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing).kind != Verdict::Kind::Same;
+}
+
+// Returns the failure of `c` if a live pipeline compiles it, as `tgc bisect` finds it.
+Shown Oracle::examine_live(const TestCase& c, const Shown* same, FailingInputs& failing) const {
+  Shown out;
+  TestCase tried = c;
+  const bool stages_only = same && shows_in_stages_;
+  if (stages_only) {
+    if (!differs_live(c, failing)) return out;
+    if (!failing.inputs.empty()) tried.inputs = bundled(failing.inputs);
+  }
+  InputGraph in = compiled(tried);
+  BisectReport report;
+  const RecordedPlan plan{.redraws = !stages_only, .stages_only = stages_only};
+  const Verdict verdict = bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing);
+  if (verdict.kind == Verdict::Kind::Same) return out;
+  out.symptom = {Kind::Wrong, report.failure, ""};
+  out.set_blamed(verdict);
+  return out;
+}
+
 // Returns the graph of `c`; with a live pipeline, what it makes of the graph. Throws Failure.
-InputGraph Oracle::compiled(const TestCase& c) const {
+InputGraph Oracle::compiled(const TestCase& c, bool with_rewrites) const {
   InputGraph in = c.loaded();
   if (!session_.live) return in;
-  auto out = std::move(compile_live(session_, std::move(in)).value_or_throw());
+  Session session = session_;
+  session.over.live_rewrites &= with_rewrites;
+  auto out = std::move(compile_live(session, std::move(in)).value_or_throw());
   if (auto& refused = imported_from(out).refused) throw Failure(*refused);
   return out;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lib/bisect/bisect.h"
+#include "lib/bisect/recorded.h"
 #include "lib/reduce/prefilter.h"
 #include "lib/reduce/test_case.h"
 #include "lib/reduce/validity_checks.h"
@@ -32,6 +33,9 @@ struct Shown {
   std::string text() const;  // for example "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
+// Returns whether the session has a live pipeline of another release than 0.12.0.
+bool is_of_other_release(const Session& session);
+
 class Oracle {
  public:
   // `options` says how to run cases, except for the device and the arrays, which are part of each case.
@@ -39,6 +43,7 @@ class Oracle {
       : session_(session),
         options_(std::move(options)),
         wanted_(std::move(wanted)),
+        is_wrong_live_(wanted_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
         tinygrad_(wanted_.script, session.stop()) {}
 
   // Determines the failure of the initial case `c`; must be called first. Fails if `c` does not fail as `wanted` says.
@@ -54,6 +59,11 @@ class Oracle {
   // Returns the kind of failure that fails() found for `c`; if fails() found none, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
+  // Returns the arrays with which fails() saw the failure of `c`. A live pipeline's cases are tried with several draws.
+  std::vector<ReproArray> inputs_of(const TestCase& c) const;
+  // Returns the values of the variables with which first() saw the failure.
+  const VariableValues& variables() const { return options_.input.variables; }
+
   const Shown& shown() const { return shown_; }
   size_t calls() const { return calls_; }      // number of cases that were compiled, run and bisected ("tries")
   size_t prefiltered() const { return prefiltered_; }  // number of cases that the prefilter examined
@@ -61,19 +71,23 @@ class Oracle {
  private:
   bool is_wanted(const FailureSignature& symptom) const;
   bool is_the_same(const Shown& other) const;
-  Result<Shown> examine(const TestCase& c, const Shown* same);
+  Result<Shown> examine(const TestCase& c, const Shown* same, FailingInputs& failing);
+  bool differs_live(const TestCase& c, FailingInputs& failing) const;
+  Shown examine_live(const TestCase& c, const Shown* same, FailingInputs& failing) const;
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer(const TestCase& c, const std::string& key);
-  InputGraph compiled(const TestCase& c) const;
+  InputGraph compiled(const TestCase& c, bool with_rewrites = true) const;
   bool script_says_so(const TestCase& c) const;
   Shown difference(const TestCase& c);
 
   const Session& session_;
   RunOptions options_;
   Wanted wanted_;
+  const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
   TinygradProcess tinygrad_;  // used only for Kind::Differs
   Shown shown_;
   bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
+  bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // both are set by first(), which determines the failure of the initial case
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
@@ -82,6 +96,7 @@ class Oracle {
   struct Known {
     Answer answer;
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
+    std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are others than the case's
   };
   std::map<std::string, Known> known_;  // by a text of all that the answer depends on (identity())
 };

@@ -22,15 +22,6 @@ constexpr size_t kFew = 6;        // a case of at most this many nodes is reduce
 constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps, without large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// Returns the session without --opts, settings and target, because each test case has its own. A live pipeline stays,
-// with its settings.
-Session without_overrides(const Session& session) {
-  Session out{.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
-  if (!session.live) return out;
-  out.live = session.live, out.over = session.over, out.over.target.clear();
-  return out;
-}
-
 // One reduction of one kernel. Its functions throw Failure.
 class Reduction {
  public:
@@ -47,6 +38,8 @@ class Reduction {
   void run() {
     best_ = initial_case(session_, in_, options_, wanted_.kind == Kind::Differs);
     (void)oracle_.first(best_).value_or_throw();
+    options_.input.variables = oracle_.variables();
+    best_.inputs = oracle_.inputs_of(best_);
     report_.before = best_.nodes();
     show();
     const TestCase given = best_;
@@ -185,8 +178,9 @@ class Reduction {
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to it, or begins at the graph before its stage.
   // Otherwise keeps only parts of the AST that still fail.
   void approach() {
-    if (is_rewrite() && (slice_to_rewrite() || stopped())) return;
-    if (is_rewrite()) begin_at_stage();
+    const bool has_stages = is_rewrite() && !session_.live;  // tgc runs them: a live pipeline compiles only whole ASTs
+    if (has_stages && (slice_to_rewrite() || stopped())) return;
+    if (has_stages) begin_at_stage();
     else if (!oracle_.has_prefilter()) try_first_application();
     if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are fast for such a case
     accept_first(single_stores(best_));
@@ -262,11 +256,17 @@ class Reduction {
 
   // ---- accepting smaller cases
   void take(TestCase c) {
+    c.inputs = oracle_.inputs_of(c);
     best_ = std::move(c);
     show();
   }
   bool may_fail(const TestCase& c) { return oracle_.known(c).value_or(true); }
-  static bool is_smaller_than(const TestCase& a, const TestCase& b) { return a.root && size_of(a) < size_of(b); }
+  bool is_smaller_than(const TestCase& a, const TestCase& b) const {
+    if (!a.root) return false;
+    std::vector<double> one = size_of(a), other = size_of(b);
+    if (session_.live) one.pop_back(), other.pop_back();  // the oracle draws arrays anew, so their bytes say nothing
+    return one < other;
+  }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
   bool accept(const TestCase& c) {
     if (!is_smaller(c)) return false;

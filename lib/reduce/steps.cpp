@@ -91,9 +91,12 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
 TestCase default_settings(const TestCase& c) {
   Settings plain;
   plain.CPU_COUNT = c.graph->settings().CPU_COUNT;
-  bool any = false;
+  bool any = !c.info.settings.empty();
   for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.value != plain.*s.value;
-  return any ? with_settings(c, plain) : TestCase();
+  if (!any) return {};
+  TestCase out = with_settings(c, plain);
+  out.info.settings.clear();
+  return out;
 }
 
 TestCase no_opts(const TestCase& c) {
@@ -172,6 +175,12 @@ void fewer_settings(Candidates& out, const TestCase& c) {
     other.*s.value = s.default_value;
     out.push_back([&c, other] { return with_settings(c, other); });
   }
+  for (auto& [name, value] : c.info.settings)
+    out.push_back([&c, name] {
+      TestCase other = with_root(c, c.root);
+      other.info.settings.erase(name);
+      return other;
+    });
   if (c.fault && c.fault->application > 1)
     for (uint64_t n : {uint64_t(1), c.fault->application - 1})
       out.push_back([&c, n] {

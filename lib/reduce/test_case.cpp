@@ -67,7 +67,7 @@ TestCase with_root(const TestCase& c, UOp root) {
 bool is_ast(const TestCase& c) { return spec_after(c.info.stage) == Spec::Kernel; }
 
 std::vector<double> size_of(const TestCase& c) {
-  double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = 0, bytes = 0;
+  double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
   for (UOp u : toposort(c.root)) {
     nodes++, odd += oddness(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
     if (u.is(Op::CONST)) numbers += magnitude(u.arg());

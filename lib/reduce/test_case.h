@@ -17,7 +17,7 @@ namespace tgc {
 struct TestCase {
   std::shared_ptr<Graph> graph;   // the graph and the settings of the case
   UOp root;                       // the SINK; the empty UOp if there is no such case
-  GraphInfo info;                 // name, stage and target
+  GraphInfo info;                 // name, stage and target; for a live pipeline, the recorded settings, too
   std::string device;             // value of --device
   std::vector<ReproArray> inputs; // arrays with fixed values; all other inputs are random
   std::optional<FaultSpec> fault;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "lib/live/tinygrad_process.h"
 #include "lib/rewrite/fault.h"
 #include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
@@ -36,6 +37,12 @@ std::map<std::string, std::string> settings_of(const Settings& settings, const P
       out[std::string(s.name)] = std::to_string(settings.*s.value);
   if (place.target && place.target->device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
   return out;
+}
+
+// Returns the release that compiles the session's kernels: the live pipeline's or, as tgc itself reproduces it, 0.12.0.
+std::string tinygrad_of(const Session& session) {
+  auto facts = session.live ? session.live->about() : Result<TinygradFacts>(Diag{});
+  return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : std::string(tinygrad_version());
 }
 
 Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
@@ -105,18 +112,18 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
   if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
-  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", std::string(tinygrad_version())}};
+  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", tinygrad_of(session)}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit buffers that the kernel never reads: they start as 0
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit stored arrays that begin as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
-    return b != buffers.end() && !b->read;
+    return b != buffers.end() && !b->read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
   });
   GraphInfo info{.name = in.info.name,
                  .stage = in.info.stage,
                  .target = place.target ? place.target->name() : "",
-                 .settings = settings_of(in.graph->settings(), place)};
+                 .settings = session.live ? in.info.settings : settings_of(in.graph->settings(), place)};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
   if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the optimizations of --opts in the bundle's graph
@@ -150,6 +157,11 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
   if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
     out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
                 (bundle.script.empty() ? "" : ": " + bundle.script);  // the bundle's command is only shown, never run
+    return out;
+  }
+  auto by = bundle.made_by.find("tinygrad");
+  if (!session.live && by != bundle.made_by.end() && by->second != tinygrad_version()) {
+    out.error = "tinygrad " + by->second + " failed so, which only --live=PYTHON can repeat";
     return out;
   }
   auto now = symptom_of(session, in, options);

@@ -174,6 +174,7 @@ def answer_all(stage_of=stage_of, version=NATIVE_RELEASE):
         answer_in_child(lambda question: {"record": make_record(question)}, question, out)
         continue
       if question.get("rewrites") or question.get("leave_out"):
+        with contextlib.suppress(Exception): live().prepare(question)  # the child says what is wrong with the target
         answer_in_child(live().answer, question, out)
         continue
       reply = reply_of(stage_of(question)) if "stage" in question else live().answer(question)
