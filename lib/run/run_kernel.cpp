@@ -103,6 +103,7 @@ class KernelRun {
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs_)), done.seconds);
     compare(done.outputs, place);
+    compare_recorded_list();
     if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);
     if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
@@ -153,7 +154,15 @@ class KernelRun {
       return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
     if (is_imported(in_) && place.target && !place.is_ref) check_dtypes(*place.target);
     KernelGraph kernel = graph();
-    if (o_.input.recorded) kernel.list = recorded_list();
+    if (o_.input.recorded) {
+      kernel.list = recorded_list();
+      report_.ran = "the recorded linear list";
+      const bool is_same_target = place.target && !place.is_ref && place.target->name() == in_.info.target;
+      if (is_same_target && has_recorded_source(in_)) {
+        report_.ran = "the recorded source, and the recorded list in REF";
+        return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
+      }
+    }
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());
   }
   // Throws Failure if the imported kernel has a dtype that tinygrad 0.12's renderer for `target` lacks.
@@ -289,6 +298,16 @@ class KernelRun {
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
     std::string cause = expected_divergence(in_.root, report_.arrays, renderer);
     if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
+  }
+
+  // If the recorded source ran, also compares what the recorded list computes in REF.
+  void compare_recorded_list() {
+    if (recorded_.empty() || !report_.ran.starts_with("the recorded source") || expected_.empty()) return;
+    const ReferenceRunner ref(inputs_, o_.input.variables, o_.device.execute_options(place_in_ref()), draw_);
+    Execution list = std::move(ref.run(recorded_).value_or_throw());
+    auto arrays =
+        std::move(ref.compare(in_.root, list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw());
+    for (Comparison& c : arrays) c.name += " of the list", report_.arrays.push_back(std::move(c));
   }
 
   // After a run on usual inputs that passed, runs the kernel on inputs of all sizes. If the results differ, and neither

@@ -36,6 +36,7 @@ void write_comparison(JsonWriter& json, const Comparison& c) {
     json.member("max_abs", c.max_abs).member("max_rel", c.max_rel).member("max_ulp", c.max_ulp);
     json.member("nan", c.nan_actual).member("nan_expected", c.nan_expected);
     json.member("inf", c.inf_actual).member("inf_expected", c.inf_expected);
+    if (c.non_finite) json.member("non_finite", c.non_finite);
     if (c.left_out) json.member("left_out", c.left_out);
     write_element(json, "first", c.first);
     write_element(json, "worst", c.worst);
@@ -129,6 +130,7 @@ std::string RunReport::text(size_t number, bool color) const {
          : r == Result::Passed    ? painted("passed", "green", color)
                                   : painted("FAILED", "red", color);
   out += " on " + device;
+  if (!ran.empty()) out += ", " + ran;
   if (!arrays.empty() && passed()) out += ", " + counted(arrays.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !arrays.empty())
     out += ", " + std::to_string(differing(arrays)) + " of " + counted(arrays.size(), "array") + " not as " +
@@ -157,6 +159,7 @@ std::string RunReport::json() const {
     if (!made_for.empty()) json.member("made_for", made_for);
     json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
     if (!error.empty()) json.member("error", error);
+    if (!ran.empty()) json.member("ran", ran);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
     if (!sizes.empty()) json.member("sizes", sizes);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 
 namespace tgc {
@@ -49,7 +50,7 @@ class Comparer {
     out_.inf_actual += std::isinf(a), out_.inf_expected += std::isinf(e);
     if (std::isnan(a) && std::isnan(e)) return;
     if (!std::isfinite(a) || !std::isfinite(e)) {
-      if (a != e) differs(i, std::numeric_limits<double>::infinity());
+      if (a != e) out_.non_finite++, differs(i, std::numeric_limits<double>::infinity());
       return;
     }
     if (a == e) return;
@@ -182,12 +183,17 @@ std::string Comparison::text() const {
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
   std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) +
                        (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
+  if (non_finite == different && different) errors = counted(non_finite, "element") + " infinite or NaN on one side";
+  else if (non_finite) errors += ", and " + counted(non_finite, "element") + " infinite or NaN on one side";
   std::string others = left_out ? "; " + std::to_string(left_out) + " of " + std::to_string(size) +
                                       " left out: rounding, or what C leaves undefined, decides them"
                                 : "";
   if (rounded)
     others += "; " + std::to_string(rounded) + " of " + std::to_string(size) +
               " beyond the tolerance, but within the effect of rounding";
+  if (passed() && (inf_actual || nan_actual))
+    others += "; it holds " + (inf_actual ? std::to_string(inf_actual) + " Inf" : "") +
+              (inf_actual && nan_actual ? " and " : "") + (nan_actual ? std::to_string(nan_actual) + " NaN" : "");
   if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
   out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors + others;
   if (is_float) {
