@@ -305,12 +305,10 @@ bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
 bool Executor::does_ref_agree() {
   if (does_ref_agree_) return *does_ref_agree_;
   const std::span<const UOp> list = watched().list;
-  if (repro_.place.is_ref || !repro_.is_small || !repro_.command.empty() || list.empty() || !Executable::for_ref(list))
-    does_ref_agree_ = true;
-  else if (watched().outcome.kind == Outcome::Kind::Dies)
-    does_ref_agree_ = !run_in_ref(list);
-  else
-    does_ref_agree_ = is_same_in_ref(list);
+  const bool is_unknown = !repro_.is_small || !repro_.command.empty() || list.empty() || !Executable::for_ref(list);
+  if (repro_.place.is_ref || is_unknown || watched().outcome.is_refused()) does_ref_agree_ = true;
+  else if (watched().outcome.kind == Outcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
+  else does_ref_agree_ = is_same_in_ref(list);
   return *does_ref_agree_;
 }
 

@@ -79,7 +79,7 @@ class Executor {
   // Returns whether the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns whether REF and the device do the same with the unchanged list: both store the same values, or both die. If
-  // not, what REF says of other graphs proves nothing about the device. True if REF cannot run the list.
+  // not, what REF says of other graphs proves nothing about the device. True if the device or REF cannot run the list.
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.in.root, expected);

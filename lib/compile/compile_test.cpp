@@ -40,7 +40,8 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 TEST_CASE("a huge source is compiled with fewer passes") {
   // 8000 statements in a row, each of which selects between the value so far and a new one
   std::string ir =
-      "define void @add(float* noalias align 32 %data0, float* noalias align 32 %data1)\n{\n  %s0 = load float, float* %data1\n";
+      "define void @add(float* noalias align 32 %data0, float* noalias align 32 %data1)\n{\n"
+      "  %s0 = load float, float* %data1\n";
   for (int i = 0; i < 8000; i++) {
     std::string n = std::to_string(i), next = std::to_string(i + 1);
     ir += "  %c" + n + " = fcmp ult float %s" + n + ", " + next + ".0\n  %s" + next + " = select i1 %c" + n +

@@ -141,7 +141,7 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, and C with a pass option, a fault or by_other, and
+// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, C with a pass option, a fault or by_other, and
 // huge C sources.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;

@@ -22,7 +22,8 @@ namespace {
 
 constexpr double kBisectSeconds = 30;
 constexpr double kRunSeconds = 5;      // of all runs of one kernel; a kernel that takes longer is left out
-// Nearly all kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for some.
+// Nearly all kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for
+// some.
 constexpr double kAnswerSeconds = 90;
 
 // The outcome of one kernel.
@@ -122,8 +123,8 @@ class LiveCampaign {
     return out;
   }
 
-  // Returns what is wrong with a compiled kernel; nullopt if nothing is. `symptom` receives the kind of failure, `cause`
-  // the known cause or the error.
+  // Returns what is wrong with a compiled kernel; nullopt if nothing is. `symptom` receives the kind of failure,
+  // `cause` the known cause or the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
     if (report.stages && !report.stages->stage.empty()) {

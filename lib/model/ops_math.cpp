@@ -51,8 +51,8 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next to an
-  // integer is this integer, because pow rounds.
+  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next to
+  // an integer is this integer, because pow rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
   return ((p - near).abs().le(near.abs() * 1e-12).where(near, p.trunc())).cast(x.dtype());
 }

@@ -55,9 +55,9 @@ std::vector<std::string> parameters_of(const std::string& source, const std::str
   return out;
 }
 
-// Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers and
-// then the variables: the CPU would read arguments that nobody has passed, or a number as an address. The drivers of
-// other devices check this themselves.
+// Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers
+// and then the variables: the CPU would read arguments that nobody has passed, or a number as an address. The drivers
+// of other devices check this themselves.
 void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
   const std::vector<std::string> parameters = parameters_of(source, function);
   if (parameters.size() > buffers + variables)

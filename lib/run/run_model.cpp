@@ -268,13 +268,17 @@ class ModelRun {
     auto arrays = std::move(run_tensor_program(*program, contents, in_ref, way, &ref).value_or_throw());
     report_.is_computed_in_ref = true;
     ScheduleResult out{.kernels = program->kernels.size()};
-    for (size_t i = 0; i < outputs.size() && i < arrays.size(); i++)
-      for (size_t d = 0; d < outputs[i].size(); d++) {
-        Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(outputs[i].size())});
+    for (size_t i = 0; i < arrays.size(); i++) {
+      if (values[i].is(Op::CONST)) continue;  // it needs no buffer
+      std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
+      if (buffers.empty()) buffers.push_back(0);  // the schedule has lost an output
+      for (size_t d = 0; d < buffers.size(); d++) {
+        Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(buffers.size())});
         std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
-        report_.names.push_back(data_name(outputs[i][d]));
+        report_.names.push_back(data_name(buffers[d]));
         out.values.push_back(std::move(part));
       }
+    }
     return out;
   }
 

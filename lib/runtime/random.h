@@ -18,13 +18,13 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 
 // Fills `array` with values of all sizes; the values depend only on the arguments. A third of the floats are as
 // fill_random() draws them; the others are zeros and denormals of both signs, ones, and magnitudes between 2**-14 and
-// 2**16 (between 2**-4 and 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative. Each row of
-// eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed integer, two
+// 2**16 (between 2**-4 and 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative. Each row
+// of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed integer, two
 // integers of any bits, and two as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change unsigned
-// integers and bools.
+// Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change
+// unsigned integers and bools.
 void set_signs(Array& array, int sign);
 
 // The distribution and seed of random inputs.

@@ -40,7 +40,9 @@ constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
 
 class Shaker {
  public:
-  Shaker(Graph& graph, int way) : way_(way), made_(graph), inexact_(graph), computed_(graph) {}
+  Shaker(Graph& graph, int way)
+      : way_(way % kRoundingsOnly), roundings_only_(way >= kRoundingsOnly), made_(graph), inexact_(graph),
+        computed_(graph) {}
 
   UOp shake(UOp root) {
     size_t number = 0;
@@ -98,6 +100,7 @@ class Shaker {
   }
   // Returns another integer than `number`: a small one or, in two of the ways, the dtype's largest or smallest one.
   UOp something_else(UOp number) const {
+    if (roundings_only_) return number;
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
     if (way_ != 1 && way_ != 2) return small;
     DType d = number.dtype().scalar();
@@ -197,6 +200,7 @@ class Shaker {
   }
 
   int way_;
+  bool roundings_only_;
   UOpMap<UOp> made_;
   UOpSet inexact_;
   UOpSet computed_;  // floats that are results of arithmetic

@@ -22,6 +22,9 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
+// Added to a way: results that C leaves undefined stay as REF computes them.
+inline constexpr int kRoundingsOnly = 8;
+
 // A way that rounds less: sums of floats are computed in float64, as no order of the terms makes them.
 inline constexpr int kWideSums = kPerturbations;
 

@@ -17,10 +17,10 @@ class RoundingEffect {
       : ref_(ref), ast_(ast), expected_(expected) {}
 
   // Returns whether rounding explains every difference between `settled` and the expected arrays: at most eight times
-  // its effect in the AST, or its effects in the AST and in `root` together, if `root` is not empty. `root` is the graph
-  // that stored the arrays `actual`. A later graph than the AST may round with bit operations (bfloat16), which cannot
-  // be perturbed, so the second bound is kept for the following calls. `settled` is `actual` with the expected values
-  // for undefined elements (ReferenceRunner::compare).
+  // its effect in the AST, or its effects in the AST and in `root` together, if `root` is not empty. `root` is the
+  // graph that stored the arrays `actual`. A later graph than the AST may round with bit operations (bfloat16), which
+  // cannot be perturbed, so the second bound is kept for the following calls. `settled` is `actual` with the expected
+  // values for undefined elements (ReferenceRunner::compare).
   bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // Returns whether the last call failed, and one of the values of each unexplained element is NaN or infinite, or the
@@ -38,7 +38,8 @@ class RoundingEffect {
   const Arrays& expected_;
   Effects in_ast_;  // empty until needed
   Effects bound_;   // in_ast_, plus the effects in the last graph that required them
-  enum class Off : uint8_t { None, NonFinite, Finite } off_ = Off::None;  // the unexplained differences of the last call
+  enum class Off : uint8_t { None, NonFinite, Finite };
+  Off off_ = Off::None;  // the unexplained differences of the last call
 };
 
 }  // namespace tgc
