@@ -31,14 +31,15 @@ void find_exceeding_values(UOp root, UOpSet& out) {
 
 // Returns whether C does not truncate a source of `u` to the source's dtype. C computes 8- and 16-bit integers as int,
 // and clang computes half as float if the processor has no half arithmetic. Therefore a source is not truncated if it
-// is cast to a wider type; nor is an integer if it is compared, divided or cast to a float.
+// is cast to a wider type; nor is an integer if it is compared, divided or cast to a float or bool.
 bool is_promoted(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();
     if (own.itemsize() >= 4 || !exceeding.contains(s)) return false;
     const bool is_wider = u.is(Op::CAST) && to.itemsize() > own.itemsize();
     if (dtypes::is_float(own)) return is_wider && dtypes::is_float(to);
-    return dtypes::is_int(own) && (is_wider || (u.is(Op::CAST) && dtypes::is_float(to)) || sees_all_digits(u));
+    const bool is_cast_of_all_digits = u.is(Op::CAST) && (dtypes::is_float(to) || dtypes::is_bool(to));
+    return dtypes::is_int(own) && (is_wider || is_cast_of_all_digits || sees_all_digits(u));
   });
 }
 
