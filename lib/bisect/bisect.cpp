@@ -61,6 +61,7 @@ constexpr Strategy* kStrategies[] = {
     check_linear_list,
     check_passes,
     check_graph,
+    find_double_end,
     find_endless_rewrite,
     find_shortcut,
     evaluate_rewrites,

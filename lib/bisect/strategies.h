@@ -21,6 +21,9 @@ std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro,
 // verdict is confirmed if the worker survives without that rewrite. In crash.cpp.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
+// Finds the first stage that ends a loop twice, such that a later stage cannot order the loops. In double_end.cpp.
+std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& executor);
+
 // Finds why the rewriting of a stage does not end: an earlier rewrite is wrong, or rules apply again and again
 // (Endless), or the graph is only deep, so that a higher REWRITE_STACK_LIMIT helps (Deep). In endless.cpp.
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
