@@ -54,7 +54,7 @@ TEST_CASE("reports: a kernel of which one iteration reads what another one write
 
 TEST_CASE("reports: a loop that two ENDs end is the fault of the stage that makes them") {
   for (const char* file : {"two_ends.uop", "two_ends_endless.uop"}) {
-    const BisectReport report = bisected(file);
+    const BisectReport report = bisected(file, {.device = {.name = "CPU:LLVM"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == "reduce-to-accumulator");
