@@ -22,8 +22,7 @@ namespace {
 
 constexpr double kBisectSeconds = 30;
 constexpr double kRunSeconds = 5;      // of all runs of one kernel; a kernel that takes longer is left out
-// Nearly all kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for
-// some.
+// Most kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for some.
 constexpr double kAnswerSeconds = 90;
 
 // The outcome of one kernel.

@@ -44,6 +44,12 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 }  // namespace
 
+TEST_CASE("tensor graph: the reciprocal of a whole number is no whole number") {
+  Tensors t("part = UOp.const(32, dtypes.weakint).reciprocal()", "x*part");
+  CHECK(t.error == "");
+  CHECK(t.program.kernels.size() == 1);
+}
+
 TEST_CASE("tensor graph: a store makes a new array, and earlier values keep the old one") {
   Tensors t(R"(two = UOp.const(2.0, dtypes.weakfloat)
 later = x.after(x.store(x*two)))", "later, x+y");

@@ -350,10 +350,11 @@ class KernelRun {
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
       const Array& a = *find_array(actual, e.name);
-      auto differs =
-          std::move(differing_elements(a, e.array, o_.compare.tolerance_for(in_.root, e.array)).value_or_throw());
+      const ToleranceOptions tolerance = o_.compare.tolerance_for(in_.root, e.array);
+      auto differs = std::move(differing_elements(a, e.array, tolerance).value_or_throw());
+      auto is_finite = [&](const Array& array, int64_t i) { return std::isfinite(element_as_double(array, i)); };
       for (int64_t i = 0; i < a.size(); i++)
-        if (differs[size_t(i)] && std::isfinite(element_as_double(a, i) - element_as_double(e.array, i))) return false;
+        if (differs[size_t(i)] && is_finite(a, i) && is_finite(e.array, i)) return false;
     }
     return true;
   }

@@ -53,7 +53,7 @@ struct Comparison {
   std::optional<ElementDifference> first, worst;
   // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
   int64_t left_out = 0;
-  int64_t rounded = 0;  // elements beyond the tolerance that are not in `different`: rounding may change them more
+  int64_t rounded = 0;  // number of elements beyond the tolerance, not in `different`: rounding explains them
   bool recheck_cut = false;  // for lack of time, no recheck told which of `different` only depend on rounding
 
   bool passed() const { return different == 0; }

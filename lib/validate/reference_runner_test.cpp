@@ -133,7 +133,8 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
   }
   // No reason is known for these: C truncates the result to its dtype, too, or the result always fits.
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
-                        "((a<b).where(a, b)//b)", "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
+                        "((a<b).where(a, b)//b)",
+                        "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);
 }
 
