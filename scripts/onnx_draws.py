@@ -419,5 +419,5 @@ def compress(r, op):
 @draws("Unique")
 def unique(r, op):
   own = r.shape(1, 3)
-  x = np.round(r.values(own, np.float32)).astype(r.pick([np.float32, np.int64, np.int32]))
+  x = np.round(r.values(own, np.float32)).astype(r.pick([np.float32, np.int64]))
   return Node([x], r.some(sorted=r.int(0, 1)) | (r.some(axis=r.axis(len(own)))), r.int(1, 4))

@@ -41,7 +41,7 @@ def conv(r, op):
     zeros = r.pick([[], [np.array(r.int(0, 9), np.uint8)], [np.array(r.int(0, 9), np.uint8), np.array(r.int(0, 9), np.uint8)]])
     return Node([r.values(x, np.uint8, 0), r.values(w, np.uint8, 0)] + zeros, attributes)
   scale, zero = lambda *s: r.values(s, np.float32, .1, .9), lambda k, *s: r.ints(0, 9, s, k)
-  per = [cout] if r.chance() else []
+  per = [cout] if len(spatial) == 2 and r.chance() else []
   bias = [r.ints(-9, 9, [cout], np.int32)] if r.chance() else []
   return Node([r.values(x, kind), scale(), zero(kind), r.values(w, other), scale(*per), zero(other, *per), scale(), zero(kind)] + bias, attributes)
 
@@ -78,6 +78,7 @@ def deform_conv(r, op):
   cin, cout, stride, dilation, pads = 2 * group, group * r.int(1, 2), [r.int(1, 2)] * 2, [r.int(1, 2)] * 2, [r.int(0, 1)] * 4
   h, w = r.int(4, 5), r.int(4, 6)
   out = [(s + 2 * pads[0] - d * (k - 1) - 1) // t + 1 for s, k, d, t in zip((h, w), kernel, dilation, stride)]
+  if min(out) < 1: return None
   places = math.prod(kernel) * og
   inputs = [r.values([1, cin, h, w]), r.values([cout, cin // group, *kernel]), r.values([1, 2 * places, *out], low=-1, high=1)]
   inputs += r.pick([[], [r.values([cout])], [None, r.values([1, places, *out])], [r.values([cout]), r.values([1, places, *out])]])
@@ -231,7 +232,7 @@ def recurrent(r, op):
   attributes = {"hidden_size": hidden, "layout": layout, "direction": direction} | ({} if plain else r.some(clip=r.real(.5, 2)))
   if op == "GRU": attributes |= r.some(linear_before_reset=r.int(0, 1))
   if op == "LSTM": attributes |= r.pick([{}, {"input_forget": 0}])
-  if not plain and r.chance(): attributes["activations"] = [r.pick(["Tanh", "Sigmoid", "Relu", "Affine", "HardSigmoid"]) for _ in range(d * {"RNN": 1, "GRU": 2, "LSTM": 3}[op])]
+  if not plain and r.chance(): attributes["activations"] = [r.pick(["Tanh", "Sigmoid", "Relu", "HardSigmoid"]) for _ in range(d * {"RNN": 1, "GRU": 2, "LSTM": 3}[op])]
   return Node(inputs, attributes, 1 + states)
 
 
@@ -426,7 +427,10 @@ def regex(r, op): return Node([words(r, r.shape(0, 2, 3))], {"pattern": r.pick([
 
 @draws("StringNormalizer")
 def string_normalizer(r, op):
-  return Node([words(r, r.pick([[3], [1, 4]]))], r.some(case_change_action=r.pick(["LOWER", "UPPER", "NONE"]), is_case_sensitive=r.int(0, 1), stopwords=["a", "AB"]))
+  text = np.array([r.pick(["a", "bc", "Ab", "AB", "b1"]) for _ in range(4)], object).reshape(r.pick([[4], [1, 4]]))
+  sensitive = r.int(0, 1)  # the evaluator compares without case only if it changes the case
+  change = r.some(case_change_action=r.pick(["LOWER", "UPPER"])) if sensitive else {"case_change_action": r.pick(["LOWER", "UPPER"])}
+  return Node([text], change | {"is_case_sensitive": sensitive} | r.some(stopwords=["a", "AB"]))
 
 
 @draws("TfIdfVectorizer")

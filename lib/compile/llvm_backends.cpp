@@ -141,8 +141,8 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, C with a pass option, a fault or by_other, and
-// huge C sources.
+// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR; C if it has a pass option, a fault or by_other,
+// or if it is huge.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
   bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes || is_huge(job);

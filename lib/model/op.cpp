@@ -6,6 +6,8 @@
 
 namespace tgc {
 
+using Kind = onnx::Attribute::Kind;
+
 OpCall::OpCall(ModelBuilder& builder, const onnx::NodeProto& node, int64_t version, Values inputs)
     : builder_(builder), node_(node), version_(version), inputs_(std::move(inputs)) {}
 
@@ -84,24 +86,50 @@ T only_element(const std::vector<T>& values, size_t input) {
 int64_t OpCall::integer(size_t i) const { return only_element(ints(i), i); }
 double OpCall::number(size_t i) const { return only_element(numbers(i), i); }
 
+const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
+  static constexpr std::string_view kNames[] = {
+      "UNDEFINED", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",     "INTS",
+      "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+  const onnx::Attribute* a = attr(name);
+  if (!a || a->kind == kind || a->kind == Kind::Undefined) return a;  // files of the first IR version have no kinds
+  auto own = size_t(a->kind);
+  throw Failure("attribute '" + std::string(name) + "' is " +
+                (own < std::size(kNames) ? std::string(kNames[own]) : "of kind " + std::to_string(own)) + ", " +
+                std::string(kNames[size_t(kind)]) + " is needed");
+}
+
 int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
-  return attr(name) ? attr(name)->i : otherwise;
+  auto* a = attr(name, Kind::Int);
+  return a ? a->i : otherwise;
 }
 int64_t OpCall::attr_int(std::string_view name) const {
   if (!attr(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
-  return attr(name)->i;
+  return attr_int(name, 0);
 }
 double OpCall::attr_float(std::string_view name, double otherwise) const {
-  return attr(name) ? attr(name)->f : otherwise;
+  auto* a = attr(name, Kind::Float);
+  return a ? a->f : otherwise;
 }
 std::string OpCall::attr_string(std::string_view name, std::string_view otherwise) const {
-  return std::string(attr(name) ? attr(name)->s : otherwise);
+  auto* a = attr(name, Kind::String);
+  return std::string(a ? a->s : otherwise);
+}
+std::string OpCall::attr_choice(std::string_view name, std::string_view otherwise,
+                                std::initializer_list<std::string_view> choices) const {
+  std::string value = attr_string(name, otherwise), list;
+  if (std::ranges::find(choices, value) != choices.end()) return value;
+  for (std::string_view choice : choices)
+    if (!choice.empty()) list += (list.empty() ? "" : ", ") + std::string(choice);
+  throw Failure("attribute '" + std::string(name) + "' is " + (attr(name) ? "'" + value + "'" : "missing") +
+                ", expected one of: " + list);
 }
 Ints OpCall::attr_ints(std::string_view name, const Ints& otherwise) const {
-  return attr(name) ? attr(name)->ints : otherwise;
+  auto* a = attr(name, Kind::Ints);
+  return a ? a->ints : otherwise;
 }
 std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const {
-  return attr(name) ? std::optional(attr(name)->ints) : std::nullopt;
+  auto* a = attr(name, Kind::Ints);
+  return a ? std::optional(a->ints) : std::nullopt;
 }
 
 const onnx::GraphProto& OpCall::attr_graph(std::string_view name) const {

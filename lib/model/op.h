@@ -48,12 +48,17 @@ class OpCall {
   int64_t integer(size_t i) const;  // the value of an input that has one element
   double number(size_t i) const;    // the value of an input that has one element
 
-  // ---- attributes
+  // ---- attributes. Reading an attribute of another kind throws Failure.
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
+  const onnx::Attribute* attr(std::string_view name, onnx::Attribute::Kind kind) const;
   int64_t attr_int(std::string_view name, int64_t otherwise) const;
   int64_t attr_int(std::string_view name) const;            // throws Failure if the attribute is missing
   double attr_float(std::string_view name, double otherwise) const;
   std::string attr_string(std::string_view name, std::string_view otherwise) const;
+  // Returns an attribute that has one of the values `choices`. Throws Failure for another value, and for a missing
+  // attribute if `otherwise` is not among the choices.
+  std::string attr_choice(std::string_view name, std::string_view otherwise,
+                          std::initializer_list<std::string_view> choices) const;
   Ints attr_ints(std::string_view name, const Ints& otherwise = {}) const;
   std::optional<Ints> attr_ints_or_none(std::string_view name) const;
   const onnx::GraphProto& attr_graph(std::string_view name) const;
@@ -70,6 +75,8 @@ class OpCall {
 // lose their high bits. Floats are rounded; beyond the largest value they become, with `saturate`, this value, else
 // infinity or NaN.
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
+
+Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two inputs
 
 struct OpDef {
   std::string_view name;

@@ -103,7 +103,7 @@ Values tensor_scatter(OpCall& c) {
   Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
   if (c.has(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
-  if (c.attr_string("mode", "linear") == "circular") at = at % Const(depth);
+  if (c.attr_choice("mode", "linear", {"linear", "circular"}) == "circular") at = at % Const(depth);
   return {x.scatter(axis, at.expand(updates.shape()), updates)};
 }
 

@@ -1,4 +1,6 @@
 // Loss functions.
+#include <cmath>
+
 #include "lib/model/op.h"
 
 namespace tgc {
@@ -11,11 +13,11 @@ Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
   if (c.attr("ignore_index")) weights = weights * labels.ne(Const(c.attr_int("ignore_index")));
   Tensor loss = -log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1) * weights;
-  std::string reduction = c.attr_string("reduction", "mean");
-  if (reduction == "mean") return loss.sum() / weights.sum();
+  std::string reduction = c.attr_choice("reduction", "mean", {"mean", "sum", "none"});
+  if (reduction == "none") return loss;
   if (reduction == "sum") return loss.sum();
-  if (reduction != "none") throw Failure("no reduction is called '" + reduction + "'");
-  return loss;
+  Tensor total = weights.sum();  // 0, and the mean NaN, if all labels are ignored; tinygrad simplifies w / w to 1
+  return total.eq(Const(0)).where(Const(NAN), loss.sum() / total);
 }
 
 Values softmax_cross_entropy(OpCall& c) {

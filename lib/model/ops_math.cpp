@@ -51,8 +51,8 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next to
-  // an integer is this integer, because pow rounds.
+  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next
+  // to an integer is this integer, because pow rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
   return ((p - near).abs().le(near.abs() * 1e-12).where(near, p.trunc())).cast(x.dtype());
 }
@@ -84,7 +84,7 @@ Tensor shift(OpCall& c) {
     Tensor odd = y.idiv(y.number(by)).bitwise_and(y.number(1)).ne(Const(0));
     power = by < n ? odd.where(power * Const(int64_t(1) << by), power) : odd.where(Const(0), power);
   }
-  if (c.attr_string("direction", "") == "LEFT") return x * power;
+  if (c.attr_choice("direction", "", {"LEFT", "RIGHT"}) == "LEFT") return x * power;
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
@@ -196,8 +196,7 @@ std::span<const OpDef> math_ops() {
      [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return (c.attr_float("alpha", 0.2) * x + c.attr_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
     {"Gelu", 20, "approximate",
      [](OpCall& c) -> Values {
-       std::string how = c.attr_string("approximate", "none");
-       if (how != "none" && how != "tanh") throw Failure("its attribute approximate is '" + how + "'");
+       std::string how = c.attr_choice("approximate", "none", {"none", "tanh"});
        return {same(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
      }},
     {"PRelu", 1, "consumed_inputs",
@@ -217,8 +216,8 @@ std::span<const OpDef> math_ops() {
     {"Clip", 1, "min max consumed_inputs",
      [](OpCall& c) -> Values {
        std::optional<Const> low, high;
-       if (c.attr("min")) low = c.attr("min")->f;
-       if (c.attr("max")) high = c.attr("max")->f;
+       if (c.attr("min")) low = c.attr_float("min", 0);
+       if (c.attr("max")) high = c.attr_float("max", 0);
        return {low || high ? c.tensor(0).clamp(low, high) : c.tensor(0)};
      }},
     {"Clip", 11, "", [](OpCall& c) -> Values { return {c.tensor(0).clamp(c.tensor_or_none(1), c.tensor_or_none(2))}; }},
@@ -227,7 +226,7 @@ std::span<const OpDef> math_ops() {
     {"LessOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).le(c.tensor(1))}; }},
     {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(legacy_operand(c))}; }},
     {"GreaterOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).ge(c.tensor(1))}; }},
-    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c))}; }},
+    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equal_strings(c) : c.tensor(0).eq(legacy_operand(c))}; }},
     {"IsNaN", 9, "", unary<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
      [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_int("detect_positive", 1), c.attr_int("detect_negative", 1))}; }},

@@ -34,10 +34,12 @@ Values constant(OpCall& c) {
 }
 
 Values constant_of_shape(OpCall& c) {
-  Tensor value = c.attr("value") ? c.builder().value_of(*c.attr("value")->t).tensor()
-                                 : Tensor::constant(c.graph(), 0.0, dtypes::float32);
+  auto* given = c.attr("value", onnx::Attribute::Kind::Tensor);
+  Value value = given ? c.builder().value_of(*given->t) : Value(Tensor::constant(c.graph(), 0.0, dtypes::float32));
   Ints shape = c.ints(0);
-  return {value.reshape(Ints(shape.size(), 1)).expand(shape)};
+  if (value.tensor().numel() != 1)
+    throw Failure("attribute 'value' has " + std::to_string(value.tensor().numel()) + " elements, one is needed");
+  return {{value.tensor().reshape(Ints(shape.size(), 1)).expand(shape), value.narrow()}};
 }
 
 Values range(OpCall& c) {
@@ -167,7 +169,7 @@ Values pad(OpCall& c) {
   for (size_t i = 0; i < axes.size(); i++) padding[size_t(x.resolve_dim(axes[i]))] = {pads[i], pads[i + axes.size()]};
   Const value = c.attr_float("value", 0.0);
   if (c.has(2)) value = dtypes::is_float(x.dtype()) ? Const(c.number(2)) : Const(c.integer(2));
-  std::string mode = c.attr_string("mode", "constant");
+  std::string mode = c.attr_choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
   return {x.pad(padding, value, mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : mode)};
 }
 
@@ -180,7 +182,7 @@ Values center_crop_pad(OpCall& c) {
   for (size_t i = 0; i < to.size(); i++) {
     auto dim = size_t(x.resolve_dim(axes[i]));
     int64_t n = x.size(int64_t(dim)), s = to[i];
-    if (s < n) cut[dim] = std::pair(n / 2 - (s + 1) / 2, n / 2 + s / 2);
+    if (s < n) cut[dim] = std::pair((n - s) / 2, (n - s) / 2 + s);
     if (s > n) padding[dim] = {(s - n) / 2, (s - n + 1) / 2};
   }
   return {x.shrink(cut).pad(padding)};
@@ -188,19 +190,26 @@ Values center_crop_pad(OpCall& c) {
 
 // ---- blocks
 
-Values depth_to_space(OpCall& c) {
+Tensor image(OpCall& c) {
   Tensor x = c.tensor(0);
+  if (x.ndim() != 4) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, four are needed");
+  return x;
+}
+
+Values depth_to_space(OpCall& c) {
+  Tensor x = image(c);
   int64_t b = c.attr_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || depth % (b * b))
     throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
   int64_t ch = depth / (b * b);
-  Tensor y = c.attr_string("mode", "DCR") == "CRD" ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
-                                                   : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
+  Tensor y = c.attr_choice("mode", "DCR", {"DCR", "CRD"}) == "CRD"
+                 ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
+                 : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
   return {y.reshape({n, ch, h * b, w * b})};
 }
 
 Values space_to_depth(OpCall& c) {
-  Tensor x = c.tensor(0);
+  Tensor x = image(c);
   int64_t b = c.attr_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || h % b || w % b)
     throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " +
@@ -243,7 +252,7 @@ std::span<const OpDef> movement_ops() {
     {"Expand", 8, "", expand},
     {"Tile", 1, "", tile},
     {"Transpose", 1, "perm", [](OpCall& c) -> Values { return {c.tensor(0).permute(c.attr_ints("perm", reversed_axes(c.tensor(0).ndim())))}; }},
-    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.attr_int("axis", 1))}; }},
+    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.version() < 4 ? c.attr_int("axis", 1) : c.attr_int("axis"))}; }},
     {"Slice", 1, "starts ends axes", slice},
     {"Split", 1, "axis split num_outputs", split},
     {"Pad", 1, "pads paddings mode value", pad},

@@ -24,6 +24,15 @@ Ints auto_pad(const Ints& total, const std::string& mode) {
   return out;
 }
 
+Ints kernel_shape(OpCall& c) {
+  if (!c.attr("kernel_shape")) throw Failure("attribute 'kernel_shape' is missing");
+  return c.attr_ints("kernel_shape");
+}
+
+std::string auto_pad_mode(OpCall& c) {
+  return c.attr_choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+}
+
 // The sliding windows of a convolution or pooling node.
 struct Window {
   Ints kernel, stride, dilation, pads;  // pads are (before, after) pairs, the last axis first
@@ -40,7 +49,7 @@ struct Window {
     for (size_t i = 0; i < n; i++)
       if (kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0)
         throw Failure("a window, stride or dilation that is not positive");
-    std::string mode = c.attr_string("auto_pad", "NOTSET");
+    std::string mode = auto_pad_mode(c);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       Ints total;
       for (size_t i = 0; i < n; i++) {
@@ -50,8 +59,6 @@ struct Window {
       given = auto_pad(total, mode);
     } else if (mode == "VALID") {
       given.assign(2 * n, 0);
-    } else if (mode != "NOTSET" && !mode.empty()) {
-      throw Failure("auto_pad is '" + mode + "'");
     }
     pads = last_axis_first(given);
   }
@@ -63,14 +70,21 @@ Ints spatial_shape(const Tensor& w) {
   return Ints(s.begin() + 2, s.end());
 }
 
+void check_kernel_shape(OpCall& c, const Tensor& w) {
+  if (c.attr_ints("kernel_shape", spatial_shape(w)) != spatial_shape(w))
+    throw Failure("attribute 'kernel_shape' is not the shape of its weights");
+}
+
 Values conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1);
+  check_kernel_shape(c, w);
   Window win(c, x, spatial_shape(w));
   return {x.conv2d(w, c.tensor_or_none(2), c.attr_int("group", 1), win.stride, win.dilation, win.pads)};
 }
 
 Values conv_transpose(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1);
+  check_kernel_shape(c, w);
   Ints kernel = spatial_shape(w);
   size_t n = kernel.size();
   if (x.ndim() != int64_t(n) + 2)
@@ -79,7 +93,10 @@ Values conv_transpose(OpCall& c) {
        extra = c.attr_ints("output_padding", Ints(n, 0));
   if (stride.size() != n || dilation.size() != n || extra.size() != n)
     throw Failure("its strides, dilations or output padding do not fit");
-  std::string mode = c.attr_string("auto_pad", "NOTSET");
+  for (size_t i = 0; i < n; i++)
+    if (stride[i] <= 0 || dilation[i] <= 0 || extra[i] < 0)
+      throw Failure("a stride or dilation that is not positive, or a negative output padding");
+  std::string mode = auto_pad_mode(c);
   Ints pads = c.attr_ints("pads", Ints(2 * n, 0));
   auto output_shape = c.attr_ints_or_none("output_shape");
   if (!output_shape && (mode == "SAME_UPPER" || mode == "SAME_LOWER")) {
@@ -105,21 +122,28 @@ Values conv_transpose(OpCall& c) {
 
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, c.attr_ints("kernel_shape"));
+  Window win(c, x, kernel_shape(c));
   return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0,
                        c.attr_int("count_include_pad", 0) != 0)};
 }
 
 Values max_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, c.attr_ints("kernel_shape"));
+  Window win(c, x, kernel_shape(c));
   auto [values, indices] =
       x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0);
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // converts to column-major indices
-    indices = indices % Const(spatial[1]) * Const(spatial[0]) + indices.div(Const(spatial[1]), Tensor::Rounding::Floor);
+  if (c.attr_int("storage_order", 0)) {  // converts to column-major indices
+    Tensor columns = indices.zeros_like();
+    int64_t from = product(spatial), to = 1;
+    for (int64_t size : spatial) {
+      from /= size;
+      columns = columns + indices.div(Const(from), Tensor::Rounding::Floor) % Const(size) * Const(to);
+      to *= size;
+    }
+    indices = columns;
   }
   // max_pool2d counts indices from the start of each (batch, channel) plane, ONNX from the start of the tensor.
   Tensor plane =
@@ -130,16 +154,17 @@ Values max_pool(OpCall& c) {
 
 Values lp_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, c.attr_ints("kernel_shape"));
+  Window win(c, x, kernel_shape(c));
   auto p = double(c.attr_int("p", 2));
-  Ints axes = int_range(-int64_t(win.kernel.size()), 0);
-  return {
-      x.abs().pow(Const(p)).pad_flat(win.pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
+  if (p < 1) throw Failure("attribute 'p' is " + std::to_string(int64_t(p)));
+  Ints axes = int_range(-int64_t(win.kernel.size()), 0), pads = win.pads;
+  if (c.attr_int("ceil_mode", 0)) pads = ceil_mode_pads(x, pads, win.kernel, win.stride, win.dilation);
+  return {x.abs().pow(Const(p)).pad_flat(pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
 }
 
 Values max_unpool(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
-  Ints xs = x.shape(), kernel = c.attr_ints("kernel_shape");
+  Ints xs = x.shape(), kernel = kernel_shape(c);
   size_t n = kernel.size();
   if (xs.size() != n + 2)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));
@@ -223,7 +248,10 @@ Values gemm(OpCall& c) {
   return {y};
 }
 
-Values einsum(OpCall& c) { return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())}; }
+Values einsum(OpCall& c) {
+  if (!c.attr("equation")) throw Failure("attribute 'equation' is missing");
+  return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())};
+}
 
 // Returns the determinants of n x n matrices, by Laplace expansion along the first row.
 Tensor determinant(const Tensor& x, int64_t n) {

@@ -27,9 +27,7 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
-    std::string direction = c.attr_string("direction", "forward");
-    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-      throw Failure("its direction is '" + direction + "'");
+    std::string direction = c.attr_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
     directions_ = direction == "bidirectional" ? 2 : 1;
     reverse_first_ = direction == "reverse";
     batch_first_ = c.attr_int("layout", 0) != 0;
@@ -85,7 +83,8 @@ class Recurrent {
       return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate);
     }
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
-    Tensor f(size_t which, const Tensor& v) const { return net.activation(which, v); }
+    Tensor f(size_t which, const Tensor& v) const { return net.activation(which, net.clipped(v)); }
+    Tensor unclipped(size_t which, const Tensor& v) const { return net.activation(which, v); }
     // Returns the part for gate `which` of a peephole input, which has one vector per direction.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
@@ -128,10 +127,14 @@ class Recurrent {
     output = runs.where(output, Const(0.0));
   }
 
-  Tensor activation(size_t which, Tensor v) const {
+  Tensor clipped(const Tensor& v) const {
+    double most = c_.attr_float("clip", 0);
+    return c_.attr("clip") ? v.clamp(Const(-most), Const(most)) : v;
+  }
+
+  Tensor activation(size_t which, const Tensor& v) const {
     const onnx::Attribute *names = c_.attr("activations"), *alphas = c_.attr("activation_alpha"),
                           *betas = c_.attr("activation_beta");
-    if (c_.attr("clip")) v = v.clamp(Const(-c_.attr_float("clip", 0)), Const(c_.attr_float("clip", 0)));
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
@@ -184,7 +187,7 @@ Values lstm(OpCall& c) {
            forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
     Tensor next = forget * cell + input * s.f(1, s.both(h, 3));
     Tensor output = s.f(0, peep(s.both(h, 1), 1, next));
-    return {output * s.f(2, next), next};
+    return {output * s.unclipped(2, next), next};  // as in onnxruntime, which clips the inputs of the gates only
   });
 }
 

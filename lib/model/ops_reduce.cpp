@@ -44,6 +44,10 @@ Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) {
 Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return x.sum(axes, keep).log(); }
 Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) { return x.exp().sum(axes, keep).log(); }
 
+// Returns a tensor whose elements are in the opposite order: the negative numbers or, for integers, all bits inverted,
+// because an unsigned or the least signed integer has no negative.
+Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
+
 Values arg_max(OpCall& c, Tensor x) {
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
   bool keep = c.attr_int("keepdims", 1) != 0;
@@ -179,7 +183,7 @@ std::span<const OpDef> reduce_ops() {
     {"ReduceLogSum", 1, kReduceAttributes, reduce<reduce_log_sum>},
     {"ReduceLogSumExp", 1, kReduceAttributes, reduce<reduce_log_sum_exp>},
     {"ArgMax", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, c.tensor(0)); }},
-    {"ArgMin", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, -c.tensor(0)); }},
+    {"ArgMin", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, reversed_order(c.tensor(0))); }},
     {"Softmax", 1, "axis", over_matrix<&Tensor::softmax>},
     {"Softmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).softmax(c.attr_int("axis", -1))}; }},
     {"LogSoftmax", 1, "axis", over_matrix<&Tensor::log_softmax>},

@@ -11,7 +11,8 @@ namespace {
 struct ResizeAxis {
   int64_t axis, from, to;
   double scale, roi_start = 0, roi_end = 1;
-  double length = double(to);  // size of the result, before it was rounded down
+  bool changes = true;         // false: the result has the elements of the source
+  double length = double(to);  // size of the result, before it was rounded to an integer
 };
 
 struct ResizeStyle {
@@ -120,7 +121,8 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
     x = x.getitem(indices);
   } else {
     x = x.cast(least_upper_dtype({x.dtype(), dtypes::float32}));
-    for (auto& a : axes) x = weighted_along(c, x, a, taps_of(a, style));
+    for (auto& a : axes)
+      if (a.changes) x = weighted_along(c, x, a, taps_of(a, style));
   }
   if (style.coordinates == "tf_crop_and_resize") {
     for (auto& a : axes) {
@@ -149,25 +151,19 @@ int64_t size_of(double size) {
   return int64_t(size);
 }
 
-Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes,
-                 const std::vector<double>& roi) {
+Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes) {
   Target t;
   size_t n = from.size();
   if ((sizes.empty() ? scales.size() : sizes.size()) != n) throw Failure("its scales or sizes are not one per axis");
   if (sizes.empty()) {
-    for (size_t i = 0; i < n; i++) {
-      double part = roi.size() == 2 * n ? roi[n + i] - roi[i] : 1;
-      t.sizes.push_back(size_of(std::floor(double(from[i]) * part * scales[i])));
-    }
+    for (size_t i = 0; i < n; i++) t.sizes.push_back(size_of(std::floor(double(from[i]) * scales[i])));
     t.scales = scales;
     return t;
   }
-  std::string policy = c.attr_string("keep_aspect_ratio_policy", "stretch");
+  std::string policy = c.attr_choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
   for (size_t i = 0; i < n; i++) t.scales.push_back(double(sizes[i]) / double(from[i]));
   t.sizes = sizes;
   if (policy == "stretch") return t;
-  if (policy != "not_larger" && policy != "not_smaller")
-    throw Failure("its keep_aspect_ratio_policy is '" + policy + "'");
   double scale = policy == "not_larger" ? *std::ranges::min_element(t.scales) : *std::ranges::max_element(t.scales);
   for (size_t i = 0; i < n; i++) t.sizes[i] = size_of(scale * double(from[i]) + 0.5), t.scales[i] = scale;
   return t;
@@ -188,19 +184,19 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   x = x.permute(order);
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
-  Target target = target_of(c, from, scales, sizes, roi);
+  Target target = target_of(c, from, scales, sizes);
   std::vector<ResizeAxis> axes;
   bool crops = style.coordinates == "tf_crop_and_resize";
   for (size_t i = 0; i < from.size(); i++) {
     ResizeAxis a{first + int64_t(i), from[i], target.sizes[i], target.scales[i]};
-    if (sizes.empty()) a.length = double(a.from) * a.scale;
+    double length = double(a.from) * a.scale;
+    if (std::fabs(length - a.length) > 1e-6) a.length = length;  // else the difference is a rounding error
     if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
-    bool changes = a.from != a.to || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    // skip the batch and channel axes (0 and 1) if they keep their sizes
-    if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);
+    a.changes = a.from != a.to || std::fabs(a.scale - 1) > 1e-9 || (crops && (a.roi_start != 0 || a.roi_end != 1));
+    if (a.changes || !axes.empty()) axes.push_back(a);
   }
-  if (!crops && std::ranges::all_of(axes, [](auto& a) { return a.from == a.to; })) return x.permute(back);
+  if (axes.empty()) return x.permute(back);
   return resized(c, x, axes, style).permute(back);
 }
 

@@ -194,11 +194,12 @@ struct Neighbours {
 };
 
 Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
-  bool half = c.attr_string("coordinate_transformation_mode", c.version() < 16 ? "output_half_pixel" : "half_pixel") ==
-              "half_pixel";
+  bool half = c.attr_choice("coordinate_transformation_mode", c.version() < 16 ? "output_half_pixel" : "half_pixel",
+                            {"half_pixel", "output_half_pixel"}) == "half_pixel";
   double scale = c.attr_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
   int64_t height = c.attr_int("output_height", 1), width = c.attr_int("output_width", 1), n = rois.size(0),
           channels = images.size(1);
+  if (height < 1 || width < 1) throw Failure("an output of " + std::to_string(height) + " by " + std::to_string(width));
   auto edge = [&](int64_t i) { return rois.slice_axis(1, {i, i + 1}) * scale - offset; };
   Tensor left = edge(0), top = edge(1), w = edge(2) - left, h = edge(3) - top;
   if (!half) w = w.maximum(Const(1.0)), h = h.maximum(Const(1.0));
@@ -215,7 +216,7 @@ Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_
   Tensors corners{corner(y.low, y.low_weight, x.low, x.low_weight), corner(y.low, y.low_weight, x.high, x.high_weight),
                   corner(y.high, y.high_weight, x.low, x.low_weight),
                   corner(y.high, y.high_weight, x.high, x.high_weight)};
-  bool average = c.attr_string("mode", "avg") == "avg";
+  bool average = c.attr_choice("mode", "avg", {"avg", "max"}) == "avg";
   Tensor value = corners[0];
   for (size_t i = 1; i < 4; i++) value = average ? value + corners[i] : value.maximum(corners[i]);
   Tensor bins = value.reshape({n, channels, height, rows, width, columns});

@@ -12,7 +12,7 @@ namespace {
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
-  auto period = double(c.attr_int("periodic", 1) ? size : std::max<int64_t>(1, size - 1));
+  auto period = double(c.attr_int("periodic", 1) ? size : size - 1);  // 0: the window is NaN
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
@@ -44,6 +44,20 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
   return inverse ? out / double(length) : out;
 }
 
+// Returns the real signal of `length` elements of which x has the frequencies from 0 up to length / 2, along axis -2.
+Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
+  int64_t bins = x.size(-2);
+  Tensor cos = waves<cosine>(c, bins, length, length, x.dtype()), sin = waves<sine>(c, bins, length, length, x.dtype());
+  std::vector<double> times(size_t(bins),
+                            2);  // the other side has the same values, but has no frequency 0 or length / 2
+  times[0] = 1;
+  if (length % 2 == 0) times[size_t(length / 2)] = 1;
+  Tensor weights = Tensor::of(c.graph(), times, x.dtype()) / double(length);
+  auto part = [&](int64_t i) { return x.slice_axis(-1, {i, i + 1}).squeeze(-1) * weights; };
+  Tensor out = part(0).matmul(cos);
+  return (x.size(-1) == 2 ? out - part(1).matmul(sin) : out).unsqueeze(-1);
+}
+
 Values dft(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() < 2 || (x.size(-1) != 1 && x.size(-1) != 2))
@@ -51,11 +65,13 @@ Values dft(OpCall& c) {
   int64_t axis = x.resolve_dim(c.version() < 20 ? c.attr_int("axis", 1) : c.has(2) ? c.integer(2) : -2);
   if (axis == x.ndim() - 1) throw Failure("the last axis holds the parts of a number");
   bool inverse = c.attr_int("inverse", 0) != 0, onesided = c.attr_int("onesided", 0) != 0;
-  if (inverse && onesided) throw Failure("an inverse transform of one side is not supported");
+  if (onesided && !inverse && x.size(-1) == 2) throw Failure("a transform of complex numbers has two sides");
   x = x.transpose(axis, -2);
-  int64_t length = c.has(1) ? c.integer(1) : x.size(-2);
+  int64_t length = c.has(1) ? c.integer(1) : inverse && onesided ? 2 * (x.size(-2) - 1) : x.size(-2);
   if (length < 1) throw Failure("a transform of length " + std::to_string(length));
-  x = x.size(-2) > length ? x.slice_axis(-2, {0, length}) : x.pad_axis(x.ndim() - 2, 0, length - x.size(-2));
+  int64_t used = inverse && onesided ? length / 2 + 1 : length;
+  x = x.size(-2) > used ? x.slice_axis(-2, {0, used}) : x.pad_axis(x.ndim() - 2, 0, used - x.size(-2));
+  if (inverse && onesided) return {inverse_of_one_side(c, x, length).transpose(axis, -2)};
   return {transform(c, x, length, onesided ? length / 2 + 1 : length, inverse).transpose(axis, -2)};
 }
 

@@ -164,4 +164,57 @@ TEST_CASE("spec: thousands of ScatterND updates make small kernels; the last of 
   CHECK_THROWS_AS(run(g, "ScatterND", {x, indices, row(g, updates)}, {attribute("reduction", "mean")}), Failure);
 }
 
+TEST_CASE("spec: LabelEncoder maps keys to values, others to the default") {
+  Graph g;
+  onnx::ModelProto model;
+  ModelBuilder builder(g, model, "");
+  auto encode = [&](Value in, std::vector<onnx::Attribute> attributes) {
+    onnx::NodeProto node{.op = "LabelEncoder", .domain = "ai.onnx.ml", .attributes = std::move(attributes)};
+    OpCall call(builder, node, 2, {std::move(in)});
+    return find_op("ai.onnx.ml", "LabelEncoder", 2)->run(call)[0];
+  };
+  using Kind = onnx::Attribute::Kind;
+  onnx::Attribute keys{.name = "keys_strings", .kind = Kind::Strings, .strings = {"a", "b", "a"}},
+      values{.name = "values_int64s", .kind = Kind::Ints, .ints = {1, 2, 3}},
+      numbers{.name = "keys_floats", .kind = Kind::Floats, .floats = {0.5, NAN, 2}},
+      texts{.name = "values_strings", .kind = Kind::Strings, .strings = {"x", "y", "z"}};
+  check_near(encode(Strings{{3}, {"b", "a", "c"}}, {keys, values}), {2, 3, -1});
+  check_near(encode(row(g, {2, 0.5, 7, NAN}), {numbers, values, attribute("default_int64", 9)}), {3, 1, 9, 2});
+  CHECK(encode(row(g, {2, 7}), {numbers, texts}).strings().items == std::vector<std::string>{"z", "_Unused"});
+  CHECK_THROWS_AS(encode(row(g, {2}), {keys, values}), Failure);
+}
+
+TEST_CASE("spec: attributes of another kind, missing attributes and unknown names are errors") {
+  Graph g;
+  Tensor x = row(g, {1, 2, 3, 4}, {1, 1, 2, 2});
+  auto message = [&](const std::string& op, std::vector<onnx::Attribute> attributes) -> std::string {
+    try {
+      run(g, op, {x, x}, std::move(attributes));
+    } catch (Failure& f) { return f.diag().message; }
+    return "";
+  };
+  onnx::Attribute wrong{.name = "axis", .kind = onnx::Attribute::Kind::Float, .f = 1};
+  CHECK(message("Concat", {wrong}) == "Concat 'y': attribute 'axis' is FLOAT, INT is needed");
+  CHECK(message("Concat", {}) == "Concat 'y': attribute 'axis' is missing");
+  CHECK(message("MaxPool", {}) == "MaxPool 'y': attribute 'kernel_shape' is missing");
+  CHECK(message("DepthToSpace", {attribute("blocksize", 1), attribute("mode", "RDC")}) ==
+        "DepthToSpace 'y': attribute 'mode' is 'RDC', expected one of: DCR, CRD");
+  CHECK(message("Conv", {attribute("auto_pad", "SAME")}) ==
+        "Conv 'y': attribute 'auto_pad' is 'SAME', expected one of: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+}
+
+TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
+  Graph g;
+  check_near(run(g, "ArgMin", {Tensor::of(g, Ints{7, 0, 255}, dtypes::uint8)}), {1});
+  Strings words{{2, 1}, {"a b", " c"}};
+  CHECK(run(g, "StringConcat", {words, Strings{{2}, {"x", ""}}}).strings().items ==
+        std::vector<std::string>{"a bx", "a b", " cx", " c"});
+  CHECK(run(g, "StringSplit", {words}).strings().items == std::vector<std::string>{"a", "b", "c", ""});
+  CHECK(run(g, "StringSplit", {words}, {attribute("delimiter", "b")}).strings().items ==
+        std::vector<std::string>{"a ", "", " c", ""});
+  Value back =
+      run(g, "DFT", {row(g, {10, 0, -2, 2, -2, 0}, {1, 3, 2})}, {attribute("inverse", 1), attribute("onesided", 1)});
+  check_near(back, {1, 2, 3, 4});
+}
+
 }  // namespace tgc

@@ -1,15 +1,17 @@
-// String ops: StringNormalizer and TfIdfVectorizer. They are computed while the graph is built, on the host.
+// String ops, which are computed on the host while the graph is built; and LabelEncoder, which also maps numbers.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "lib/model/op.h"
+#include "lib/model/model.h"
 
 namespace tgc {
 namespace {
 
-// Changes the case of ASCII letters; other characters are kept. The locale is ignored.
+// Changes the case of ASCII letters. Throws Failure for other letters, whose case depends on the locale.
 std::string cased(std::string text, const std::string& action) {
+  bool ascii = std::ranges::all_of(text, [](char ch) { return uint8_t(ch) < 128; });
+  if (!ascii && action != "NONE") throw Failure("the case of '" + text + "' depends on the locale: not supported");
   for (char& ch : text) {
     if (action == "LOWER" && ch >= 'A' && ch <= 'Z') ch = char(ch - 'A' + 'a');
     if (action == "UPPER" && ch >= 'a' && ch <= 'z') ch = char(ch - 'a' + 'A');
@@ -35,6 +37,73 @@ Values string_normalizer(OpCall& c) {
   if (in.shape.size() == 2) out.shape.push_back(1);
   out.shape.push_back(int64_t(out.items.size()));
   return {out};
+}
+
+// Calls f(a, b) for each pair of strings of the first two inputs, which are broadcast.
+template <class F>
+Ints each_pair(OpCall& c, F f) {
+  const Strings &a = c.value(0).strings(), &b = c.value(1).strings();
+  Ints shape = broadcast_shape({a.shape, b.shape});
+  auto item = [&](const Strings& s, int64_t i) {  // the string at position i of the broadcast shape
+    int64_t at = 0, step = 1;
+    for (size_t d = 1; d <= shape.size(); d++) {
+      int64_t place = i % shape[shape.size() - d];
+      i /= shape[shape.size() - d];
+      if (d > s.shape.size()) continue;
+      int64_t own = s.shape[s.shape.size() - d];
+      at += own == 1 ? 0 : place * step;
+      step *= own;
+    }
+    return std::string_view(s.items.at(size_t(at)));
+  };
+  for (int64_t i = 0; i < product(shape); i++) f(item(a, i), item(b, i));
+  return shape;
+}
+
+Values string_concat(OpCall& c) {
+  Strings out;
+  out.shape = each_pair(c, [&](auto a, auto b) { out.items.push_back(std::string(a) + std::string(b)); });
+  return {out};
+}
+
+// Splits a text at a delimiter or, without one, at white space, at most `most` times. -1: any number of times.
+std::vector<std::string> parts_of(std::string_view text, std::string_view delimiter, int64_t most) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  std::vector<std::string> out;
+  bool by_space = delimiter.empty();
+  if (by_space) text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (by_space && text.empty()) return out;
+  for (;;) {
+    size_t at = by_space ? text.find_first_of(kSpace) : text.find(delimiter);
+    if (int64_t(out.size()) == most || at == text.npos) break;
+    out.emplace_back(text.substr(0, at));
+    text.remove_prefix(by_space ? std::min(text.find_first_not_of(kSpace, at), text.size()) : at + delimiter.size());
+    if (by_space && text.empty()) return out;
+  }
+  if (by_space && int64_t(out.size()) < most) text = text.substr(0, text.find_last_not_of(kSpace) + 1);
+  out.emplace_back(text);
+  return out;
+}
+
+// The first output has the parts of each string along a new last axis, filled with empty strings; the second has their
+// numbers.
+Values string_split(OpCall& c) {
+  const Strings& in = c.value(0).strings();
+  int64_t most = c.attr("maxsplit") ? c.attr_int("maxsplit") : -1;
+  std::vector<std::vector<std::string>> all;
+  Ints counts;
+  for (auto& s : in.items) {
+    all.push_back(parts_of(s, c.attr_string("delimiter", ""), most));
+    counts.push_back(int64_t(all.back().size()));
+  }
+  int64_t width = counts.empty() ? 0 : *std::ranges::max_element(counts);
+  Strings out{in.shape, {}};
+  out.shape.push_back(width);
+  for (auto& parts : all) {
+    parts.resize(size_t(width));
+    out.items.insert(out.items.end(), parts.begin(), parts.end());
+  }
+  return {out, Tensor::of(c.graph(), counts).reshape(in.shape)};
 }
 
 // ---- TfIdfVectorizer
@@ -120,11 +189,92 @@ Values tf_idf_vectorizer(OpCall& c) {
   return {Tensor::of(c.graph(), values).reshape(shape)};
 }
 
+// ---- LabelEncoder of ai.onnx.ml
+
+// Returns the list of keys or values: the attribute PREFIX_tensor, PREFIX_strings, PREFIX_int64s or PREFIX_floats.
+Value label_list(OpCall& c, const std::string& prefix) {
+  using Kind = onnx::Attribute::Kind;
+  if (auto* t = c.attr(prefix + "_tensor", Kind::Tensor)) {
+    Value v = c.builder().value_of(*t->t);
+    return v.is_tensor() ? Value(v.tensor().flatten()) : v;
+  }
+  if (auto* a = c.attr(prefix + "_strings", Kind::Strings)) return Strings{{int64_t(a->strings.size())}, a->strings};
+  if (auto* a = c.attr(prefix + "_int64s", Kind::Ints)) return Tensor::of(c.graph(), a->ints);
+  if (auto* a = c.attr(prefix + "_floats", Kind::Floats)) return Tensor::of(c.graph(), a->floats);
+  throw Failure("it has no " + prefix);
+}
+
+int64_t length_of(const Value& list) {
+  return list.is_strings() ? int64_t(list.strings().items.size()) : list.tensor().numel();
+}
+
+// Returns the value for a key that is not in the list; it has the type of `values`.
+Value label_default(OpCall& c, const Value& values) {
+  if (auto* t = c.attr("default_tensor", onnx::Attribute::Kind::Tensor)) return c.builder().value_of(*t->t);
+  if (values.is_strings()) return Strings{{}, {c.attr_string("default_string", "_Unused")}};
+  DType dtype = values.tensor().dtype();
+  if (dtypes::is_float(dtype)) return Tensor::constant(c.graph(), c.attr_float("default_float", 0), dtype);
+  return Tensor::constant(c.graph(), c.attr_int("default_int64", -1), dtype);
+}
+
+// Replaces each key by the value at the same place. The last of equal keys wins.
+Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
+  Value missing = label_default(c, values);
+  if (length_of(keys) != length_of(values)) throw Failure("its numbers of keys and values differ");
+  if (length_of(missing) != 1 || missing.is_strings() != values.is_strings())
+    throw Failure("its default is not one value of the type of its values");
+  if (c.value(0).is_strings() != keys.is_strings()) throw Failure("its keys are not of the type of its input");
+  Tensor place;  // the number of the key, counted from 1; 0: not in the list
+  if (keys.is_strings()) {
+    std::unordered_map<std::string, int64_t> number;
+    for (size_t i = 0; i < keys.strings().items.size(); i++) number[keys.strings().items[i]] = int64_t(i + 1);
+    const Strings& in = c.value(0).strings();
+    Ints found;
+    for (auto& s : in.items) found.push_back(number.contains(s) ? number.at(s) : 0);
+    place = Tensor::of(c.graph(), found).reshape(in.shape);
+  } else {
+    Tensor x = c.tensor(0).unsqueeze(-1), k = keys.tensor();
+    Tensor same = x.eq(k);
+    if (k.is_floating_point()) same = same | (x.isnan() & k.isnan());
+    place = same.where(Tensor::arange(c.graph(), 1, k.numel() + 1, 1, dtypes::int64), Const(0)).max(Ints{-1});
+  }
+  if (values.is_tensor()) {
+    Tensor found = values.tensor().getitem({(place - 1).maximum(Const(0))});
+    return {place.eq(Const(0)).where(missing.tensor().reshape({}), found).cast(values.tensor().dtype())};
+  }
+  Array at = c.builder().evaluate(place.cast(dtypes::int64));
+  Strings out{place.shape(), {}};
+  for (int64_t i = 0; i < at.size(); i++) {
+    auto n = size_t(element_as_double(at, i));
+    out.items.push_back(n == 0 ? missing.strings().items[0] : values.strings().items[n - 1]);
+  }
+  return {out};
+}
+
+Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"), label_list(c, "values")); }
+
+// The first version maps a list of strings to their numbers, or numbers to the strings.
+Values label_encoder_1(OpCall& c) {
+  Value classes = label_list(c, "classes"), numbers = Tensor::of(c.graph(), int_range(0, length_of(classes)));
+  return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);
+}
+
 }  // namespace
 
+Tensor equal_strings(OpCall& c) {
+  Ints equal, shape = each_pair(c, [&](auto a, auto b) { equal.push_back(a == b); });
+  return Tensor::of(c.graph(), equal, dtypes::bool_).reshape(shape);
+}
+
 std::span<const OpDef> text_ops() {
+  constexpr std::string_view kMl = "ai.onnx.ml";
   // clang-format off
   static const OpDef kOps[] = {
+    {"LabelEncoder", 1, "classes_strings default_int64 default_string", label_encoder_1, kMl},
+    {"LabelEncoder", 2, "default_float default_int64 default_string keys_floats keys_int64s keys_strings values_floats values_int64s values_strings", label_encoder, kMl},
+    {"LabelEncoder", 4, "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor values_floats values_int64s values_strings values_tensor", label_encoder, kMl},
+    {"StringConcat", 20, "", string_concat},
+    {"StringSplit", 20, "delimiter maxsplit", string_split},
     {"StringNormalizer", 10, "case_change_action is_case_sensitive locale stopwords", string_normalizer},
     {"TfIdfVectorizer", 9, "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights", tf_idf_vectorizer},
   };

@@ -269,6 +269,9 @@ Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_
 Ints int_range(int64_t begin, int64_t end);             // the integers from `begin` up to `end`, which is excluded
 Ints concat(std::initializer_list<Ints> parts);
 Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // returns a shape of 1s, but `size` at `axis`
+// Returns a pooling's padding (before and after, last axis first), with more padding after each axis so that the last
+// window that begins inside is complete (tensor.py:_apply_ceil_mode).
+Ints ceil_mode_pads(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation);
 // Evaluates a polynomial; coefficients start with the highest power (helpers.py:polyN).
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
 int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow

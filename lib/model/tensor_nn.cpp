@@ -27,9 +27,11 @@ Ints resolve_pool_pads(const Ints& padding, size_t dims) {
   return out;
 }
 
-// Increases the padding after each axis so that the last window that begins inside is complete
-// (tensor.py:_apply_ceil_mode).
-Ints apply_ceil_mode(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation) {
+Ints last_axes(size_t n) { return int_range(-int64_t(n), 0); }
+
+}  // namespace
+
+Ints ceil_mode_pads(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation) {
   Ints shape = x.shape();
   Padding pairs = grouped(pads);
   for (size_t dim = 0; dim < kernel.size(); dim++) {
@@ -42,10 +44,6 @@ Ints apply_ceil_mode(const Tensor& x, Ints pads, const Ints& kernel, const Ints&
   }
   return pads;
 }
-
-Ints last_axes(size_t n) { return int_range(-int64_t(n), 0); }
-
-}  // namespace
 
 Tensor Tensor::dot(Tensor w) const {
   int64_t dx = ndim(), dw = w.ndim();
@@ -117,7 +115,7 @@ Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, cons
 Tensor Tensor::avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation, const Ints& padding,
                           bool ceil_mode, bool count_include_pad) const {
   Ints axes = last_axes(kernel.size()), pads = resolve_pool_pads(padding, kernel.size());
-  Ints ceiled = apply_ceil_mode(*this, pads, kernel, stride, dilation);
+  Ints ceiled = ceil_mode_pads(*this, pads, kernel, stride, dilation);
   auto windows = [&](const Tensor& x, const Ints& p) { return x.pad_flat(p).pool(kernel, stride, dilation); };
   if (!count_include_pad) {
     const Ints& p = ceil_mode ? ceiled : pads;
@@ -132,7 +130,7 @@ Tensor Tensor::avg_pool2d(const Ints& kernel, const Ints& stride, const Ints& di
 std::pair<Tensor, Tensor> Tensor::max_pool2d(const Ints& kernel, const Ints& stride, const Ints& dilation,
                                              const Ints& padding, bool ceil_mode) const {
   Ints axes = last_axes(kernel.size()), pads = resolve_pool_pads(padding, kernel.size()), xs = shape();
-  if (ceil_mode) pads = apply_ceil_mode(*this, pads, kernel, stride, dilation);
+  if (ceil_mode) pads = ceil_mode_pads(*this, pads, kernel, stride, dilation);
   Tensor windows = pad_flat(pads, dtypes::min(dtype())).pool(kernel, stride, dilation);
   Ints spatial(xs.end() - int64_t(kernel.size()), xs.end());
   int64_t n = product(spatial);
