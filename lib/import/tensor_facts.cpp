@@ -64,6 +64,7 @@ std::optional<int64_t> TensorFacts::number(UOp u) const {
   }
   if (u.is(Op::CAST)) return number(u.src(0));
   if (!u.in(ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD})) return std::nullopt;
+  if (u.in({Op::RECIPROCAL, Op::FDIV, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN, Op::POW})) return std::nullopt;
   std::vector<Arg> operands;
   for (UOp s : u.src())
     if (auto n = number(s)) operands.push_back(Arg(*n));

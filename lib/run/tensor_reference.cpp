@@ -14,10 +14,11 @@ UOp stored_buffer(UOp u) {
   while (u.in(kMoving | OpSet{Op::AFTER}) && u.num_src()) u = u.src(0);
   return u;
 }
-// Returns whether `u` is a buffer after a store to it: AFTER(buffer, STORE(buffer, value)), or, for a store to a part
-// of the buffer, AFTER(buffer, AFTER(part, STORE(part, value))).
+// Returns whether `u` is a buffer after a store to it: AFTER(buffer, STORE(buffer, value)), or, for a store to a part of
+// the buffer, AFTER(buffer, AFTER(part, STORE(part, value))).
 bool stores_to_buffer(UOp u) {
-  return u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::STORE) && stored_buffer(u).is(Op::BUFFER);
+  if (!u.is(Op::AFTER) || u.num_src() < 2 || !stored_buffer(u).is(Op::BUFFER)) return false;
+  return u.src(1).is(Op::STORE) || (stores_to_buffer(u.src(1)) && stored_buffer(u.src(1)) == stored_buffer(u));
 }
 UOp moved_value(UOp u) {
   while (u.in(kMoving) && u.num_src() && u.tag().is_none()) u = u.src(0);
@@ -87,6 +88,10 @@ UOp with_stores(TensorText& text, const Targets& targets) {
     UOp value = targets.computed(text.root.src(i), i);
     if (!stores_to_buffer(value)) {
       UOp after = targets.of(i);
+      // the value may be (a part of) a buffer that the graph stores to
+      UOp whole = value;
+      while (whole.in(kMoving | OpSet{Op::CONTIGUOUS})) whole = whole.src(0);
+      if (!after && stores_to_buffer(whole) && !std::ranges::count(stores, whole)) stores.push_back(whole);
       if (!after) continue;
       UOp target = copy_into(*text.graph, after.src(0));
       UOp store = text.graph->node(Op::STORE, dtypes::void_, {target, value});
