@@ -14,8 +14,8 @@ UOp stored_buffer(UOp u) {
   while (u.in(kMoving | OpSet{Op::AFTER}) && u.num_src()) u = u.src(0);
   return u;
 }
-// Returns whether `u` is a buffer after a store to it: AFTER(buffer, STORE(buffer, value)), or, for a store to a part of
-// the buffer, AFTER(buffer, AFTER(part, STORE(part, value))).
+// Returns whether `u` is a buffer after a store to it: AFTER(buffer, STORE(buffer, value)), or, for a store to a part
+// of the buffer, AFTER(buffer, AFTER(part, STORE(part, value))).
 bool stores_to_buffer(UOp u) {
   if (!u.is(Op::AFTER) || u.num_src() < 2 || !stored_buffer(u).is(Op::BUFFER)) return false;
   return u.src(1).is(Op::STORE) || (stores_to_buffer(u.src(1)) && stored_buffer(u.src(1)) == stored_buffer(u));

@@ -19,8 +19,8 @@ class RoundingEffect {
   // Returns whether rounding explains every difference between `settled` and the expected arrays: at most eight times
   // its effect in the AST, or its effects in the AST and in `root` together, if `root` is not empty. `root` is the
   // graph that stored the arrays `actual`. A later graph than the AST may round with bit operations (bfloat16), which
-  // cannot be perturbed, so the second bound is kept for the following calls. `settled` is `actual` with the expected values
-  // for undefined elements (ReferenceRunner::compare).
+  // cannot be perturbed, so the second bound is kept for the following calls. `settled` is `actual` with the expected
+  // values for undefined elements (ReferenceRunner::compare).
   bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // Returns whether the last call failed, and one of the values of each unexplained element is NaN or infinite, or the
