@@ -131,7 +131,12 @@ class KernelRun {
       if (said.empty() && !c.passed()) said = c.text();
     Repro bundle{.symptom = std::string(name_of(kind)), .said = said, .inputs = bundled(inputs_),
                  .expected = bundled(expected_)};
-    const std::string path = write_bundle(session_, o_, in_, *place_, std::move(bundle));
+    InputGraph kept = in_;
+    if (o_.input.recorded) {  // the list that failed, which tgc's own pipeline may not make
+      std::span<const UOp> list = recorded_list();
+      kept.list.assign(list.begin(), list.end());
+    }
+    const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle));
     report_.written.push_back(path);
     report_.again = "tgc run " + shell_word(path);
   }
