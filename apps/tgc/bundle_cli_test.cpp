@@ -1,5 +1,7 @@
 // Repro bundles on the command line: every command gives the same result for a bundle in another folder, without the
 // original input, cache and environment.
+#include <sstream>
+
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -42,6 +44,46 @@ TEST_CASE("cli: a kernel's bundle is one file and gives the same results in anot
   REQUIRE(r.code == 1);
   CHECK(has(r.out, "again: tgc run kernel.repro"));
   says_the_same("kernel.repro", "load-index");
+}
+
+TEST_CASE("cli: the bundle of a wrong recorded list fails again") {
+  REQUIRE(shell("zcat '" + test_path("golden/kernels.jsonl.gz") + "' | sed -n '1p;/\"bert_mini.31\"/p' | "
+                "sed 's/Ops.MUL /Ops.ADD /' > list.jsonl").code == 0);
+  Ran r = run_tgc("run list.jsonl#bert_mini.31 --recorded --device=CPU:LLVM --repro=list.repro");
+  INFO(r.out << r.err);
+  REQUIRE(r.code == 1);
+  CHECK(has(run_tgc("run list.repro").out, "it still happens, 'wrong'"));
+}
+
+TEST_CASE("cli: the command that repeats a failure has every option that was given") {
+  const std::string kernel = "'" + test_path("golden/kernels.jsonl.gz#bert_mini.31") + "'";
+  struct Row {
+    const char *command, *options;
+  };
+  constexpr Row kRows[] = {
+      {"bisect", "--device=CPU:LLVM --seed=7 --set=NOOPT=1 --rtol=0.0625 --atol=0.25"},
+      {"bisect", "--device=CPU:LLVM --timeout=50 --seconds=300 --limit=nodes=100000 --allow-custom --reference=REF"},
+      {"bisect", "--device=REF --target=CPU:CLANG --each-stage --ulp=4 --opts=[]"},
+      {"bisect", "--device=CUDA:PTX:sm_80 --emulate --race"},
+      {"run", "--device=CPU:LLVM --timeout=50 --in-process --limit=nodes=100000 --allow-custom"},
+      {"run", "--device=CUDA:PTX:sm_80 --emulate --race"},
+      {"run", "--device=CPU:LLVM --timeout=50 --repro=again.repro"},
+      {"reduce", "--device=CPU:LLVM --timeout=50 --limit=nodes=100000 -o reduced.repro"},
+  };
+  for (const Row& row : kRows) {
+    Ran r = run_tgc(row.command + " "s + row.options + " " + kernel, "/dev/null", "TGC_FAULT=load-index");
+    CAPTURE(row.command), CAPTURE(row.options);
+    INFO(r.out << r.err);
+    const size_t begin = r.out.find("again: ");
+    REQUIRE(begin != std::string::npos);
+    const std::string again = r.out.substr(begin, r.out.find('\n', begin) - begin) + " ";
+    std::istringstream words(row.options);
+    bool in_bundle = has(row.options, ".repro");  // a bundle holds the device, and the file is the argument
+    for (std::string word; words >> word;)
+      if (!(in_bundle && (word.starts_with("--device") || word == "-o" || has(word, ".repro"))))
+        CHECK_MESSAGE((has(again, " " + word + " ") || has(again, " " + word.substr(0, word.find("=[")) + "='[]' ")),
+                      word << " in " << again);
+  }
 }
 
 TEST_CASE("cli: a bundle that was made with a fault in LLVM runs with that fault") {

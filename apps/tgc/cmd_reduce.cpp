@@ -20,11 +20,11 @@ struct ReduceOptions {
 };
 
 // Returns the command that repeats the failure: the user's script, if a script decides which kernels fail.
-std::string repeat_command(const ReduceOptions& o, const Wanted& wanted) {
+std::string repeat_command(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
   if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
   if (wanted.kind == Kind::Script) return with_file(wanted.script, file);
-  return "tgc run " + file + (o.over.live.empty() ? "" : " --live=" + shell_word(o.over.live));
+  return run_of_bundle(session, o.output);
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
@@ -51,7 +51,7 @@ int run_reduce(ReduceOptions& o) {
   ReduceReport report = reduced(session, o, wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   require(write_file(o.output, report.bundle));
-  print(o.json ? report.json() : report.text() + "  again: " + repeat_command(o, wanted) + "\n");
+  print(o.json ? report.json() : report.text() + "  again: " + repeat_command(session, o, wanted) + "\n");
   return 0;
 }
 

@@ -1,7 +1,10 @@
 #include "apps/tgc/command.h"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
+
+#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {
@@ -23,6 +26,27 @@ auto number_between(Number least, Number most, const std::string& kind) {
   };
 }
 
+// Options that libraries write themselves into the command that repeats a failure, then options that do not change the
+// failure.
+constexpr std::string_view kNotRepeated[] = {
+    "kernel", "inputs", "seed", "var", "weights", "recorded", "native", "device", "expect", "reference", "rtol", "atol",
+    "ulp", "each-stage", "target", "set", "opts", "live", "from", "against", "tinygrad", "cmd", "graph", "grow",
+    "onnx-test", "bench", "repro", "save", "json", "output", "while", "count", "minutes", "known", "findings", "state",
+    "jobs", "color", "help", "version"};
+
+// Returns the other options that the user gave, each as " --name" or " --name=value".
+std::string others_given(const CLI::App& app) {
+  std::string out;
+  for (const CLI::Option* o : app.get_options()) {
+    if (!o->count() || o->get_lnames().empty()) continue;
+    const std::string& name = o->get_lnames()[0];
+    if (std::ranges::find(kNotRepeated, name) != std::end(kNotRepeated)) continue;
+    if (o->get_type_size() == 0) out += " --" + name;
+    else for (const std::string& value : o->results()) out += " --" + name + "=" + shell_word(value);
+  }
+  return out;
+}
+
 }  // namespace
 
 void Command::describe(const std::string& sentence, const std::string& example, const std::string& notes) {
@@ -32,7 +56,8 @@ void Command::describe(const std::string& sentence, const std::string& example, 
 void Command::group(Group group) { app_->option_defaults()->group(kGroups[size_t(group)]); }
 
 void Command::runs(std::function<int()> body) {
-  app_->callback([body, owned = owned_, code = exit_code_] {
+  app_->callback([body, app = app_, owned = owned_, code = exit_code_] {
+    other_options() = others_given(*app) + others_given(*app->get_parent());
     auto done = catch_failures(body);
     *code = done ? *done : trouble(done.diag());
   });

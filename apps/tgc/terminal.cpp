@@ -16,6 +16,11 @@
 
 namespace tgc {
 
+std::string& other_options() {
+  static std::string options;
+  return options;
+}
+
 ColorChoice& color_choice() {
   static ColorChoice choice = ColorChoice::Auto;
   return choice;

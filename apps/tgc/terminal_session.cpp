@@ -37,13 +37,13 @@ class TerminalEvents : public Events {
 Session terminal_session(unsigned jobs, const std::string& live) {
   static TerminalEvents events;
   unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  Session session{.over = {.live = live}, .jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  Session session{.over = {.live = live, .other_options = other_options()}, .jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
   return require(session.go_live()), session;
 }
 
 Session terminal_session(Overrides over, unsigned jobs) {
   Session session = terminal_session(jobs, over.live);
-  session.over = std::move(over);
+  session.over = std::move(over), session.over.other_options = other_options();
   for (const std::string& idle : ignored_variables()) session.note(idle);
   return session;
 }

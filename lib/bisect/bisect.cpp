@@ -91,7 +91,8 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
   if (report.verdict.detail.empty()) report.verdict.detail = executor.watched().comparison_error;
   if (repro.options.output.repro.empty()) return;
   report.repro_command =
-      "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
+      "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict)) +
+      repro.session.over.other_options;
 }
 
 // Returns the kernel's golden record from the INPUT `against`: the record with the kernel's id, or the only record.
@@ -125,7 +126,7 @@ bool is_as_recorded(const Session& session, const InputGraph& in) {
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
   std::optional<Verdict> verdict;
-  std::string more_options = options.input.kernel.empty() ? "" : " --kernel=" + shell_word(options.input.kernel);
+  std::string more_options = options_again(session, options, in, Placement());
   if (!plan.tinygrad.empty()) {
     in.info.target = session.target_for(in);
     if (!session.over.opts.empty())

@@ -131,7 +131,7 @@ std::string bisect_command(const RunOptions& options, const std::string& more_op
   option("inputs", options.input.arrays), option("expect", options.compare.expect);
   option("reference", options.compare.reference);
   option("seed", options.input.seed ? std::to_string(*options.input.seed) : "");
-  return out + (options.device.sanitize ? " --sanitize" : "");
+  return out;
 }
 
 std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,

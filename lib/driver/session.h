@@ -29,6 +29,8 @@ struct Overrides {
   bool native = false;             // compile an imported kernel with tgc's own pipeline
   std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
   bool live_rewrites = false;      // the live pipeline records the matches of rules, too
+  // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
+  std::string other_options;
 };
 
 class TinygradPool;

@@ -319,7 +319,7 @@ class Campaign {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
     for (const std::string& file : spec_.grow) out += " --grow=" + shell_word(file);
     if (!spec_.device.empty()) out += " --device=" + shell_word(spec_.device);
-    return out;
+    return out + session_.over.other_options;
   }
 
   // A finding and its key. Findings with the same key are counted as one finding.

@@ -53,14 +53,21 @@ std::string options_again(const Session& session, const RunOptions& options, con
   if (options.device.name.empty() && over.target.empty()) out += place_options(place);
   for (const std::string& s : over.sets) add("set", s);
   add("opts", over.opts);
-  add("from", over.from);
+  add("from", over.from), add("weights", over.weights);
   if (over.native) out += " --native";
   add("live", over.live);
   for (auto& [name, value] : options.input.variables) add("var", name + "=" + std::to_string(value));
   number("rtol", options.compare.tolerance.rtol);
   number("atol", options.compare.tolerance.atol);
   if (options.compare.tolerance.ulp) add("ulp", std::to_string(*options.compare.tolerance.ulp));
-  return out + (options.compare.each_stage ? " --each-stage" : "") + (options.input.recorded ? " --recorded" : "");
+  return out + (options.compare.each_stage ? " --each-stage" : "") + (options.input.recorded ? " --recorded" : "") +
+         over.other_options;
+}
+
+std::string run_of_bundle(const Session& session, const std::string& path) {
+  const Overrides& over = session.over;
+  return "tgc run " + shell_word(path) + (over.live.empty() ? "" : " --live=" + shell_word(over.live)) +
+         over.other_options;
 }
 
 std::string place_options(const Placement& place) {

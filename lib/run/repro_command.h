@@ -40,6 +40,9 @@ std::string fault_again();
 std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
                           const Placement& place);
 
+// Returns the command that repeats the failure of the repro bundle `path`.
+std::string run_of_bundle(const Session& session, const std::string& path);
+
 // Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
 std::string place_options(const Placement& place);
 

@@ -137,8 +137,9 @@ class KernelRun {
       kept.list.assign(list.begin(), list.end());
     }
     const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle));
+    if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.sanitize) check_repeats(path);
     report_.written.push_back(path);
-    report_.again = "tgc run " + shell_word(path);
+    report_.again = run_of_bundle(session_, path);
   }
 
  private:
@@ -147,6 +148,22 @@ class KernelRun {
     uint64_t out = 0;
     for (const NamedArray& a : arrays) out += a.array.nbytes();
     return out;
+  }
+
+  // Throws Failure and removes the repro bundle `path` if a run of it does not fail, as of a kernel that fails only
+  // sometimes, or whose source another release made.
+  void check_repeats(const std::string& path) const {
+    auto again = catch_failures([&] {
+      auto source = std::move(Source::open(session_, path).value_or_throw());
+      auto graph = std::move(source.next().value_or_throw());
+      return repeat(session_, *graph, {.device = {.timeout_seconds = o_.device.timeout_seconds}});
+    });
+    if (again && again->happens()) return;
+    std::filesystem::remove(path);
+    const std::string why = !again ? again.diag().text() : !again->error.empty() ? again->error : again->text();
+    throw Failure(Diag{.message = "no repro bundle was written, because it does not repeat the failure: " +
+                                  why.substr(0, why.find('\n')),
+                       .expected = "no --repro, which keeps the arrays in npz files"});
   }
 
   // ---- from the kernel's graph to machine code

@@ -416,7 +416,7 @@ class ModelRun {
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
     std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
     for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
-    return again;
+    return again + session_.over.other_options;
   }
   std::string kept_as_bundle(const KernelStep& step, const Comparison& c) {
     RunOptions options = o_;
@@ -424,7 +424,7 @@ class ModelRun {
     InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
     Repro bundle{.symptom = "wrong", .said = c.text(), .inputs = bundled(step.before)};
     const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_);
-    return "tgc run " + shell_word(path);
+    return run_of_bundle(session_, path);
   }
 
   const Session& session_;
