@@ -47,32 +47,33 @@ TEST_CASE("cli: a kernel's bundle is one file and gives the same results in anot
 }
 
 TEST_CASE("cli: the bundle of a wrong recorded list fails again") {
-  REQUIRE(shell("zcat '" + test_path("golden/kernels.jsonl.gz") + "' | sed -n '1p;/\"bert_mini.31\"/p' | "
+  REQUIRE(shell("zcat '" + test_path("golden/kernels.jsonl.gz") + "' | sed -n '1p;/\"mnist_train.117\"/p' | "
                 "sed 's/Ops.MUL /Ops.ADD /' > list.jsonl").code == 0);
-  Ran r = run_tgc("run list.jsonl#bert_mini.31 --recorded --device=CPU:LLVM --repro=list.repro");
+  Ran r = run_tgc("run list.jsonl#mnist_train.117 --recorded --repro=list.repro");
   INFO(r.out << r.err);
   REQUIRE(r.code == 1);
   CHECK(has(run_tgc("run list.repro").out, "it still happens, 'wrong'"));
 }
 
 TEST_CASE("cli: the command that repeats a failure has every option that was given") {
-  const std::string kernel = "'" + test_path("golden/kernels.jsonl.gz#bert_mini.31") + "'";
   struct Row {
-    const char *command, *options;
+    const char *command, *options, *id = "bert_mini.31";
   };
   constexpr Row kRows[] = {
       {"bisect", "--device=CPU:LLVM --seed=7 --set=NOOPT=1 --rtol=0.0625 --atol=0.25"},
       {"bisect", "--device=CPU:LLVM --timeout=50 --seconds=300 --limit=nodes=100000 --allow-custom --reference=REF"},
       {"bisect", "--device=REF --target=CPU:CLANG --each-stage --ulp=4 --opts=[]"},
-      {"bisect", "--device=CUDA:PTX:sm_80 --emulate --race"},
+      {"bisect", "--device=CUDA:CUDA:sm_80 --emulate --race", "bin_add_half.0"},
       {"run", "--device=CPU:LLVM --timeout=50 --in-process --limit=nodes=100000 --allow-custom"},
-      {"run", "--device=CUDA:PTX:sm_80 --emulate --race"},
+      {"run", "--device=CUDA:CUDA:sm_80 --emulate --race", "bin_add_half.0"},
       {"run", "--device=CPU:LLVM --timeout=50 --repro=again.repro"},
       {"reduce", "--device=CPU:LLVM --timeout=50 --limit=nodes=100000 -o reduced.repro"},
   };
   for (const Row& row : kRows) {
+    const std::string kernel = test_path("golden/kernels.jsonl.gz#"s + row.id);
     Ran r = run_tgc(row.command + " "s + row.options + " " + kernel, "/dev/null", "TGC_FAULT=load-index");
-    CAPTURE(row.command), CAPTURE(row.options);
+    CAPTURE(row.command);
+    CAPTURE(row.options);
     INFO(r.out << r.err);
     const size_t begin = r.out.find("again: ");
     REQUIRE(begin != std::string::npos);

@@ -12,7 +12,7 @@ namespace {
 
 struct DumpOptions {
   std::string input = "-", kernel, stage, format, output;
-  bool json = false, recorded = false;
+  bool json = false, recorded = false, why = false;
   unsigned jobs = 0;
   CompileOptions compile;
   Overrides over;
@@ -29,6 +29,9 @@ int dump(const DumpOptions& o) {
   session.compile = o.compile;
   plan.jobs = session.jobs;
   plan.self_describing = !o.output.empty();
+  plan.explains_fusion = o.why;
+  if (o.why && (plan.format == Format::Json || !plan.wants(row_of(StageRow::Kind::Schedule))))
+    return trouble({.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"});
   plan.progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
@@ -87,6 +90,7 @@ void add_dump(Command& cmd) {
   cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
   cmd.json(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
+  cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it");
   cmd.flag("--optimized", o.compile.optimized, "with llvm-ir: print the module after LLVM's O2");
   cmd.flag("--lines", o.compile.lines, "with asm and sass: print the source line of each instruction");
   cmd.group(Group::Pipeline);

@@ -41,7 +41,7 @@ std::string others_given(const CLI::App& app) {
     if (!o->count() || o->get_lnames().empty()) continue;
     const std::string& name = o->get_lnames()[0];
     if (std::ranges::find(kNotRepeated, name) != std::end(kNotRepeated)) continue;
-    if (o->get_type_size() == 0) out += " --" + name;
+    if (o->get_expected_min() == 0) out += " --" + name;  // a flag
     else for (const std::string& value : o->results()) out += " --" + name + "=" + shell_word(value);
   }
   return out;

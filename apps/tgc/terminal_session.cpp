@@ -37,7 +37,8 @@ class TerminalEvents : public Events {
 Session terminal_session(unsigned jobs, const std::string& live) {
   static TerminalEvents events;
   unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  Session session{.over = {.live = live, .other_options = other_options()}, .jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  Session session{.jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  session.over.live = live, session.over.other_options = other_options();
   return require(session.go_live()), session;
 }
 

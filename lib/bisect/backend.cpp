@@ -52,7 +52,7 @@ class BackendBisection {
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
-    if (target_.device != "CPU" || repro_.place.is_ref) {
+    if (target_.device != "CPU" || !repro_.place.label.starts_with("CPU")) {  // a plugin may take CPU's sources, too
       const UOp node = repro_.place.is_ref
                            ? UOp()
                            : first_wrong_node(executor_, list_, target_.renderer == RendererKind::WGSL);

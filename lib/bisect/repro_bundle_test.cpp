@@ -9,6 +9,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/rewrite/fault.h"
+#include "lib/support/testing.h"
 #include "lib/text/input_file.h"
 
 using namespace tgc;
@@ -36,9 +37,10 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
   fs::path path = fs::temp_directory_path() / ("tgc_bundle." + std::to_string(getpid()) + ".repro");
   std::string file = path.string(), text;
   {
-    set_fault_of_thread(FaultSpec{"load-index", 1});
+    WithEnvironment with("TGC_FAULT", "load-index@1");
     InputGraph in = loaded(InputKind::Pyrender, kDivision);
     RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro = file}});
+    set_fault_of_thread(std::nullopt);  // the fault of the bundle, which the run has read again
     CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
     CHECK(report.again == "tgc run " + file);
@@ -53,7 +55,6 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
     CHECK(blamed.verdict.rule == "load-index");
-    set_fault_of_thread(std::nullopt);
     fs::remove(path);
   }
   InputGraph mended = loaded(InputKind::Repro, text);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "lib/compilation/fusion.h"
 #include "lib/compilation/schedule_listing.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
@@ -118,6 +119,11 @@ class Dump {
     auto text = c_.output(row);
     bool is_bytes = row.output && row.output->is_bytes;
     if (text && !is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
+    if (text && plan_.explains_fusion && row.kind == Kind::Schedule) {
+      auto why = fusion_text(c_);
+      if (!why) return why.diag();
+      *text += *why;
+    }
     return add(row, row.extension, std::move(text));
   }
   // Adds a linear list in the requested format. Without a file, print_uops has no header, as in tinygrad.

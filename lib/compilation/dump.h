@@ -16,6 +16,7 @@ struct DumpPlan {
   bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
   bool input_only = false;            // no stage is requested: dump the input itself
   bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
+  bool explains_fusion = false;       // after the schedule, say why each kernel is one of its own (fusion.h)
   std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;  // watches the compilation and its kernels, which then run one at a time; null: none

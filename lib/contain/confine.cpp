@@ -1,5 +1,6 @@
 #include "lib/contain/confine.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -39,6 +41,16 @@ namespace {
 
 Diag refused(const char* wall, int error) {
   return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
+}
+
+// Returns the names in a folder. directory_iterator's increment() would end the process if memory runs out.
+std::vector<std::string> names_in(const char* folder) {
+  std::vector<std::string> out;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
+  if (!open) return out;
+  while (const dirent* entry = readdir(open.get()))
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") out.emplace_back(name);
+  return out;
 }
 
 // ---- limits
@@ -131,9 +143,8 @@ Status restrict_files(const Confinement& what) {
   if (what.rights == Rights::Driver) {
     // all files but those in /dev, where the terminals are
     allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
-    std::error_code error;
-    for (std::filesystem::directory_iterator it("/", error), end; !error && it != end; it.increment(error))
-      if (it->path() != "/dev") allow(rules, it->path(), kRead);
+    for (const std::string& name : names_in("/"))
+      if (name != "dev") allow(rules, "/" + name, kRead);
     for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
     for (const std::string& path : what.writable) allow(rules, path, all);
     // libcuda names its threads by writing to their `comm` files, and cuInit fails if it cannot
@@ -450,14 +461,14 @@ std::string call_name(int number) {
 std::vector<std::string> writable_for_drivers(const std::string& temporary) {
   namespace fs = std::filesystem;
   std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/dxg", "/dev/kfd"};
-  std::error_code error;
-  for (fs::directory_iterator it("/dev", error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().starts_with("nvidia")) out.push_back(it->path().string());
+  for (const std::string& name : names_in("/dev"))
+    if (name.starts_with("nvidia")) out.push_back("/dev/" + name);
   auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
   std::string home = variable("HOME"), caches = variable("XDG_CACHE_HOME");
   if (caches.empty() && !home.empty()) caches = home + "/.cache";
   std::string pocl = variable("POCL_CACHE_DIR");
   if (pocl.empty() && !caches.empty()) pocl = caches + "/pocl";
+  std::error_code error;
   if (!pocl.empty()) fs::create_directories(pocl, error), out.push_back(pocl);
   if (!home.empty()) out.push_back(home + "/.nv");
   return out;

@@ -38,26 +38,28 @@ bool is_outer(UOp range) {
   return range.arg().is_tuple() && !range.arg().items().empty() && range.arg().items().back() == Arg(AxisType::OUTER);
 }
 
-UOp realize(IndexingContext& ctx, UOp u) {
-  ctx.realize_map[u] = {};
+using Why = IndexingContext::Why;
+
+UOp realize(IndexingContext& ctx, UOp u, Why why = Why::OwnKernel, UOp by = {}) {
+  ctx.realize_map[u] = {.why = why, .by = by};
   return {};
 }
 
 UOp realize_bases(IndexingContext& ctx, UOp sink) {
   for (UOp s : sink.src())
-    if (UOp base = base_of(s); !base.in(kAlwaysContiguous)) realize(ctx, base);
+    if (UOp base = base_of(s); !base.in(kAlwaysContiguous)) realize(ctx, base, Why::Output);
   return {};
 }
 
 UOp realize_sources(IndexingContext& ctx, UOp u) {
   for (UOp s : u.src())
-    if (!base_of(s).in(kAlwaysContiguous)) realize(ctx, s);
+    if (!base_of(s).in(kAlwaysContiguous)) realize(ctx, s, Why::Source, u);
   return {};
 }
 
 UOp realize_assign(IndexingContext& ctx, UOp assign) {
   UOp value = assign.src(1);
-  if (!value.in(kAlwaysContiguous)) realize(ctx, value);
+  if (!value.in(kAlwaysContiguous)) realize(ctx, value, Why::Source, assign);
   if (!value.is(Op::KERNEL)) realize(ctx, assign);
   return {};
 }
@@ -226,7 +228,7 @@ class RangeAssigner {
         realized.push_back(uint32_t(i));
       }
     }
-    if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized)};
+    if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized), Why::UsersDiffer};
     return ctx_.keep(std::move(out));
   }
 
@@ -249,7 +251,7 @@ class RangeAssigner {
   // realizes only the axes whose index depends on a range nested inside one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
-    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true};
+    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true, {}, Why::LoopsEnd};
     for (size_t i = 0; i < out.size(); i++)
       if (!realized.has(i) && (pcontig_ <= 1 || nests_inside(out[i], ending))) realized.axes.push_back(uint32_t(i));
     ending = {};
@@ -318,7 +320,8 @@ const RuleSet& pm_generate_realize_map() {
       // realizes (stores in buffers) the outputs, which are the bases of the sink's sources
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
       // realizes ops that run as separate kernels or copies
-      rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),
+      rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t),
+           with_ctx<Ctx>(t, [](Ctx& ctx, UOp t) { return realize(ctx, t); })),
       // realizes a reduction over an OUTER range (a loop around kernels)
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();

@@ -14,10 +14,20 @@ namespace tgc {
 struct IndexingContext {
   explicit IndexingContext(Graph& graph) : graph(graph), realize_map(graph), range_map(graph) {}
 
+  // Why a value is stored in a buffer.
+  enum class Why : uint8_t {
+    Output,       // it is a source of the sink
+    OwnKernel,    // it is an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
+    Source,       // the op `by` reads a buffer: COPY, MSELECT, ASSIGN
+    UsersDiffer,  // its users index it differently
+    LoopsEnd,     // an EXPAND above it would compute it again in each iteration of the expanded loops
+  };
   // The axes over which a value is stored in a buffer.
   struct Realized {
     bool known = false;  // false: "get realize" marked the value, but `axes` (all axes) is not filled in yet
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
+    Why why = Why::OwnKernel;
+    UOp by = {};
     bool has(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.

@@ -196,6 +196,13 @@ UOp misfit_image_to_base(UOp x) {
 
 }  // namespace
 
+KeptBufferize what_keeps(UOp bufferize) {
+  const UOp value = bufferize.src(0);
+  const Needs needs = needs_of(value);
+  return {BufferizeOpts::of(bufferize).removable && !value.in(kAlwaysRun), needs.buffers.size(),
+          any_reads_buffer(needs.reduces)};
+}
+
 const RuleSet& pm_const_buffer_folding() {
   auto index_cast = cast(anything().of(dtypes::index));
   static const RuleSet own("pm_const_buffer_folding", {
