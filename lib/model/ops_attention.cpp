@@ -24,6 +24,12 @@ Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t ke
   return out ? out & causal : causal;
 }
 
+// Returns a matrix product. Floats of two bytes are multiplied and summed in float32, and then rounded.
+Tensor product_of(const Tensor& a, const Tensor& b) {
+  DType wide = least_upper_dtype({a.dtype(), dtypes::float32});
+  return a.cast(wide).matmul(b.cast(wide)).cast(a.dtype());
+}
+
 Values attention(OpCall& c) {
   Tensor q = c.tensor(0), k = c.tensor(1), v = c.tensor(2), mask = c.tensor_or_none(3);
   bool flat = q.ndim() == 3;
@@ -48,7 +54,7 @@ Values attention(OpCall& c) {
   double scale = c.attr_float("scale", 1.0 / std::sqrt(double(q.size(-1)))), softcap = c.attr_float("softcap", 0.0);
   int64_t mode = c.attr_int("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) throw Failure("its qk_matmul_output_mode is " + std::to_string(mode));
-  Tensor scores = (q * std::sqrt(scale)).matmul(k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
+  Tensor scores = product_of(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
   if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // before the mask: otherwise tanh makes -inf finite
   if (mode == 1) shown = scores;
   Tensor allowed = attention_mask(c, mask, q.size(-2), k.size(-2), c.has(4) ? c.tensor(4).size(2) : 0);
@@ -66,7 +72,7 @@ Values attention(OpCall& c) {
                   .where(weights, Const(0));
   weights = weights.cast(q.dtype());
   if (mode == 3) shown = weights;
-  Tensor y = weights.matmul(v).cast(q.dtype());
+  Tensor y = product_of(weights, v);
   if (flat) y = y.permute({0, 2, 1, 3}).reshape({q.size(0), q.size(2), -1});
   return {y, present_key, present_value, shown};
 }

@@ -141,7 +141,7 @@ Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
   Ints order = int_range(0, x.ndim());
-  std::swap(order[0], order[size_t(axis)]);
+  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
   Array rows = c.builder().evaluate(x.permute(order).contiguous());
   int64_t width = n ? rows.size() / n : 0;
   auto less = [&](int64_t a, int64_t b) {
