@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/model/model.h"
+#include "lib/model/realize.h"
 
 namespace tgc {
 
@@ -98,6 +99,14 @@ const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
                 std::string(kNames[size_t(kind)]) + " is needed");
 }
 
+void OpCall::check_range(size_t i, int64_t low, int64_t high, std::string_view what) const {
+  if (!plain_value(tensor(i))) return;
+  for (int64_t v : ints(i))
+    if (v < low || v > high)
+      throw Failure(std::string(what) + " " + std::to_string(v) + " is not between " + std::to_string(low) + " and " +
+                    std::to_string(high));
+}
+
 int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
   auto* a = attr(name, Kind::Int);
   return a ? a->i : otherwise;
@@ -105,6 +114,12 @@ int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
 int64_t OpCall::attr_int(std::string_view name) const {
   if (!attr(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
   return attr_int(name, 0);
+}
+bool OpCall::attr_flag(std::string_view name, bool otherwise) const {
+  int64_t value = attr_int(name, otherwise);
+  if (value != 0 && value != 1)
+    throw Failure("attribute '" + std::string(name) + "' is " + std::to_string(value) + ", expected 0 or 1");
+  return value == 1;
 }
 double OpCall::attr_float(std::string_view name, double otherwise) const {
   auto* a = attr(name, Kind::Float);

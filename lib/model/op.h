@@ -47,12 +47,15 @@ class OpCall {
   std::vector<double> numbers(size_t i) const;
   int64_t integer(size_t i) const;  // the value of an input that has one element
   double number(size_t i) const;    // the value of an input that has one element
+  // Throws Failure if an input whose values are in memory has an integer less than `low` or greater than `high`.
+  void check_range(size_t i, int64_t low, int64_t high, std::string_view what) const;
 
   // ---- attributes. Reading an attribute of another kind throws Failure.
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
   const onnx::Attribute* attr(std::string_view name, onnx::Attribute::Kind kind) const;
   int64_t attr_int(std::string_view name, int64_t otherwise) const;
   int64_t attr_int(std::string_view name) const;            // throws Failure if the attribute is missing
+  bool attr_flag(std::string_view name, bool otherwise) const;  // throws Failure for a value other than 0 and 1
   double attr_float(std::string_view name, double otherwise) const;
   std::string attr_string(std::string_view name, std::string_view otherwise) const;
   // Returns an attribute that has one of the values `choices`. Throws Failure for another value, and for a missing

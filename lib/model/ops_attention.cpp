@@ -19,7 +19,7 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);
-  if (!c.attr_int("is_causal", 0)) return out;
+  if (!c.attr_flag("is_causal", false)) return out;
   Tensor causal = Tensor::full(c.graph(), {queries, keys}, true, dtypes::bool_).tril(past);
   return out ? out & causal : causal;
 }
@@ -97,7 +97,7 @@ Values rotary_embedding(OpCall& c) {
   if (cos.shape() != angles || sin.shape() != angles) throw Failure("its caches do not fit its input");
   cos = cos.unsqueeze(2), sin = sin.unsqueeze(2);
   Tensor turned = x.slice_axis(3, {0, part}), kept = x.slice_axis(3, {part, x.size(3)});
-  bool interleaved = c.attr_int("interleaved", 0) != 0;
+  bool interleaved = c.attr_flag("interleaved", false);
   Tensor pairs = turned.unflatten(3, interleaved ? Ints{half, 2} : Ints{2, half});
   int64_t axis = interleaved ? 4 : 3;
   Tensor a = pairs.slice_axis(axis, {0, 1}).squeeze(axis), b = pairs.slice_axis(axis, {1, 2}).squeeze(axis);

@@ -178,7 +178,7 @@ Values sequence_at(OpCall& c) {
 Values split_to_sequence(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  bool keep = c.attr_int("keepdims", 1) != 0 || c.has(1);
+  bool keep = c.attr_flag("keepdims", true) || c.has(1);
   Tensors parts;
   if (!c.has(1)) parts = x.split_by(1, axis);
   else if (c.tensor(1).ndim() == 0) parts = x.split_by(std::min(c.integer(1), n), axis);
@@ -192,7 +192,7 @@ Values concat_from_sequence(OpCall& c) {
   Tensors parts;
   for (auto& v : c.value(0).items()) parts.push_back(v.tensor());
   int64_t axis = c.attr_int("axis");
-  return {c.attr_int("new_axis", 0) ? Tensor::stack(parts, axis) : Tensor::cat_all(parts, axis)};
+  return {c.attr_flag("new_axis", false) ? Tensor::stack(parts, axis) : Tensor::cat_all(parts, axis)};
 }
 
 Values sequence_map(OpCall& c) {

@@ -1,6 +1,7 @@
 // Gathers and scatters.
 
 #include "lib/model/model.h"
+#include "lib/model/realize.h"
 
 namespace tgc {
 namespace {
@@ -13,14 +14,14 @@ Tensor wrapped(const Tensor& indices, int64_t n) {
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  c.check_range(1, -n, n - 1, "index");
   // If the indices are few and their values are known, concatenate slices of x.
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape();
     Ints to = concat({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
     Tensors parts;
     for (int64_t i : c.ints(1)) {
-      if (i < -n || i >= n)
-        throw Failure("index " + std::to_string(i) + " is out of bounds for an axis of " + std::to_string(n));
+      if (i < -n || i >= n) throw Failure("index " + std::to_string(i) + " of an axis of " + std::to_string(n));
       Bounds2 one(own.size());
       one[size_t(axis)] = std::pair(i < 0 ? i + n : i, (i < 0 ? i + n : i) + 1);
       parts.push_back(x.shrink(one));
@@ -35,7 +36,21 @@ Values gather(OpCall& c) {
 Values gather_elements(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
+}
+
+// Checks the columns of index tuples against the axes of x from `first` on, if the values are in memory.
+void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
+  auto values = plain_value(c.tensor(1));
+  if (!values) return;
+  Ints flat = c.ints(1);
+  int64_t depth = c.tensor(1).size(-1);
+  for (size_t i = 0; i < flat.size(); i++) {
+    int64_t n = x.size(first + int64_t(i) % depth);
+    if (flat[i] < -n || flat[i] >= n)
+      throw Failure("index " + std::to_string(flat[i]) + " of an axis of " + std::to_string(n));
+  }
 }
 
 // Splits index tuples, the last axis of `indices`, into one index tensor per indexed axis.
@@ -51,6 +66,7 @@ Values gather_nd(OpCall& c) {
   if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() ||
       batch_dims >= indices.ndim())
     throw Failure("its indices do not fit its data");
+  check_tuples(c, x, batch_dims);
   if (batch_dims == 0) return {x.getitem(index_columns(indices))};
   Ints xs = x.shape(), is = indices.shape();
   int64_t b = product(std::span(xs).first(size_t(batch_dims)));
@@ -78,6 +94,7 @@ Values scatter_elements(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
   Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
+  c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
   std::string_view reduction = reduction_of(c);
   if (reduction.empty()) return {x.scatter(axis, indices, updates)};
   return {x.scatter_reduce(axis, indices, updates, reduction).cast(x.dtype())};
@@ -87,6 +104,7 @@ Values scatter_nd(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1), updates = c.tensor(2);
   if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
     throw Failure("its indices do not fit its data");
+  check_tuples(c, x, 0);
   Ints own = x.shape(), rest(own.begin() + indices.size(-1), own.end());
   Tensor flat = indices.reshape({-1, indices.size(-1)});
   updates = updates.reshape(concat({{flat.size(0)}, rest}));

@@ -9,6 +9,9 @@ namespace {
 // Negative log likelihood loss (tensor.py:nll_loss). A label equal to ignore_index has weight 0 and need not be the
 // number of a class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
+  if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
+    throw Failure("its labels do not fit its scores");
+  if (!c.attr("ignore_index")) c.check_range(1, 0, log_probabilities.size(1) - 1, "label");
   Tensor weights =
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
   if (c.attr("ignore_index")) weights = weights * labels.ne(Const(c.attr_int("ignore_index")));

@@ -61,7 +61,7 @@ Tensor pow_of(Tensor x, Tensor y) {
 // the remainder is too large or has the wrong sign: one more step corrects it.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
-  bool fmod = c.attr_int("fmod", 0) != 0;
+  bool fmod = c.attr_flag("fmod", false);
   if (!fmod) return x % y;
   if (!x.is_floating_point()) return x - x.div(y, Tensor::Rounding::Trunc) * y;
   return in_float32(x,
@@ -124,7 +124,7 @@ Values cast_to(OpCall& c, onnx::Type type) {
   if (type == onnx::Type::String) return cast_to_string(c);
   DType to = c.dtype_of(int64_t(type));
   if (onnx::is_narrow(type) && !c.value(0).is_strings())
-    return {{to_narrow(c.tensor(0), type, c.attr_int("saturate", 1) != 0), type}};
+    return {{to_narrow(c.tensor(0), type, c.attr_flag("saturate", true)), type}};
   if (!c.value(0).is_strings()) return {c.tensor(0).cast(to)};
   if (onnx::is_narrow(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
   auto& strings = c.value(0).strings();
@@ -189,7 +189,12 @@ std::span<const OpDef> math_ops() {
     {"Softplus", 1, "", [](OpCall& c) -> Values { return {same(c, [](const Tensor& x) { return x.softplus(); })}; }},
     {"Mish", 18, "", unary<&Tensor::mish>},
     {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.elu(c.attr_float("alpha", 1.0)); })}; }},
-    {"Celu", 12, "alpha", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.celu(c.attr_float("alpha", 1.0)); })}; }},
+    {"Celu", 12, "alpha",
+     [](OpCall& c) -> Values {
+       double alpha = c.attr_float("alpha", 1.0);
+       if (alpha == 0) throw Failure("attribute 'alpha' is 0");
+       return {same(c, [&](const Tensor& x) { return x.celu(alpha); })};
+     }},
     {"Selu", 1, "alpha gamma consumed_inputs",
      [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.selu(c.attr_float("alpha", 1.67326319217681884765625), c.attr_float("gamma", 1.05070102214813232421875)); })}; }},
     {"HardSigmoid", 1, "alpha beta consumed_inputs",
@@ -229,7 +234,7 @@ std::span<const OpDef> math_ops() {
     {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equal_strings(c) : c.tensor(0).eq(legacy_operand(c))}; }},
     {"IsNaN", 9, "", unary<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
-     [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_int("detect_positive", 1), c.attr_int("detect_negative", 1))}; }},
+     [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_flag("detect_positive", true), c.attr_flag("detect_negative", true))}; }},
     // ---- logic
     {"Not", 1, "", unary<&Tensor::logical_not>},
     {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},

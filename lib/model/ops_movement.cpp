@@ -70,7 +70,7 @@ Values shape(OpCall& c) {
 Values reshape(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints to = c.attr("shape") ? c.attr_ints("shape") : c.ints(1);
-  for (size_t i = 0; i < to.size() && !c.attr_int("allowzero", 0); i++)
+  for (size_t i = 0; i < to.size() && !c.attr_flag("allowzero", false); i++)
     if (to[i] == 0) to[i] = x.size(int64_t(i));
   return {x.reshape(to)};
 }
@@ -221,6 +221,7 @@ Values space_to_depth(OpCall& c) {
 Values reverse_sequence(OpCall& c) {
   Tensor x = c.tensor(0), lengths = c.tensor(1);
   int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));
+  c.check_range(1, 0, x.size(time), "length");
   Ints along = vector_shape(x.ndim(), time, x.size(time)), across = vector_shape(x.ndim(), batch, x.size(batch));
   Tensor i = Tensor::arange(c.graph(), x.size(time), dtypes::int64).reshape(along), n = lengths.reshape(across);
   return {x.gather(time, i.lt(n).where(n - 1 - i, i).expand(x.shape()))};
@@ -230,7 +231,7 @@ Values trilu(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t k = c.has(1) ? c.integer(1) : 0;
   k = std::clamp<int64_t>(k, -x.size(-2) - 1, x.size(-1) + 1);
-  return {c.attr_int("upper", 1) ? x.triu(k) : x.tril(k)};
+  return {c.attr_flag("upper", true) ? x.triu(k) : x.tril(k)};
 }
 
 }  // namespace

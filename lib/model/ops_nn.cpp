@@ -123,19 +123,19 @@ Values conv_transpose(OpCall& c) {
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
-  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0,
-                       c.attr_int("count_include_pad", 0) != 0)};
+  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false),
+                       c.attr_flag("count_include_pad", false))};
 }
 
 Values max_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
   auto [values, indices] =
-      x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_int("ceil_mode", 0) != 0);
+      x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false));
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_int("storage_order", 0)) {  // converts to column-major indices
+  if (c.attr_flag("storage_order", false)) {  // converts to column-major indices
     Tensor columns = indices.zeros_like();
     int64_t from = product(spatial), to = 1;
     for (int64_t size : spatial) {
@@ -158,7 +158,7 @@ Values lp_pool(OpCall& c) {
   auto p = double(c.attr_int("p", 2));
   if (p < 1) throw Failure("attribute 'p' is " + std::to_string(int64_t(p)));
   Ints axes = int_range(-int64_t(win.kernel.size()), 0), pads = win.pads;
-  if (c.attr_int("ceil_mode", 0)) pads = ceil_mode_pads(x, pads, win.kernel, win.stride, win.dilation);
+  if (c.attr_flag("ceil_mode", false)) pads = ceil_mode_pads(x, pads, win.kernel, win.stride, win.dilation);
   return {x.abs().pow(Const(p)).pad_flat(pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
 }
 
@@ -177,6 +177,10 @@ Values max_unpool(OpCall& c) {
   for (size_t i = 2; i < n + 2; i++)
     if (inferred[i] <= 0 || to[i] <= 0)
       throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
+  for (size_t i = 0; i < n + 2; i++)
+    if (to[i] < inferred[i])
+      throw Failure("its output shape has a size of " + std::to_string(to[i]) + ", the smallest is " +
+                    std::to_string(inferred[i]));
   // ONNX counts indices from the start of the tensor, max_unpool2d from the start of each (batch, channel) plane.
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
@@ -238,8 +242,8 @@ Values gemm(OpCall& c) {
   if (a.ndim() != 2 || b.ndim() != 2)
     throw Failure("its operands have " + std::to_string(a.ndim()) + " and " + std::to_string(b.ndim()) +
                   " axes, two are needed");
-  if (c.attr_int("transA", 0)) a = a.transpose();
-  if (c.attr_int("transB", 0)) b = b.transpose();
+  if (c.attr_flag("transA", false)) a = a.transpose();
+  if (c.attr_flag("transB", false)) b = b.transpose();
   auto scaled = [&](const Tensor& t, double by) {
     return dtypes::is_float(t.dtype()) ? by * t : (by * t).cast(t.dtype());
   };
@@ -281,7 +285,8 @@ Values det(OpCall& c) {
 Values batch_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2), mean = c.tensor(3), var = c.tensor(4);
   double epsilon = c.attr_float("epsilon", 1e-5), momentum = c.attr_float("momentum", 0.9);
-  if (!c.attr_int("training_mode", 0)) return {x.batchnorm(scale, bias, mean, (var + epsilon).rsqrt()).cast(x.dtype())};
+  if (!c.attr_flag("training_mode", false))
+    return {x.batchnorm(scale, bias, mean, (var + epsilon).rsqrt()).cast(x.dtype())};
   Ints axes = concat({{0}, spatial_axes(x)}), column = vector_shape(x.ndim(), 1, -1);
   Tensor wide = x.cast(least_upper_dtype({x.dtype(), dtypes::float32})), m = wide.mean(axes),
          y = wide - m.reshape(column);

@@ -69,7 +69,7 @@ Values quantize_linear(OpCall& c) {
   bool whole = to == Type::UInt8 || to == Type::Int8 || to == Type::UInt16 || to == Type::Int16 || to == Type::UInt4 ||
                to == Type::Int4;
   if (!whole && !onnx::narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
-  if (!whole) return {{to_narrow(steps, to, c.attr_int("saturate", 1) != 0), to}};
+  if (!whole) return {{to_narrow(steps, to, c.attr_flag("saturate", true)), to}};
   return {{quantized(steps, c.has(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
            onnx::is_narrow(to) ? to : Type::Undefined}};
 }

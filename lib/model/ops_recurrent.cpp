@@ -30,7 +30,7 @@ class Recurrent {
     std::string direction = c.attr_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
     directions_ = direction == "bidirectional" ? 2 : 1;
     reverse_first_ = direction == "reverse";
-    batch_first_ = c.attr_int("layout", 0) != 0;
+    batch_first_ = c.attr_flag("layout", false);
     x_ = c.tensor(0);
     if (x_.ndim() != 3) throw Failure("its input has " + std::to_string(x_.ndim()) + " axes, three are needed");
     if (batch_first_) x_ = x_.transpose(0, 1);
@@ -38,7 +38,12 @@ class Recurrent {
     if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_)
       throw Failure("its hidden_size is not that of its weights");
     if (steps_ == 0) throw Failure("a sequence of no steps");
-    if (c.has(4)) lengths_ = c.ints(4);
+    if (c.has(4)) {
+      c.check_range(4, 0, steps_, "length");
+      lengths_ = c.ints(4);
+      if (int64_t(lengths_.size()) != batch_)
+        throw Failure(std::to_string(lengths_.size()) + " lengths for a batch of " + std::to_string(batch_));
+    }
     bool all = std::ranges::all_of(lengths_, [&](int64_t n) { return n == steps_; });
     if (all) lengths_.clear();
   }
@@ -165,7 +170,7 @@ Values rnn(OpCall& c) {
 
 // GRU. The weights have one block of rows for each of the gates update, reset and hidden, in that order.
 Values gru(OpCall& c) {
-  bool reset_after = c.attr_int("linear_before_reset", 0) != 0;
+  bool reset_after = c.attr_flag("linear_before_reset", false);
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor& h = state[0];
     Tensor update = s.f(0, s.both(h, 0)), reset = s.f(0, s.both(h, 1));
@@ -177,7 +182,7 @@ Values gru(OpCall& c) {
 
 // LSTM. The weights have one block of rows for each of the gates input, output, forget and cell, in that order.
 Values lstm(OpCall& c) {
-  bool coupled = c.attr_int("input_forget", 0) != 0, peepholes = c.has(7);
+  bool coupled = c.attr_flag("input_forget", false), peepholes = c.has(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor &h = state[0], &cell = state[1];
     auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) {

@@ -12,11 +12,11 @@ namespace {
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
-  explicit Reduction(OpCall& c) : keepdims(c.attr_int("keepdims", 1) != 0), nothing(false) {
+  explicit Reduction(OpCall& c) : keepdims(c.attr_flag("keepdims", true)), nothing(false) {
     if (c.attr("axes")) axes = c.attr_ints("axes");
     else if (c.has(1)) axes = c.ints(1);
     if (axes && axes->empty()) axes = kAll;
-    nothing = !axes && c.attr_int("noop_with_empty_axes", 0) != 0;
+    nothing = !axes && c.attr_flag("noop_with_empty_axes", false);
   }
 };
 
@@ -50,8 +50,8 @@ Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.b
 
 Values arg_max(OpCall& c, Tensor x) {
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
-  bool keep = c.attr_int("keepdims", 1) != 0;
-  if (c.attr_int("select_last_index", 0))
+  bool keep = c.attr_flag("keepdims", true);
+  if (c.attr_flag("select_last_index", false))
     return {((x.size(axis) - 1) - x.flip({axis}).argmax(axis, keep)).cast(dtypes::int64)};
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
@@ -82,9 +82,9 @@ Values hardmax_matrix(OpCall& c) {
 Values cum_sum(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.integer(1));
-  bool reverse = c.attr_int("reverse", 0) != 0;
+  bool reverse = c.attr_flag("reverse", false);
   if (reverse) x = x.flip({axis});
-  if (c.attr_int("exclusive", 0)) x = x.pad_axis(axis, 1, -1);
+  if (c.attr_flag("exclusive", false)) x = x.pad_axis(axis, 1, -1);
   Tensor out = x.cumsum(axis).cast(x.dtype());
   return {reverse ? out.flip({axis}) : out};
 }
@@ -92,7 +92,7 @@ Values cum_sum(OpCall& c) {
 Values top_k(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t k = c.version() < 10 ? c.attr_int("k") : c.integer(1);
-  auto [values, indices] = x.topk(k, c.attr_int("axis", -1), c.attr_int("largest", 1) != 0);
+  auto [values, indices] = x.topk(k, c.attr_int("axis", -1), c.attr_flag("largest", true));
   return {values, indices.cast(dtypes::int64)};
 }
 
@@ -154,7 +154,7 @@ Values unique(OpCall& c) {
   std::set<int64_t, decltype(less)> first(less);  // index of the first occurrence of each distinct row
   for (int64_t i = 0; i < n; i++) first.insert(i);
   Ints picked(first.begin(), first.end());
-  if (!c.attr_int("sorted", 1)) std::sort(picked.begin(), picked.end());
+  if (!c.attr_flag("sorted", true)) std::sort(picked.begin(), picked.end());
   Ints inverse, counts(picked.size(), 0);
   for (int64_t i = 0; i < n; i++) {
     auto at = std::find(picked.begin(), picked.end(), *first.find(i)) - picked.begin();

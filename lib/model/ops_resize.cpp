@@ -206,8 +206,8 @@ Values resize(OpCall& c) {
                     c.attr_string("nearest_mode", "round_prefer_floor"),
                     c.attr_float("cubic_coeff_a", -0.75),
                     c.attr_float("extrapolation_value", 0),
-                    c.attr_int("exclude_outside", 0) != 0,
-                    c.attr_int("antialias", 0) != 0};
+                    c.attr_flag("exclude_outside", false),
+                    c.attr_flag("antialias", false)};
   if (style.antialias && style.mode == "nearest") throw Failure("antialias is not defined for the mode nearest");
   auto roi = c.has(1) && style.coordinates == "tf_crop_and_resize" ? c.numbers(1) : std::vector<double>();
   auto scales = c.has(2) ? c.numbers(2) : std::vector<double>();

@@ -109,7 +109,7 @@ Values grid_sample(OpCall& c) {
   if (mode == "bilinear") mode = "linear";  // the names before opset 20
   if (mode == "bicubic") mode = "cubic";
   DType wide = least_upper_dtype({image.dtype(), dtypes::float32});
-  Sampler s(image, c.attr_string("padding_mode", "zeros"), c.attr_int("align_corners", 0) != 0);
+  Sampler s(image, c.attr_string("padding_mode", "zeros"), c.attr_flag("align_corners", false));
   Tensors at;
   for (int64_t d = 0; d < axes; d++) {  // the grid has the coordinate of the last axis first
     Tensor own = grid.slice_axis(-1, {axes - 1 - d, axes - d}).reshape({grid.size(0), -1}).cast(wide);
@@ -163,7 +163,7 @@ Values affine_grid(OpCall& c) {
   Ints spatial(size.begin() + 2, size.end());
   Tensors steps;
   for (int64_t n : spatial) {
-    double edge = c.attr_int("align_corners", 0) ? 1.0 : 1.0 - 1.0 / double(n);
+    double edge = c.attr_flag("align_corners", false) ? 1.0 : 1.0 - 1.0 / double(n);
     steps.push_back(Tensor::linspace(c.graph(), -edge, edge, n));
   }
   Tensors grids = Tensor::meshgrid(steps);
@@ -224,9 +224,11 @@ Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_
 }
 
 Values roi_align(OpCall& c) {
-  Tensor x = c.tensor(0), rois = c.tensor(1), images = x.getitem({c.tensor(2)});
+  Tensor x = c.tensor(0), rois = c.tensor(1);
   if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 4)
     throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
+  c.check_range(2, 0, x.size(0) - 1, "image");
+  Tensor images = x.getitem({c.tensor(2)});
   int64_t ratio = c.attr_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
   // the number of samples per bin depends on the sizes of the boxes, so their values must be known during the build
@@ -270,7 +272,7 @@ Values non_max_suppression(OpCall& c) {
   auto box = c.numbers(0), score = c.numbers(1);
   int64_t most = c.has(2) ? c.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
   double iou = c.has(3) ? c.number(3) : 0, least = c.has(4) ? c.number(4) : -HUGE_VAL;
-  bool center = c.attr_int("center_point_box", 0) != 0;
+  bool center = c.attr_flag("center_point_box", false);
   Ints selected;
   for (int64_t b = 0; b < scores.size(0); b++)
     for (int64_t k = 0; k < classes; k++) {

@@ -12,7 +12,7 @@ namespace {
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
-  auto period = double(c.attr_int("periodic", 1) ? size : size - 1);  // 0: the window is NaN
+  auto period = double(c.attr_flag("periodic", true) ? size : size - 1);  // 0: the window is NaN
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
@@ -64,7 +64,7 @@ Values dft(OpCall& c) {
     throw Failure("its input must end in an axis of real, or real and imaginary parts");
   int64_t axis = x.resolve_dim(c.version() < 20 ? c.attr_int("axis", 1) : c.has(2) ? c.integer(2) : -2);
   if (axis == x.ndim() - 1) throw Failure("the last axis holds the parts of a number");
-  bool inverse = c.attr_int("inverse", 0) != 0, onesided = c.attr_int("onesided", 0) != 0;
+  bool inverse = c.attr_flag("inverse", false), onesided = c.attr_flag("onesided", false);
   if (onesided && !inverse && x.size(-1) == 2) throw Failure("a transform of complex numbers has two sides");
   x = x.transpose(axis, -2);
   int64_t length = c.has(1) ? c.integer(1) : inverse && onesided ? 2 * (x.size(-2) - 1) : x.size(-2);
@@ -86,7 +86,7 @@ Values stft(OpCall& c) {
   // the shape of `frames` is batch, frames, length, 1 or 2 (real and imaginary part)
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
-  bool onesided = c.attr_int("onesided", 1) != 0 && signal.size(2) == 1;
+  bool onesided = c.attr_flag("onesided", true) && signal.size(2) == 1;
   return {transform(c, frames, length, onesided ? length / 2 + 1 : length, false)};
 }
 

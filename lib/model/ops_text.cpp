@@ -26,7 +26,7 @@ Values string_normalizer(OpCall& c) {
   std::string action = c.attr_string("case_change_action", "NONE");
   if (action != "LOWER" && action != "UPPER" && action != "NONE")
     throw Failure("its case_change_action is '" + action + "'");
-  bool sensitive = c.attr_int("is_case_sensitive", 0) != 0;
+  bool sensitive = c.attr_flag("is_case_sensitive", false);
   std::unordered_set<std::string> stopwords;
   if (auto* words = c.attr("stopwords"))
     for (auto& w : words->strings) stopwords.insert(sensitive ? w : cased(w, "LOWER"));
