@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "lib/model/op.h"
+#include "lib/model/realize.h"
 
 namespace tgc {
 namespace {
@@ -11,7 +12,12 @@ namespace {
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");
-  if (!c.attr("ignore_index")) c.check_range(1, 0, log_probabilities.size(1) - 1, "label");
+  if (plain_value(labels)) {
+    int64_t classes = log_probabilities.size(1);
+    for (int64_t label : c.ints(1))
+      if ((label < 0 || label >= classes) && !(c.attr("ignore_index") && label == c.attr_int("ignore_index")))
+        throw Failure("label " + std::to_string(label) + " of " + std::to_string(classes) + " classes");
+  }
   Tensor weights =
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
   if (c.attr("ignore_index")) weights = weights * labels.ne(Const(c.attr_int("ignore_index")));

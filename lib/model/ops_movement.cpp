@@ -84,6 +84,11 @@ Values flatten(OpCall& c) {
   return {x.reshape({product(std::span(own).first(at)), product(std::span(own).subspan(at))})};
 }
 
+void refuse_duplicates(const Ints& sorted_axes) {
+  auto twice = std::ranges::adjacent_find(sorted_axes);
+  if (twice != sorted_axes.end()) throw Failure("axis " + std::to_string(*twice) + " is named twice");
+}
+
 Values squeeze(OpCall& c) {
   Tensor x = c.tensor(0);
   auto axes = list_of(c, "axes", 1);
@@ -94,6 +99,7 @@ Values squeeze(OpCall& c) {
       throw Failure("axis " + std::to_string(a) + " has size " + std::to_string(x.size(a)) + ", not 1");
   }
   std::sort(axes->rbegin(), axes->rend());
+  refuse_duplicates(*axes);
   for (int64_t a : *axes) x = x.squeeze(a);
   return {x};
 }
@@ -107,12 +113,14 @@ Values unsqueeze(OpCall& c) {
     a = a < 0 ? a + rank : a;
   }
   std::sort(axes.begin(), axes.end());
+  refuse_duplicates(axes);
   for (int64_t a : axes) x = x.unsqueeze(a);
   return {x};
 }
 
 Values expand(OpCall& c) {
   Tensor x = c.tensor(0);
+  c.check_range(1, 0, INT64_MAX, "size");
   return {x.broadcast_to(broadcast_shape({x.shape(), c.ints(1)}))};
 }
 

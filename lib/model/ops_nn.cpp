@@ -49,6 +49,8 @@ struct Window {
     for (size_t i = 0; i < n; i++)
       if (kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0)
         throw Failure("a window, stride or dilation that is not positive");
+    for (int64_t p : given)
+      if (p < 0) throw Failure("attribute 'pads' has the negative number " + std::to_string(p));
     std::string mode = auto_pad_mode(c);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       Ints total;
@@ -61,6 +63,15 @@ struct Window {
       given.assign(2 * n, 0);
     }
     pads = last_axis_first(given);
+  }
+
+  // Throws Failure if a window may consist of padding alone, of which there is no average or maximum.
+  void refuse_empty_windows() const {
+    for (size_t i = 0; i < pads.size(); i++) {
+      size_t d = kernel.size() - 1 - i / 2;
+      if (pads[i] > (kernel[d] - 1) * dilation[d])
+        throw Failure("attribute 'pads' has " + std::to_string(pads[i]) + ", as much as a window");
+    }
   }
 };
 
@@ -123,6 +134,7 @@ Values conv_transpose(OpCall& c) {
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
+  win.refuse_empty_windows();
   return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false),
                        c.attr_flag("count_include_pad", false))};
 }
@@ -130,6 +142,7 @@ Values average_pool(OpCall& c) {
 Values max_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
+  win.refuse_empty_windows();
   auto [values, indices] =
       x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false));
   if (c.num_outputs() < 2) return {values};
@@ -299,7 +312,9 @@ Values batch_normalization(OpCall& c) {
 Values group_normalization(OpCall& c, int64_t groups) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2);
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
-  if (x.ndim() < 2 || scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel())
+  if (groups < 1 || x.ndim() < 2 || x.size(1) % groups)
+    throw Failure("its channels do not divide into " + std::to_string(groups) + " groups");
+  if (scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel())
     throw Failure("its scale or bias does not fit its channels");
   Ints column = vector_shape(x.ndim() - 1, 0, -1);
   Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5))

@@ -26,6 +26,9 @@ template <Tensor (*F)(const Tensor&, const Axes&, bool)>
 Values reduce(OpCall& c) {
   Reduction r(c);
   Tensor x = c.tensor(0);
+  std::set<int64_t> named;
+  for (int64_t a : r.axes.value_or(Ints{}))
+    if (!named.insert(x.resolve_dim(a)).second) throw Failure("axis " + std::to_string(a) + " is named twice");
   if (r.nothing) return {F(x, Ints{}, true)};
   return {F(x, r.axes, r.keepdims).cast(x.dtype())};
 }

@@ -160,6 +160,7 @@ Values affine_grid(OpCall& c) {
   Tensor theta = c.tensor(0);
   Ints size = c.ints(1);
   if (size.size() != 4 && size.size() != 5) throw Failure("its size has " + std::to_string(size.size()) + " numbers");
+  if (theta.ndim() != 3 || theta.size(0) != size[0]) throw Failure("its size does not fit its matrices");
   Ints spatial(size.begin() + 2, size.end());
   Tensors steps;
   for (int64_t n : spatial) {

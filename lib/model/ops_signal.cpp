@@ -16,7 +16,9 @@ Values window(OpCall& c, double a, double b, double second) {
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
-  return {w.cast(c.dtype_of(c.attr_int("output_datatype", 1)))};
+  DType dtype = c.dtype_of(c.attr_int("output_datatype", 1));
+  if (dtypes::is_bool(dtype)) throw Failure("attribute 'output_datatype' is BOOL");
+  return {w.cast(dtype)};
 }
 
 // Returns the matrix of F(2 pi n k / length), n < rows, k < columns. F is cosine or sine.
@@ -108,7 +110,8 @@ Values mel_weight_matrix(OpCall& c) {
   for (int64_t m = 0; m < bins; m++) {
     int64_t from = edges[size_t(m)], center = edges[size_t(m) + 1], to = edges[size_t(m) + 2];
     auto set = [&](int64_t row, double v) {
-      if (row >= 0 && row < rows) values[size_t(row * bins + m)] = v;
+      if (row < 0 || row >= rows) throw Failure("its filters reach beyond the spectrogram");
+      values[size_t(row * bins + m)] = v;
     };
     if (center == from) set(center, 1);
     else for (int64_t i = from; i <= center; i++) set(i, double(i - from) / double(center - from));

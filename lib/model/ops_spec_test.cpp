@@ -196,11 +196,26 @@ TEST_CASE("spec: attributes of another kind, missing attributes and unknown name
   onnx::Attribute wrong{.name = "axis", .kind = onnx::Attribute::Kind::Float, .f = 1};
   CHECK(message("Concat", {wrong}) == "Concat 'y': attribute 'axis' is FLOAT, INT is needed");
   CHECK(message("Concat", {}) == "Concat 'y': attribute 'axis' is missing");
+  CHECK(message("Concat", {attribute("axis", 9)}) != "");
+  CHECK(message("Mod", {attribute("fmod", 2)}) == "Mod 'y': attribute 'fmod' is 2, expected 0 or 1");
   CHECK(message("MaxPool", {}) == "MaxPool 'y': attribute 'kernel_shape' is missing");
   CHECK(message("DepthToSpace", {attribute("blocksize", 1), attribute("mode", "RDC")}) ==
         "DepthToSpace 'y': attribute 'mode' is 'RDC', expected one of: DCR, CRD");
   CHECK(message("Conv", {attribute("auto_pad", "SAME")}) ==
         "Conv 'y': attribute 'auto_pad' is 'SAME', expected one of: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+}
+
+TEST_CASE("spec: indices out of range and axes named twice are errors") {
+  Graph g;
+  Tensor x = row(g, {1, 2, 3, 4}, {2, 2});
+  auto at = [&](Ints values, Ints shape) { return Tensor::of(g, values).reshape(shape); };
+  CHECK_THROWS_WITH_AS(run(g, "GatherElements", {x, at({2, 0}, {1, 2})}),
+                       "GatherElements 'y': index 2 is not between -2 and 1", Failure);
+  CHECK_THROWS_AS(run(g, "GatherND", {x, at({0, 5}, {1, 2})}), Failure);
+  CHECK_THROWS_AS(run(g, "ScatterND", {x, at({-3}, {1, 1}), row(g, {1, 2}, {1, 2})}), Failure);
+  CHECK_THROWS_AS(run(g, "Unsqueeze", {x, at({0, 0}, {2})}), Failure);
+  CHECK_THROWS_AS(run(g, "ReduceSum", {x, at({0, -2}, {2})}), Failure);
+  CHECK_THROWS_AS(run(g, "NegativeLogLikelihoodLoss", {x, at({0, 2}, {2})}), Failure);
 }
 
 TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
