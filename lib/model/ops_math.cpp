@@ -54,7 +54,7 @@ Tensor pow_of(Tensor x, Tensor y) {
   // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next
   // to an integer is this integer, because pow rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
-  return ((p - near).abs().le(near.abs() * 1e-12).where(near, p.trunc())).cast(x.dtype());
+  return ((p - near).abs().le(near.abs() * 0x1p-40).where(near, p.trunc())).cast(x.dtype());
 }
 
 // Returns the remainder with the sign of x (fmod) or of y. If the quotient of floats is rounded to the next integer,

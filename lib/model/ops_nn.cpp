@@ -191,7 +191,7 @@ Values max_unpool(OpCall& c) {
     if (inferred[i] <= 0 || to[i] <= 0)
       throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
   for (size_t i = 0; i < n + 2; i++)
-    if (to[i] < inferred[i])
+    if (to[i] < inferred[i] || (i < 2 && to[i] != xs[i]))
       throw Failure("its output shape has a size of " + std::to_string(to[i]) + ", the smallest is " +
                     std::to_string(inferred[i]));
   // ONNX counts indices from the start of the tensor, max_unpool2d from the start of each (batch, channel) plane.
