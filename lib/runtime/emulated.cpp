@@ -11,13 +11,6 @@
 namespace tgc {
 namespace {
 
-// The emulator of a device: a library that replaces the driver or, for METAL, tgc's own device.
-struct Emulator {
-  std::string_view device;
-  // environment variables: `variable` is the library's path (METAL: 1), `race` checks races, `arch` is the emulated GPU
-  const char *variable, *race, *arch;
-  std::string_view library;  // file name of the emulator's library; empty: there is none
-};
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
     {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "TGC_HIP_EMULATOR_ARCH", "libtgc_hip_emulator.so"},
@@ -38,15 +31,27 @@ bool is_device(std::string_view device, std::string_view name) {
 
 }  // namespace
 
-Status use_emulators() {
+const Emulator* find_emulator(std::string_view device) {
+  for (const Emulator& e : kEmulators)
+    if (is_device(device, e.device)) return &e;
+  return nullptr;
+}
+
+Result<std::string> path_of(const Emulator& emulator) {
   // in builds and installations, emulators are in ../lib/tgc relative to the executable's folder
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
+  fs::path path = folder / emulator.library;
+  if (!fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
+  return path.string();
+}
+
+Status use_emulators() {
   for (const Emulator& e : kEmulators) {
-    fs::path path = folder / e.library;
-    if (!e.library.empty() && !fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
-    setenv(e.variable, e.library.empty() ? "1" : path.c_str(), 1);
+    Result<std::string> value = e.library.empty() ? std::string("1") : path_of(e);
+    if (!value) return value.diag();
+    setenv(e.variable, value->c_str(), 1);
   }
   was_asked_for = true;
   return Unit{};
@@ -60,19 +65,15 @@ void watch_races() {
 bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool is_emulated(std::string_view device) {
-  for (const Emulator& e : kEmulators)
-    if (is_device(device, e.device)) {
-      if (e.library.empty()) return is_set(e.variable);
-      const char* library = std::getenv(e.variable);
-      return library && std::string_view(library).ends_with(e.library);
-    }
-  return false;
+  const Emulator* e = find_emulator(device);
+  if (!e || e->library.empty()) return e && is_set(e->variable);
+  const char* library = std::getenv(e->variable);
+  return library && std::string_view(library).ends_with(e->library);
 }
 
 bool emulates_any_arch(std::string_view device) {
-  for (const Emulator& e : kEmulators)
-    if (is_device(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
-  return false;
+  const Emulator* e = find_emulator(device);
+  return e && is_emulated(device) && !std::getenv(e->arch);
 }
 
 std::string_view emulated_as(std::string_view device) {
