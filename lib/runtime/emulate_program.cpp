@@ -67,7 +67,8 @@ void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
   if (!device)
-    throw Failure(Diag{.message = (options.device.empty() ? "DEV: " : "") + ("there is no emulator for '" + named) + "'",
+    throw Failure(Diag{.message = std::string(options.device.empty() ? "DEV: " : "") + "there is no emulator for '" +
+                                  std::string(named) + "'",
                        .expected = std::string(kExpected) + (options.device.empty() ? " (or --device)" : "")});
   const Emulator& emulator = *find_emulator(device->device);
   const std::string library = path_of(emulator).value_or_throw();
@@ -75,8 +76,9 @@ void set_variables(const EmulateOptions& options) {
     size_t arch = options.device.find(':', at + 1);
     if (arch != at + 1)
       throw Failure(Diag{.message = "--device='" + options.device + "' names a renderer",
-                         .expected = std::string(device->name) + " or " + device->name + "::ARCH; tinygrad's variables "
-                                     "choose the renderer, such as DEV=CUDA:PTX (0.13 and later) or CUDA_PTX=1 (0.12)"});
+                         .expected = std::string(device->name) + " or " + device->name +
+                                     "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX (0.13 and "
+                                     "later) or CUDA_PTX=1 (0.12)"});
     set(emulator.arch, options.device.substr(arch + 1));
   }
   // keeps the renderer and the architecture in a DEV that names the same device
