@@ -203,10 +203,10 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   const Target& target = *repro.place.target;
   const std::string& message = watched.outcome.diag.message;
   const bool compiler_fails = message.starts_with("the compiler of ");  // the compiler crashes or times out
-  const bool is_invalid_source = message.find(" source does not compile: ") != message.npos;
+  const bool is_invalid = is_invalid_source(watched.outcome.diag);
   auto source = render_source(target, watched.list);
   if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
-  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // no compiler, say
+  if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);  // no compiler, say
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);

@@ -13,6 +13,7 @@
 #include "lib/execute/sanitized.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/run/repro_command.h"
+#include "lib/runtime/compile_source.h"
 #include "lib/support/deadline.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
@@ -256,7 +257,7 @@ Outcome Executor::run(Executable& kernel, Device& device) {
 }
 
 Outcome Executor::compare(const Result<Execution>& done) {
-  if (!done) return {Outcome::Kind::Dies, done.diag()};
+  if (!done) return {is_invalid_source(done.diag()) ? Outcome::Kind::Refused : Outcome::Kind::Dies, done.diag()};
   const RunOptions& o = repro_.options;
   const Arrays& expected = repro_.arrays.expected;
   const KnownElements& known = repro_.arrays.known;

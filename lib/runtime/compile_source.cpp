@@ -35,4 +35,13 @@ Result<std::string> closed_source(const KernelSource& source, Language language)
   });
 }
 
+constexpr std::string_view kDoesNotCompile = " source does not compile: ";
+
+Diag invalid_source(std::string_view language, const KernelSource& source, std::string log) {
+  return Diag{.message = std::string(language) + std::string(kDoesNotCompile) + "kernel '" + source.name + "'",
+              .context = std::move(log)};
+}
+
+bool is_invalid_source(const Diag& error) { return error.message.find(kDoesNotCompile) != error.message.npos; }
+
 }  // namespace tgc

@@ -282,9 +282,8 @@ Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const
     if (size) cl.clGetProgramBuildInfo(program, device_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     log.resize(std::min(log.find('\0'), log.size()));
     cl.clReleaseProgram(program);
-    return Diag{.message = "the OpenCL driver does not compile the kernel '" + source.name + "': " + error_text(built) +
-                           (emulates_half ? " (the device lacks cl_khr_fp16)" : ""),
-                .context = log};
+    return invalid_source("OpenCL", source,
+                          error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)\n" : "\n") + log);
   }
   cl_kernel kernel = cl.clCreateKernel(program, source.function_name.c_str(), &error);
   if (error != CL_SUCCESS) {

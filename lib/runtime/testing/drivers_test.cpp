@@ -157,7 +157,7 @@ TEST_CASE("METAL on a fake runtime: sends the expected messages") {
     at = found + 1;
   }
   CHECK(probe_device("METAL").detail == "Fake M1");
-  CHECK(use("METAL", "nothing").find("Metal does not compile the kernel 'add'\nno kernel in the source") == 0);
+  CHECK(use("METAL", "nothing").find("Metal source does not compile: kernel 'add'\nno kernel in the source") == 0);
   CHECK(use("METAL", kMetal, "missing") == "the compiled kernel has no function 'missing'");
   for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"},
                                  {"buffer", "Metal cannot allocate 256 bytes"},

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "lib/runtime/compile_source.h"
 #include "lib/runtime/webgpu/webgpu_api.h"
 
 namespace tgc {
@@ -205,7 +206,7 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
   WgslSource text{.code = text_of(code)};
   Labelled module_descriptor{.next = &text.chain};
   Object module = api.DeviceCreateShaderModule(device_, &module_descriptor);
-  if (auto status = taken_error("the kernel '" + source.name + "'"); !status) return status.diag();
+  if (auto status = taken_error("the source"); !status) return invalid_source("WGSL", source, status.diag().context);
   LayoutDescriptor group{.count = entries.size(), .entries = entries.data()};
   Object layout = api.DeviceCreateBindGroupLayout(device_, &group);
   PipelineLayoutDescriptor all{.count = 1, .layouts = &layout};
