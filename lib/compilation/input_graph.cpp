@@ -1,5 +1,6 @@
 #include "lib/compilation/input_graph.h"
 
+#include "lib/import/upgrade.h"
 #include "lib/target/target.h"
 
 namespace tgc {
@@ -20,10 +21,30 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file) {
           .file = file};
 }
 
+// Returns whether `u`, a BUFFER of 0.13 or later, is a kernel's local memory or registers.
+static bool is_inside_kernel(UOp u) {
+  const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of(u.arg(), "addrspace") : Arg();
+  return space == Arg(AddrSpace::LOCAL) || space == Arg(AddrSpace::REG);
+}
+
 bool looks_like_tensor_graph(UOp root) {
+  if (root.graph().is_foreign())
+    for (UOp u : toposort(root))
+      if (u.is(Op::BUFFER) && is_inside_kernel(u)) return false;
   return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
 }
+
+namespace {
+
+// Returns true for a tensor graph as `print(t.uop)` shows it: the graph of a value, which no SINK stores. tinygrad adds
+// the SINK when it realizes the tensor.
+bool is_tensor_value(const InputGraph& in) {
+  return in.is_tensor_graph && in.list.empty() && in.info.stage.empty() && !in.root.is(Op::SINK) &&
+         in.root.dtype() != dtypes::void_;
+}
+
+}  // namespace
 
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed, std::string_view producer) {
@@ -40,6 +61,7 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
   out.text = text;
   out.file = file;
   out.is_tensor_graph = looks_like_tensor_graph(out.root);
+  if (is_tensor_value(out) && !take_malformed) out.root = out.graph->sink({out.root});
   return out;
 }
 

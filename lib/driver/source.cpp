@@ -105,33 +105,6 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// A `spec` that is a file has no id. Else splits at the first '#' after a file's name or "-", else at the first '#'.
-InputName InputName::parse(const std::string& spec) {
-  std::error_code error;
-  size_t first = spec.find('#');
-  if (first == spec.npos || fs::exists(spec, error)) return {spec, ""};
-  size_t hash = first;
-  auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
-  while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
-  if (hash == spec.npos) hash = first;
-  if (hash + 1 == spec.size()) return {spec, ""};  // keep a "#" that no id follows, so that opening the file fails
-  return {spec.substr(0, hash), spec.substr(hash + 1)};
-}
-
-std::string InputName::shown() const { return input_name(file); }
-
-std::string InputName::stem() const {
-  if (file == "-") return "kernel";
-  std::string name = fs::path(file).filename().string();
-  size_t dot = name.find('.', 1);
-  return dot == name.npos ? name : name.substr(0, dot);
-}
-
-std::string InputName::without_extension(const std::string& graph, bool is_record) const {
-  if (is_record || !id.empty() || file == "-") return file_name_of(graph);
-  return fs::path(file).replace_extension().string();
-}
-
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   int file = open_input(path);
@@ -193,6 +166,9 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   out.kind_ = detect_kind(out.text_);
   if (out.kind_ == InputKind::Onnx)
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
+  if (out.kind_ != InputKind::Json && out.kind_ != InputKind::Repro) out.texts_ = find_graph_texts(out.text_);
+  if (out.texts_.others && !out.texts_.graphs.empty())
+    session.note(counted(out.texts_.graphs.size(), "graph") + " found in " + shown + "; other lines skipped");
   if (out.name_.id.empty()) return out;
   return picks_no_record(out.name_, out.kind_);
 }
@@ -226,6 +202,7 @@ Result<std::optional<InputGraph>> Source::next() {
 
 Result<std::optional<InputGraph>> Source::next_as_read() {
   if (records_) return next_record();
+  if (!texts_.graphs.empty()) return next_of_texts();
   if (done_) return std::optional<InputGraph>();
   done_ = true;
   auto graph = model_ ? build_model() : read_text(kind_, text_, name_.shown(), {});
@@ -236,6 +213,24 @@ Result<std::optional<InputGraph>> Source::next_as_read() {
   if (!kernel_.empty())
     if (auto status = pick_kernel(*graph); !status) return status.diag();
   return std::optional(std::move(*graph));
+}
+
+// Returns the next graph of a text with several graphs, or the one that --kernel selects by number or name.
+Result<std::optional<InputGraph>> Source::next_of_texts() {
+  const size_t count = texts_.graphs.size();
+  while (number_ < count) {
+    const GraphText& part = texts_.graphs[number_++];
+    const std::string name = count == 1 ? name_.stem() : name_.stem() + "." + std::to_string(number_ - 1);
+    if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != name) continue;
+    found_ = number_;
+    auto graph = read_text(part.kind, part.of(text_), name_.shown(), {});
+    if (!graph) return graph.diag();
+    if (graph->info.name.empty()) graph->info.name = name;
+    return std::optional(std::move(*graph));
+  }
+  if (found_ || kernel_.empty()) return std::optional<InputGraph>();
+  return Diag{.message = "the input has no graph '" + kernel_ + "'", .file = name_.shown(),
+              .expected = "0 to " + std::to_string(count - 1)};
 }
 
 // Replaces a tensor graph by the kernel of its schedule that --kernel selects. Checks --kernel for any other graph.
@@ -349,6 +344,13 @@ static std::string_view id_at_begin(std::string_view line) {
 Result<std::optional<InputGraph>> Source::next_record() {
   const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
   const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
+  // `tgc records` lists the names of kernels beside the ids
+  auto is_wanted = [&](const GoldenRecord& r) {
+    return r.id == wanted_id || (r.program && r.program->function_name == wanted_id);
+  };
+  auto may_be_wanted = [&](std::string_view text) {
+    return may_have_id(text, wanted_id) || text.find("\"" + wanted_id + "\"") != text.npos;
+  };
   GoldenLine line;
   while (!done_) {
     auto more = records_->next_line(line);
@@ -360,16 +362,16 @@ Result<std::optional<InputGraph>> Source::next_record() {
     }
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
-                             : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
+                             : !wanted_id.empty() && !may_be_wanted(line.text);
     if (skipped) {  // the line is not parsed; keep its id for the error message if no record matches
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();
-    if (!by_number && !wanted_id.empty() && record->id != wanted_id) continue;
+    if (!by_number && !wanted_id.empty() && !is_wanted(*record)) continue;
     if (found_ && !several_ && !wanted_id.empty()) {
-      session_->note("several records of " + name_.shown() + " have the id '" + wanted_id + "', numbers " +
+      session_->note("several records of " + name_.shown() + " are called '" + wanted_id + "', numbers " +
                      std::to_string(*found_) + " and " + std::to_string(number) +
                      " the first: each is taken; FILE --kernel=N takes one");
       several_ = true;
@@ -424,7 +426,8 @@ std::string Source::suggest_ids(const std::string& wanted) const {
   if (other_ids_.empty()) return "the id of a record";
   std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  if (std::string near = nearest_names(wanted, ids); !near.empty()) return near;
+  if (std::string near = nearest_names(wanted, ids); !near.empty())
+    return near + ", or another of the " + std::to_string(ids.size()) + " ids that `tgc records` lists";
   constexpr size_t kShown = 5;
   std::string out = "one of the " + std::to_string(ids.size()) + " ids that `tgc records` lists: ";
   for (size_t i = 0; i < std::min(ids.size(), kShown); i++) out.append(i ? ", " : "").append(ids[i]);

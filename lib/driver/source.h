@@ -1,6 +1,7 @@
 // Source: reads the graphs of an INPUT one by one. An INPUT is the argument of every command: a file, or "-" for
 // standard input, optionally with #ID to select one record. The format is detected from the file's content: pyrender,
-// repr, print_uops, JSON, golden records or an ONNX model.
+// repr, print_uops, Svod's trees, JSON, golden records or an ONNX model. A text may have several graphs, and other
+// lines around them (lib/text/graph_texts.h).
 #pragma once
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "lib/driver/session.h"
+#include "lib/text/graph_texts.h"
 
 namespace tgc {
 
@@ -59,6 +61,7 @@ class Source {
   static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
   Result<std::optional<InputGraph>> next_of_live_model();
   Result<std::optional<InputGraph>> next_as_read();  // next(), but a live pipeline does not compile
+  Result<std::optional<InputGraph>> next_of_texts();
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record);
   bool has_wanted_target(const GoldenRecord& record) const;
@@ -73,11 +76,12 @@ class Source {
   InputName name_;
   std::string kernel_;
   InputKind kind_ = InputKind::Pyrender;
-  std::string text_;                       // the input, if it is the text of a single graph
+  std::string text_;                       // the input, if it is text
+  GraphTexts texts_;                       // the graphs in text_, if it is not the text of a single graph
   std::shared_ptr<const Model> model_;     // set if the input is an ONNX model
   std::optional<GoldenReader> records_;    // set if the input is golden records
   std::optional<std::vector<GoldenRecord>> live_kernels_;  // the kernels that a live pipeline makes of model_
-  size_t number_ = 0;                      // number of records read so far
+  size_t number_ = 0;                      // number of records or graphs read so far
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file
   bool done_ = false, several_ = false, take_malformed_ = false, take_runtime_kernels_ = false;

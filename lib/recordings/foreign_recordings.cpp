@@ -55,6 +55,10 @@ Result<std::string> written(const InputGraph& in, const RecordedStage& s, std::o
   GraphInfo info{.producer = in.info.producer, .name = in.info.name, .stage = s.name, .target = in.info.target};
   if (!s.is_graph() && format.value_or(Format::Uops) == Format::Uops)
     return (self_describing ? text_header(info) : "") + std::string(*s.text);
+  if (!in.record && in.list.empty()) {  // `in` may have a SINK that its text lacks
+    info.settings = in.info.settings, info.stage = in.info.stage;
+    return write_graph(format.value_or(Format::Pyrender), in.root, info);
+  }
   Graph graph;
   auto read = read_recorded(graph, in, s);
   if (!read) return read.diag();

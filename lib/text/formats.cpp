@@ -9,6 +9,7 @@
 #include "lib/text/pyrender_open_reader.h"
 #include "lib/text/repr.h"
 #include "lib/text/repro.h"
+#include "lib/text/svod_tree.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
@@ -141,19 +142,23 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
   });
 }
 
+// Returns `text` from its first line that is neither blank nor a comment.
+static std::string_view below_comments(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  size_t at = text.find_first_not_of(kBlanks);
+  while (at != text.npos && text[at] == '#') at = text.find_first_not_of(kBlanks, text.find('\n', at));
+  return at == text.npos ? std::string_view() : text.substr(at);
+}
+
 InputKind detect_kind(std::string_view head) {
   // the first byte of an ONNX file is 8, the protobuf tag of its first field, ir_version
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
-  size_t at = head.find_first_not_of(" \t\r\n");
-  head = at == head.npos ? std::string_view() : head.substr(at);
-  while (head.starts_with('#')) {  // skip comments
-    at = head.find_first_not_of(" \t\r\n", head.find('\n'));
-    head = at == head.npos ? std::string_view() : head.substr(at);
-  }
+  head = below_comments(head);
   if (head.starts_with('{') && looks_like_repro(head)) return InputKind::Repro;
   if (head.starts_with('{'))
     return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
+  if (begins_svod_tree(head)) return InputKind::Repr;
   size_t digits = head.find_first_not_of("0123456789");
   if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
   return InputKind::Pyrender;
@@ -179,9 +184,15 @@ GraphInfo info_before(InputKind kind, std::string_view text) {
 
 namespace {
 
+// Returns true for the repr of a UOp as Svod prints it.
+bool is_svod_tree(InputKind kind, std::string_view text) {
+  return kind == InputKind::Repr && begins_svod_tree(below_comments(text));
+}
+
 // Returns the producer to use for a text without a header; empty for 0.12.0.
 std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
   if (!report.producer.empty()) return std::string(report.producer);
+  if (is_svod_tree(kind, text)) return producer_name(Release::v0_14);
   const bool is_python = kind == InputKind::Pyrender || kind == InputKind::Repr || kind == InputKind::Uops;
   Release release = is_python ? release_in_text(text) : Release::v0_12;
   return release == Release::v0_12 ? "" : producer_name(release);
@@ -209,7 +220,9 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   switch (kind) {
     case InputKind::Pyrender:
       return of_root(read_pyrender(graph, text, file, places, &report.notes));
-    case InputKind::Repr: return of_root(read_repr(graph, text, file, places));
+    case InputKind::Repr:
+      return of_root(is_svod_tree(kind, text) ? read_svod_tree(graph, text, file, places)
+                                              : read_repr(graph, text, file, places));
     case InputKind::Json: return graph_from_json(graph, text, file, places);
     case InputKind::Repro: {
       auto repro = std::make_shared<Repro>();

@@ -187,18 +187,6 @@ class GraphJsonWriter {
 
 // ---- reading
 
-// Parses the Python text of a dtype or enum value, such as "dtypes.float.vec(4)" or "AxisType.LOOP".
-class ValueReader : public PyValues {
- public:
-  using PyValues::PyValues;
-  Arg read() {
-    Arg a = as_arg(value());
-    skip();
-    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the value");
-    return a;
-  }
-};
-
 class JsonReader {
  public:
   JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
@@ -307,7 +295,7 @@ class JsonReader {
         return *d;
     auto known = values_.find(text);
     if (known != values_.end()) return known->second;
-    auto value = catch_failures([&] { return ValueReader(graph_, text, {}).read(); });
+    auto value = catch_failures([&] { return read_value(graph_, text); });
     if (!value) in_.fail(at, value.diag().message, value.diag().expected);
     if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.keep(text, value->dtype()), *value;
     return values_.emplace(text, *value).first->second;

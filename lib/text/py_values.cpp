@@ -285,6 +285,21 @@ PyValues::LostByNumber PyValues::lost_facts() {
   }
 }
 
+namespace {
+class ValueReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+  Arg read() {
+    Arg a = as_arg(value());
+    skip();
+    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the value");
+    return a;
+  }
+};
+}  // namespace
+
+Arg read_value(Graph& graph, std::string_view text) { return ValueReader(graph, text, {}).read(); }
+
 std::string complete_repr(DType d) {
   std::string text(d.repr());
   if (d.is_image() && d.info()->pitch != -1) text.insert(text.find("))") + 1, ", " + std::to_string(d.info()->pitch));

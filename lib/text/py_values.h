@@ -142,6 +142,9 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
+// Returns the value of a Python text, such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure.
+Arg read_value(Graph& graph, std::string_view text);
+
 // Returns the dtype's repr. To an image's repr it adds the pitch, which tinygrad leaves out and tgc's readers accept.
 std::string complete_repr(DType d);
 

@@ -1,0 +1,19 @@
+// Reads the trees that Svod, a port of tinygrad to Rust, prints of its graphs (UOp::tree and UOp::tree_full).
+#pragma once
+#include <string_view>
+
+#include "lib/support/result.h"
+#include "lib/text/source_position.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// Returns true if `line` looks like the first line of a tree: "[97] SINK[KERNEL] : Scalar(Void)".
+bool begins_svod_tree(std::string_view line);
+
+// Reads a tree as a graph of tinygrad 0.14, whose ops Svod has. A tree omits names and bounds of variables, devices,
+// and the args of some ops; a KernelInfo gets tinygrad's defaults. Errors name the line: an op or a dtype that
+// tinygrad 0.14 does not have, or an op whose arg the tree omits.
+Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+
+}  // namespace tgc
