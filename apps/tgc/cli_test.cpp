@@ -166,7 +166,7 @@ TEST_CASE("cli: an id of several records selects all of them, with a note") {
                                              "{\"id\":\"a\",\"target\":\"METAL\",\"ast\":\"ast = UOp.sink()\"}\n");
   Ran both = run_tgc("dump " + two + "#a");
   CHECK(both.out == "ast = UOp.sink()\nast = UOp.sink()\n");
-  CHECK(has(both.err, "tgc: note: several records of " + two + " have the id 'a', numbers 0 and 2 the first"));
+  CHECK(has(both.err, "tgc: note: several records of " + two + " are called 'a', numbers 0 and 2 the first"));
   CHECK(run_tgc("dump " + two + "#b").err.empty());
   CHECK(run_tgc("dump " + two).err.empty());
   CHECK(has(run_tgc("dump --stage=ast " + two + " --kernel=2").out, "METAL"));

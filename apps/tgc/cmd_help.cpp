@@ -19,7 +19,8 @@ Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : commands_of(app))
     if (std::find(names.begin(), names.end(), command->get_name()) == names.end()) names.push_back(command->get_name());
   std::string near = nearest_names(word, names);
-  return Diag{.message = "no help on '" + word + "'", .expected = near.empty() ? "one that `tgc help` lists" : near};
+  return Diag{.message = "no help on '" + word + "'",
+              .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc help` lists"};
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ std::string debug_text() {
   SPEC=2              the same, and every node after every stage
   IGNORE_OOB=0        prove that every access stays in its buffer, with Z3 where bounds do not suffice
   NOOPT=1             no optimizations; more: `tgc help settings`
-TRACK_MATCH_STATS=1 is `tgc stats`, VIZ=1 is `tgc trace`.
+TRACK_MATCH_STATS=1 is `tgc stats`, VIZ=1 is `tgc view`.
 )";
 }
 

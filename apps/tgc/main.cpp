@@ -36,7 +36,7 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
   const std::string caller = command.empty() ? "tgc" : "tgc " + command;
   std::string near = tgc::nearest_names(option, std::vector<std::string_view>(known.begin(), known.end()));
   return {.message = (command.empty() ? "there is" : command + " has") + " no option '" + option + "'",
-          .expected = near.empty() ? "one that `" + caller + " --help` lists" : near};
+          .expected = (near.empty() ? "" : near + ", or ") + "one that `" + caller + " --help` lists"};
 }
 
 // Prints the error of the command line and returns 2: the nearest names for an unknown word, else CLI11's message.
@@ -46,7 +46,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
     std::string near = tgc::nearest_names(argv[1], names);
     return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'",
-                         .expected = near.empty() ? "one that `tgc --help` lists" : near});
+                         .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc --help` lists"});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
   // Report an unknown option first, because it may be the reason why CLI11 finds no INPUT or too many.

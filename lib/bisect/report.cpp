@@ -28,6 +28,7 @@ std::string BisectReport::text() const {
   out += std::string(name_of(v.kind));
   if (!v.rule.empty()) out += " " + v.rule + (v.branch.empty() ? "" : " [" + v.branch + "]");
   if (!v.location.empty() && v.location != v.rule) out += ", " + v.location;
+  if (!v.tinygrad_location.empty() && v.tinygrad_location != v.location) out += " (" + v.tinygrad_location + ")";
   out += "\n";
   auto line = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += "  " + name + ": " + value + "\n";

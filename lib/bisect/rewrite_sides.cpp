@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/rules/rule_sources.h"
 #include "lib/support/lines.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/render.h"
@@ -194,6 +195,7 @@ void name_rewrite(const Application& a, Verdict& verdict) {
   verdict.rule = a.rule->name;
   verdict.branch = a.branch ? a.branch : "";
   verdict.location = location_of(*a.rule);
+  verdict.tinygrad_location = tinygrad_source(*a.rule);
   verdict.rewrite = a.in_stage;
   verdict.before = side_text(is_wrong_target ? a.substitution_target : a.before);
   verdict.after = side_text(a.after);

@@ -69,7 +69,7 @@ Diag unknown_name(std::string_view what, std::string_view word, std::span<const 
                   std::string expected) {
   std::string near = nearest_names(word, names);
   return {.message = "unknown " + std::string(what) + " '" + std::string(word) + "'",
-          .expected = near.empty() ? std::move(expected) : near};
+          .expected = near.empty() ? std::move(expected) : near + ", or " + expected};
 }
 
 Result<Op> op_of_word(std::string_view word) {

@@ -37,7 +37,7 @@ struct Idle {
   const char *variable, *what;
 };
 constexpr Idle kIdle[] = {
-    {"VIZ", "`tgc trace` shows every rewrite"},
+    {"VIZ", "`tgc view INPUT` shows every graph and rewrite in a browser"},
     {"JIT", "nothing is captured; a tensor graph is scheduled each time"},
     {"PROFILE", "`tgc run --bench=N` and DEBUG=2 tell times"},
     {"DEVICE", "it is no variable of tinygrad 0.12.0; DEV=NAME and --target=NAME pick a device"},
@@ -75,7 +75,8 @@ Status no_such(std::string_view what, std::string_view name, std::span<const std
   if (near.empty() && names.size() <= kFew)
     for (std::string_view one : names) near += (near.empty() ? "" : ", ") + std::string(one);
   return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
-              .expected = near.empty() ? "a name that `tgc patterns` or `tgc help faults` lists" : near};
+              .expected = (near.empty() ? "" : near + ", or ") +
+                          "a name that `tgc patterns` or `tgc help faults` lists"};
 }
 
 Status check_renderer(std::string_view name) {

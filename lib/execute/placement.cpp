@@ -51,9 +51,12 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
     own = Parts(made.target());
   } else {
     RuntimeInfo found = probed(device);
-    if (!found.works)
+    if (!found.works) {
+      const bool can_emulate = has_emulator(wanted.device) && !is_emulated(wanted.device);
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
-                  .expected = "one that `tgc devices` says yes to; `tgc run --emulate` emulates CUDA, AMD and METAL"};
+                  .expected = std::string("one that `tgc devices` says yes to") +
+                              (can_emulate ? ", or --emulate, which emulates this device" : "")};
+    }
     own = Parts(found.target);
     // an emulated GPU whose arch no environment variable selects gets the default arch
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;

@@ -27,7 +27,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
 Result<RecordList> list_records(const Session& session, const std::string& file) {
   auto reader = GoldenReader::open(file);
   if (!reader) return reader.diag();
-  RecordList out{.producer = reader->header().producer, .level = reader->header().level};
+  RecordList out{.file = file, .producer = reader->header().producer, .level = reader->header().level};
   for (;;) {
     auto record = reader->next();
     if (!record) return record.diag();
@@ -43,21 +43,42 @@ std::string RecordList::text() const {
   std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
   for (const ListedRecord& r : records) {
     const std::string target = r.target.substr(0, r.target.find(":cl_"));  // without a list of OpenCL extensions
-    rows.push_back({r.id, target, std::to_string(r.nodes), r.what, r.made_for});
+    rows.push_back({r.id, target, r.nodes ? std::to_string(r.nodes) : "", r.what, r.made_for});
   }
   return table(rows, "llr");
 }
 
-std::string RecordList::json(const std::string& file) const {
+std::string RecordList::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("file", file).member("level", level).member("producer", producer);
     json.key("records").array([&] {
       for (const ListedRecord& r : records)
         json.line().object([&] {
-          json.member("id", r.id).member("target", r.target).member("nodes", r.nodes);
+          json.member("id", r.id).member("target", r.target);
+          if (r.nodes) json.member("nodes", r.nodes);
           json.member("what", r.what).member("made_for", r.made_for);
           if (r.is_runtime) json.member("runtime", true);
         });
+    });
+  }) + "\n";
+}
+
+std::string records_text(std::span<const RecordList> lists) {
+  if (lists.size() == 1) return lists[0].text();
+  std::string out;
+  for (const RecordList& list : lists) out += (out.empty() ? "" : "\n") + list.file + "\n" + list.text();
+  return out;
+}
+
+std::string records_json(std::span<const RecordList> lists) {
+  if (lists.size() == 1) return lists[0].json();
+  return json_object([&](JsonWriter& json) {
+    json.key("files").array([&] {
+      for (const RecordList& list : lists) {
+        std::string text = list.json();
+        text.pop_back();  // the line end
+        json.line().raw(text);
+      }
     });
   }) + "\n";
 }

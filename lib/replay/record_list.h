@@ -1,5 +1,6 @@
 // Lists the golden records of a file for `tgc records`, so that the user can select one as FILE#ID. Compiles nothing.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,23 +11,29 @@ namespace tgc {
 struct ListedRecord {
   std::string id;
   std::string target;    // target of a kernel, "CUDA:CUDA:sm_80"; device of a schedule, if recorded
-  int64_t nodes = 0;     // number of nodes of the AST
+  int64_t nodes = 0;     // number of nodes of the AST; 0: not recorded
   std::string what;      // the kernel's function name; "3 kernels" for a schedule; or "refused"
   std::string made_for;  // the user's operation, "relu (model.py:12::forward)"; empty: not recorded
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/runtime_kernel.h)
 };
 
 struct RecordList {
+  std::string file;
   std::string producer;  // for example "tinygrad 0.12.0"
   std::string level;     // "kernel" or "tensor"
   std::vector<ListedRecord> records;
 
-  std::string text() const;                         // returns a table with one line per record
-  std::string json(const std::string& file) const;  // returns a JSON object with one line per record
+  std::string text() const;  // returns a table with one line per record
+  std::string json() const;  // returns a JSON object with one line per record
 };
 
 // Lists the records of `file` ("-": standard input) in order. Warns if the file is truncated. Fails if the file has no
 // golden records.
 Result<RecordList> list_records(const Session& session, const std::string& file);
+
+// Returns the lists of several files: as tables below the names of the files, or as a JSON object {"files":[...]}. For
+// one file, returns its own text or object.
+std::string records_text(std::span<const RecordList> lists);
+std::string records_json(std::span<const RecordList> lists);
 
 }  // namespace tgc

@@ -64,6 +64,10 @@ void watch_races() {
 }
 bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
+bool has_emulator(std::string_view device) {
+  return std::ranges::any_of(kEmulators, [&](const Emulator& e) { return is_device(device, e.device); });
+}
+
 bool is_emulated(std::string_view device) {
   const Emulator* e = find_emulator(device);
   if (!e || e->library.empty()) return e && is_set(e->variable);

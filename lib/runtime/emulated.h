@@ -34,6 +34,8 @@ bool watches_races();
 // True if use_emulators() succeeded in this process, that is, if emulation was requested.
 bool emulation_was_asked_for();
 
+// True if tgc has an emulator for `device`, a device name.
+bool has_emulator(std::string_view device);
 // True if kernels on `device`, a device name, run on an emulator.
 bool is_emulated(std::string_view device);
 // True if `device` is emulated and no variable (such as TGC_CUDA_EMULATOR_ARCH) selects the emulated GPU.

@@ -60,7 +60,8 @@ Status check_names_a_rule(const TraceFilter& filter) {
   }
   std::string near = nearest_names(filter.rule, names);
   return Diag{.message = "no rule is called '" + filter.rule + "'",
-              .expected = near.empty() ? "a name that `tgc patterns` lists, or a part of its file:line" : near};
+              .expected = (near.empty() ? "" : near + ", or ") +
+                          "a name that `tgc patterns` lists, or a part of its file:line"};
 }
 
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
