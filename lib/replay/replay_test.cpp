@@ -83,6 +83,6 @@ TEST_CASE("replay skips kernels of tinygrad's runtime, and list_records names th
   auto list = list_records(session, file.string());
   REQUIRE(list.ok());
   CHECK(list->text().find("tinygrad's runtime") != std::string::npos);
-  CHECK(list->json("f").find("\"runtime\":true") != std::string::npos);
+  CHECK(list->json().find("\"runtime\":true") != std::string::npos);
   std::filesystem::remove(file);
 }
