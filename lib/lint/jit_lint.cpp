@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "lib/support/counted.h"
-#include "lib/support/json_writer.h"
+#include "lib/uop/release.h"
 
 namespace tgc {
 namespace {
@@ -23,6 +22,8 @@ constexpr JitFindingKind kKinds[] = {
     {"lost-assign", "no captured kernel performs an assignment inside the function"},
     {"overwritten-output", "the result of a call is used after a later call overwrote it"},
     {"aliased-input", "an input is the captured output in the first replay, and another tensor later"},
+    {"overwritten-input", "an input is a result of an earlier call, and a kernel overwrites it before its last read"},
+    {"bound-shape", "a result has the shape that was bound in the capture, and the call binds another one"},
     {"unread-input", "no captured kernel reads or writes an input"},
     {"broken-batch", "a copy or another device's kernel stands between kernels that could be launched at once"},
     {"refused", "the jit raised an error"},
@@ -82,6 +83,20 @@ std::string shape_of(const Json& fact) {
   return "(" + out + ")";
 }
 
+// Returns a bound variable, recorded as the repr of a BIND, as "size = 3"; "" for any other text.
+std::string bound_variable(const std::string& dimension) {
+  auto text_after = [&](std::string_view word, size_t at) {
+    if (at == dimension.npos) return std::string();
+    const size_t begin = at + word.size();
+    return dimension.substr(begin, dimension.find_first_of("',)", begin) - begin);
+  };
+  constexpr std::string_view kOld = "arg=('", kNew = "name='", kValue = "arg=";
+  if (dimension.find("Ops.BIND") == dimension.npos) return {};
+  std::string name = text_after(kOld, dimension.find(kOld));
+  if (name.empty()) name = text_after(kNew, dimension.find(kNew));
+  return name + " = " + text_after(kValue, dimension.rfind(kValue));
+}
+
 // Returns whether `name` ("self.scale") is a member of an argument that was another object during the capture.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
@@ -107,10 +122,6 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
 std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 
-static bool is_usual(const JitFinding& note) {
-  return std::ranges::any_of(kNotes, [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
-}
-
 // A call of a jitted function, as recorded.
 struct JitLint::Call {
   size_t jit = 0, number = 0;
@@ -119,6 +130,7 @@ struct JitLint::Call {
   std::map<std::string, std::string> sees;
   std::vector<std::string> changes, reads, pending;
   std::vector<int64_t> outputs;
+  std::vector<std::string> output_sizes;  // the symbolic dimensions of the outputs
   struct Kernel {
     std::string name, place;
     std::vector<std::string> devices;
@@ -154,6 +166,8 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
   try {
     Json j = Json::parse(line);
     if (j.contains("format")) {
+      const Release release = release_of(text_of(j, "producer"));
+      copies_inputs_ = release != Release::v0_11 && release != Release::v0_12;
       if (text_of(j, "level") == "jit") return Unit{};
       return Diag{.message = "a recording of " + text_of(j, "level") + " records",
                   .file = std::string(file),
@@ -178,7 +192,11 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& name : of("changes")) now.changes.push_back(name.get<std::string>());
     for (const Json& read : of("reads")) now.reads.push_back(text_of(read, "place"));
     for (const Json& lost : of("pending")) now.pending.push_back(text_of(lost, "place"));
-    for (const Json& out : of("outputs")) now.outputs.push_back(out.at("buffer").get<int64_t>());
+    for (const Json& out : of("outputs")) {
+      now.outputs.push_back(out.at("buffer").get<int64_t>());
+      for (const Json& size : out.value("shape", none))
+        if (size.is_string()) now.output_sizes.push_back(size.get<std::string>());
+    }
     for (const Json& k : of("kernels"))
       now.kernels.push_back({text_of(k, "name"), text_of(k, "place"), k.value("devices", std::vector<std::string>()),
                              k.value("reads", std::vector<int64_t>()), k.value("writes", std::vector<int64_t>())});
@@ -401,6 +419,42 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
                           "the first replay omits that buffer",
                       "pass a copy in the first replay: x.clone().realize()", name);
     if (aliased) aliased->buffer = fact.value("buffer", int64_t(-1));
+    check_feedback(jit, now, name);
+    check_bound_shape(jit, now, name);
+  }
+}
+
+// Reports that the argument `name` is a captured output, and that a replay writes this output before its last read of
+// the argument. Since 0.13, a replay copies such an argument.
+void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string& name) {
+  const std::vector<Call::Kernel>& kernels = jit.captured->kernels;
+  const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
+                captured = jit.captured->args.at(name).value("buffer", int64_t(-1));
+  if (copies_inputs_ || passed < 0 || passed == captured) return;
+  auto writer = std::ranges::find_if(kernels, [&](auto& k) { return std::ranges::count(k.writes, passed) > 0; });
+  auto reader = writer == kernels.end() ? writer : std::find_if(writer + 1, kernels.end(), [&](auto& k) {
+    return std::ranges::count(k.reads, captured) > 0;
+  });
+  if (reader == kernels.end()) return;
+  JitFinding* f = add_finding(jit, "overwritten-input", now.where(),
+                              "'" + name + "' is a result of an earlier call; the kernel " + writer->name +
+                                  " overwrites it before the kernel " + reader->name + " reads it",
+                              "pass a copy: " + name + ".clone().realize()", name);
+  if (f) f->buffer = passed, f->kernel = reader->name;
+}
+
+// Reports a result whose shape has a variable that the argument `name` binds to another value than in the capture.
+void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::string& name) {
+  const Json none = Json::array();
+  const Json is = now.args.at(name).value("shape", none), was = jit.captured->args.at(name).value("shape", none);
+  for (size_t i = 0; i < std::min(is.size(), was.size()); i++) {
+    if (!was[i].is_string() || is[i] == was[i]) continue;
+    const std::string before = was[i].get<std::string>(), bound = bound_variable(before);
+    if (bound.empty() || !std::ranges::count(now.output_sizes, before)) continue;
+    const std::string here = is[i].is_string() ? bound_variable(is[i].get<std::string>()) : is[i].dump();
+    add_finding(jit, "bound-shape", now.where(),
+                "the result has the shape of the capture, with " + bound + "; '" + name + "' has " + here + " here",
+                "return a tensor of constant shape, and slice it outside of the function", name);
   }
 }
 
@@ -435,44 +489,6 @@ void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::s
       if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
       return;
     }
-}
-
-std::string JitLint::text(bool all_notes) const {
-  std::string out;
-  auto add = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
-    out.append(f.where).append(": ").append(before).append(f.what).append(" in ").append(f.function);
-    out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
-    out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
-  };
-  for (const JitFinding& f : findings_) add(f, "", "fix: ");
-  size_t usual = 0;
-  for (const JitFinding& n : notes_) {
-    if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
-    else usual++;
-  }
-  const size_t shown = notes_.size() - usual;
-  out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
-         counted(findings_.size(), "finding") + (shown ? ", " + counted(shown, "note") : "");
-  if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
-  return out + (usual ? " with --notes\n" : "\n");
-}
-
-std::string JitLint::json() const {
-  return json_object([&](JsonWriter& json) {
-    json.member("calls", calls_).member("jits", jits_.size());
-    auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
-      json.key(key).array([&] {
-        for (const JitFinding& f : findings)
-          json.line().object([&] {
-            json.member("what", f.what).member("function", f.function).member("where", f.where);
-            json.member("happens", f.happens).member("mend", f.mend);
-            if (!f.kernel.empty()) json.member("kernel", f.kernel);
-            if (f.buffer) json.member("buffer", *f.buffer);
-          });
-      });
-    };
-    list("findings", findings_), list("notes", notes_);
-  }) + "\n";
 }
 
 }  // namespace tgc

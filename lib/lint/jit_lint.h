@@ -51,6 +51,8 @@ class JitLint {
   void check_call(const Call& now);
   void check_capture(Jit& jit, const Call& now);
   void check_replay(Jit& jit, const Call& now);
+  void check_feedback(const Jit& jit, const Call& now, const std::string& name);
+  void check_bound_shape(const Jit& jit, const Call& now, const std::string& name);
   void check_rebinds(const Jit& jit, const Call& now);
   void check_outputs(Jit& jit, const Call& now);
   void check_use(size_t jit, size_t call, int64_t buffer, const std::string& where);
@@ -65,6 +67,7 @@ class JitLint {
   std::vector<JitFinding> findings_, notes_;
   std::map<int64_t, std::string> assigned_;  // by buffer assigned outside of all jits: the line that assigns it
   std::set<std::string> reported_;
+  bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
   size_t calls_ = 0;
 };
 

@@ -119,6 +119,45 @@ TEST_CASE("JitLint: the captured output is passed in the first replay and anothe
   CHECK(lint_of({capture, call(2, "replay", in(9)), call(3, "replay", in(8))}).findings().empty());
 }
 
+TEST_CASE("JitLint: an output that is the next input is overwritten before the last kernel reads it") {
+  auto x = [](int buffer) { return R"(,"args":{"x":{"kind":"tensor","buffer":)" + std::to_string(buffer) + "}}"; };
+  auto capture = [&](std::string_view last_reads) {
+    return call(1, "capture", x(2) + R"(,"outputs":[{"buffer":5},{"buffer":6}],"kernels":[)"
+                              R"({"name":"a","reads":[2,4],"writes":[5]},{"name":"b","reads":[)" +
+                                  std::string(last_reads) + R"(],"writes":[6]}])");
+  };
+  JitFinding f = only({capture("2"), call(2, "replay", x(5)), call(3, "replay", x(5))});
+  CHECK(f.what == "overwritten-input");
+  CHECK(f.happens ==
+        "'x' is a result of an earlier call; the kernel a overwrites it before the kernel b reads it");
+  CHECK(f.mend == "pass a copy: x.clone().realize()");
+  CHECK(f.kernel == "b");
+  CHECK(f.buffer == 5);
+  CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());  // b reads the output, not the input
+  CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // b, the last reader, overwrites it
+  CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
+  JitLint later;  // since 0.13, a replay copies such an input
+  REQUIRE(later.add(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));
+  for (const std::string& event : {capture("2"), call(2, "replay", x(5))}) REQUIRE(later.add(event, "t", 2));
+  CHECK(later.findings().empty());
+}
+
+TEST_CASE("JitLint: a result keeps the variable of its shape as the capture bound it") {
+  auto size = [](int n) {
+    return R"(["UOp(Ops.BIND, dtypes.index, arg=None, src=(\n  UOp(Ops.DEFINE_VAR, dtypes.index, arg=('n', 1, 8), )"
+           R"(src=()),\n  UOp(Ops.CONST, dtypes.index, arg=)" + std::to_string(n) + R"x(, src=()),))"])x";
+  };
+  auto facts = [&](int n, const std::string& result) {
+    return R"(,"args":{"x":{"kind":"tensor","buffer":0,"shape":)" + size(n) + R"(}},"outputs":[{"buffer":2,"shape":)" +
+           result + "}]";
+  };
+  JitFinding f = only({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(5, size(2)))});
+  CHECK(f.what == "bound-shape");
+  CHECK(f.happens == "the result has the shape of the capture, with n = 2; 'x' has n = 5 here");
+  CHECK(lint_of({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(2, size(2)))}).findings().empty());
+  CHECK(lint_of({call(1, "capture", facts(2, "[]")), call(2, "replay", facts(5, "[]"))}).findings().empty());
+}
+
 TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   auto kernel = [](std::string_view name, std::string_view devices, int reads, int writes) {
     return R"({"name":")" + std::string(name) + R"(","devices":[)" + std::string(devices) + R"(],"reads":[)" +
