@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAst = "ast";
 constexpr size_t kMaxBlame = 8;
 
-std::string stage_name(std::string_view text) {
-  const StageRow* row = find_row(text);
-  return std::string(row ? row->name : text);
-}
-
 // ---- finding the rules: run the stage again with an observer that records the origin ("maker") of each node
 
 class Makers : public RewriteObserver {
@@ -232,6 +227,11 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_
   const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
   if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
   return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
+}
+
+std::string stage_name(std::string_view text) {
+  const StageRow* row = find_row(text);
+  return std::string(row ? row->name : text);
 }
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {

@@ -27,6 +27,9 @@ struct Run {
   std::string producer = {};   // for example "tinygrad 0.14.0"; empty: 0.12.0, or tgc
 };
 
+// Returns the name of the stage that a recording or a file calls `text`: tgc's own if it knows the stage, else `text`.
+std::string stage_name(std::string_view text);
+
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
 // Returns the text number `index` of those texts whose stage has the name `stage` in the later release; null if none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);

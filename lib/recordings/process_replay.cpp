@@ -7,6 +7,7 @@
 #include "lib/diff/run_diff.h"
 #include "lib/driver/common_targets.h"
 #include "lib/driver/named_records.h"
+#include "lib/recordings/replay_culprit.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
@@ -14,7 +15,6 @@
 #include "lib/text/golden.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
-#include "lib/text/recorded_rewrites.h"
 
 namespace tgc {
 namespace {
@@ -236,36 +236,12 @@ class PairDiff {
       auto sides = read_renamed(graph, text_a, text_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
       const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
-      if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
+      if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) {
+        auto culprit = find_culprit(a, b, a_.producer, in_a.stage, sides.first, sides.second);
+        out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
+      }
       return diff;
     });
-  }
-
-  static bool same(const RecordedMatch& x, const RecordedMatch& y) {
-    return x.before == y.before && x.after == y.after;
-  }
-
-  // Finds the first match of a rule that differs. If two rules rewrote the same node, returns "A -> B". Otherwise,
-  // returns the file and line of the rule whose match is missing in the other recording.
-  std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
-    Graph graph;
-    auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
-         of_b = read_rewrites(graph, b.rewrites, b_.producer, "");
-    if (!of_a || !of_b) return {};
-    size_t common = std::min(of_a->size(), of_b->size());
-    for (size_t i = 0; i < common; i++) {
-      const RecordedMatch &x = (*of_a)[i], &y = (*of_b)[i];
-      if (same(x, y)) continue;
-      if (x.place == y.place) return y.place;
-      if (x.before == y.before) return x.place + " -> " + y.place;
-      auto comes = [&](const RecordedMatch& m, const std::vector<RecordedMatch>& in) {
-        return std::any_of(in.begin() + ptrdiff_t(i), in.end(), [&](const RecordedMatch& n) { return same(m, n); });
-      };
-      if (comes(y, *of_a)) return x.place;
-      return comes(x, *of_b) ? y.place : x.place + " or " + y.place;
-    }
-    if (of_a->size() == of_b->size()) return {};
-    return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
   }
 
   // If both recordings are of 0.12.0, sets out.rule to the rule of tgc that made the differing nodes.

@@ -28,6 +28,7 @@ struct ReplayPair {
   bool same_source = false;  // the sources are equal although a stage differs
   // the responsible rule, "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A; empty: unknown
   std::string rule;
+  std::string first_match;               // if `rule` is unknown: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> ops;     // by op: number of nodes that differ
   std::map<std::string, size_t> causes;  // by kind of difference ("EXPAND removed", "STACK: dtype A -> B"): its count
   std::string detail;                    // the difference as text or JSON

@@ -29,6 +29,9 @@ Counts by_place(const ReplayDiff& d) {
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
+Counts by_first_match(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match]++; });
+}
 // Returns the number of pairs by cause. A pair may have several causes.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
@@ -149,6 +152,7 @@ std::string ReplayDiff::text(size_t show) const {
            (p.target.empty() ? "" : " (" + p.target + ")") + (p.name.empty() ? "" : " " + p.name) + ": " + p.stage +
            "\n";
     if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
+    else if (!p.first_match.empty()) out += "first differing match: " + p.first_match + "\n";
     out += p.detail;
     if (!out.ends_with('\n')) out += '\n';
   }
@@ -160,7 +164,9 @@ std::string ReplayDiff::text(size_t show) const {
   if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
   if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
   return out + table("where they first differ:", by_place(*this)) +
-         table("the rule that did it:", by_rule(*this)) + causes_table(*this);
+         table("the rule that did it:", by_rule(*this)) +
+         table("first differing match, of a rule that is perhaps not the cause:", by_first_match(*this)) +
+         causes_table(*this);
 }
 
 std::string ReplayDiff::json() const {
@@ -178,6 +184,7 @@ std::string ReplayDiff::json() const {
         json.line().object([&] {
           json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
           json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
+          if (!p.first_match.empty()) json.member("first_match", p.first_match);
           json.member("same_source", p.same_source);
         });
     });
