@@ -31,9 +31,10 @@ compares two such recordings; `tgc lint out.jit.jsonl.gz` finds common mistakes 
 there). Without it, kernels are recorded for the device that the program uses. A kernel compiled under changed settings
 (Context(NOOPT=1)) lists them in its record. --replay compiles the graphs of golden files again instead of running a
 program. --viz converts a trace that tinygrad's VIZ=1 or TRACK_MATCH_STATS=2 left in the temporary folder, with every
-match; set PARALLEL=0 too, because kernels that 0.14 compiles in other processes are not in a trace. Each record is
-written as soon as it is made, so the records before a crash are complete. The exit code is the program's, or 2 if nothing
-could be recorded.
+match; set PARALLEL=0 too, because kernels that 0.14 compiles in other processes are not in a trace. When the exporter
+runs a program, it sets PARALLEL=0 unless PARALLEL is set, so that the ids do not vary. Each record is written as soon
+as it is made, so the records before a crash are complete. The exit code is the program's, or 2 if nothing could be
+recorded.
 
 --answer writes no file. It answers the questions of `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz
 --tinygrad`, read from standard input, on standard output. tinygrad 0.12.0 answers all questions; later releases and
@@ -131,6 +132,7 @@ def main():
   if not output.parent.is_dir(): exit_with_error(f"cannot write {output.name}: there is no folder '{output.parent}'")
   if command and not command[0].startswith("-") and not os.path.isfile(command[0]): exit_with_error(f"there is no program '{command[0]}'")
 
+  os.environ.setdefault("PARALLEL", "0")  # kernels that other processes compile would be numbered in varying order
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: exit_with_error(f"tinygrad is not installed; run pip install tinygrad=={NATIVE_RELEASE}")

@@ -1,5 +1,5 @@
 """Replaces functions of tinygrad's modules, and finds the lines of the recorded program that called them."""
-import contextlib, importlib.util, os, sys
+import contextlib, functools, importlib.util, os, sys
 
 
 @contextlib.contextmanager
@@ -63,6 +63,20 @@ def call_site():
   return {"at": lines, "function": function} if lines else {}
 
 
+EXPORTER = os.path.dirname(os.path.realpath(__file__)) + os.sep
+# The exporter's command runs as __main__: scripts/tinygrad_export.py, or tgc/export.py of the wheel.
+COMMANDS = [os.path.join(os.path.dirname(EXPORTER[:-1]), *path) for path in (["tinygrad_export.py"], ["export.py"], ["tgc", "export.py"])]
+
+
+@functools.cache
+def is_own_file(file):
+  """Returns True for a file of the exporter or of tinygrad's package. A module of theirs may run as __main__."""
+  if file.startswith("<"): return False
+  file = os.path.realpath(file)
+  package = getattr(sys.modules.get("tinygrad"), "__file__", None)
+  return file.startswith(EXPORTER) or file in COMMANDS or (package is not None and file.startswith(os.path.dirname(os.path.realpath(package)) + os.sep))
+
+
 def program_lines(limit=8):
   """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
   frame, out = sys._getframe(1), []
@@ -71,7 +85,8 @@ def program_lines(limit=8):
     module = name.split(".")[0]
     if module == "tgc_export" and frame.f_code.co_name == "run_program": break  # the program started here
     if name in ("multiprocessing.spawn", "multiprocessing.forkserver"): break  # started this process with -c
-    if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names:
+    if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names and \
+       not is_own_file(frame.f_code.co_filename):
       out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
     frame = frame.f_back
   return out
