@@ -68,9 +68,17 @@ TEST_CASE("inputs: --kernel takes a kernel's name, and records lists several fil
 
 TEST_CASE("inputs: an unknown name comes with near names, which are not all there are") {
   trouble("trace " + report("padcopy.uop") + " --stage=expandor",
-          "unknown stage 'expandor', expected expander, or a stage that `tgc stages` lists");
+          "unknown stage 'expandor', expected expander, expand, or a stage that `tgc stages` lists");
   trouble("stats " + report("padcopy.uop") + " --stage=nosuch", "expected a stage that `tgc stages` lists");
-  trouble("patterns --op=MULT", "expected MULTI, MUL, or an op of tinygrad 0.12.0");
+  trouble("patterns --op=MULT", "expected MUL, MULTI, CMPLT, or an op of tinygrad 0.12.0");
+}
+
+TEST_CASE("inputs: bisect names tinygrad's line of the culprit beside tgc's own") {
+  const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+  Ran r = run_tgc("bisect " + kernel + " --device=REF --target=CUDA", "/dev/null", "TGC_FAULT=mul-distribute");
+  CHECK(r.code == 1);
+  CHECK(has(r.out.substr(0, r.out.find('\n')), "rewrite mul-distribute, passes/symbolic/sym.cpp:"));
+  CHECK(has(r.out.substr(0, r.out.find('\n')), " (uop/symbolic.py:"));
 }
 
 TEST_CASE("inputs: VIZ=1 names tgc view, and a missing GPU names --emulate where there is an emulator") {

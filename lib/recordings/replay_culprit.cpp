@@ -1,7 +1,9 @@
 #include "lib/recordings/replay_culprit.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 #include "lib/diff/run_diff.h"
 #include "lib/text/recorded_rewrites.h"
@@ -11,40 +13,59 @@ namespace {
 
 bool same(const RecordedMatch& x, const RecordedMatch& y) { return x.before == y.before && x.after == y.after; }
 
-// One recording: the matches of its stage that rules of their own made, and the stage's result.
+bool is_machinery(const RecordedMatch& m) { return m.place.starts_with("uop/ops.py:"); }
+
+// One recording: the matches of its stage, and the stage's result.
 struct Side {
   std::vector<RecordedMatch> matches;
   std::set<std::string> places;  // of the rules that matched
-  UOpMap<uint8_t> rewritten;        // the nodes that a match replaced
-  UOpMap<uint8_t> left;             // the nodes of the stage's result
+  UOpMap<uint8_t> rewritten;     // the nodes that a match replaced
+  UOpMap<uint8_t> left;          // the nodes of the stage's result
 
   Side(const GoldenRecord& record, std::vector<RecordedMatch> all, const std::string& stage, UOp result)
       : rewritten(result.graph()), left(result.graph()) {
     for (RecordedMatch& m : all) {
-      const bool is_of_stage = m.stage < record.stages.size() && stage_name(record.stages[m.stage].name) == stage;
-      if (!is_of_stage || m.place.starts_with("uop/ops.py:")) continue;
-      places.insert(m.place), rewritten[m.before] = true;
+      if (m.stage >= record.stages.size() || stage_name(record.stages[m.stage].name) != stage) continue;
+      places.insert(m.place);
+      if (!is_machinery(m)) rewritten[m.before] = 1;
       matches.push_back(std::move(m));
     }
-    for (UOp u : toposort(result)) left[u] = true;
+    for (UOp u : toposort(result)) left[u] = 1;
+  }
+
+  // Returns the matches of rules, without those of machinery.
+  std::vector<RecordedMatch> of_rules() const {
+    std::vector<RecordedMatch> out;
+    std::ranges::copy_if(matches, std::back_inserter(out), [](const RecordedMatch& m) { return !is_machinery(m); });
+    return out;
   }
 
   // Returns the match that made the difference, of a rule that matched only here; null if there is none. Prefers a
-  // match of a node that `other` has after the stage, then a match of the stage itself, not one that another rule made.
+  // match that does not follow from others which `other` lacks, then one of a node that `other` has after the stage,
+  // then a match of the stage itself to one that a rule made while it ran.
   const RecordedMatch* first_missing_in(const Side& other) const {
+    if (matches.empty()) return nullptr;
+    Graph& graph = matches[0].before.graph();
+    UOpMap<UOp> made_there(graph);
+    for (const RecordedMatch& m : other.matches) made_there[m.before] = m.after;
+    UOpMap<uint8_t> seen(graph), made_here(graph);  // made_here: nodes that only matches made which `other` lacks
     const RecordedMatch* found = nullptr;
-    auto rank = [&](const RecordedMatch& m) { return std::pair(!other.left.find(m.before), m.depth); };
-    for (const RecordedMatch& m : matches)
-      if (!other.places.contains(m.place) && !other.rewritten.find(m.before) && other.has_variables_of(m.before) &&
-          (!found || rank(m) < rank(*found)))
-        found = &m;
+    std::tuple<bool, bool, int> least;
+    for (const RecordedMatch& m : matches) {
+      bool follows = false;
+      for (UOp u : toposort(m.before)) {
+        if (made_here.find(u)) follows = true;
+        else seen[u] = 1;
+      }
+      const UOp* there = made_there.find(m.before);
+      const bool is_common = there && *there == m.after;
+      for (UOp u : toposort(m.after))
+        if (!seen.find(u)) (is_common ? seen : made_here)[u] = 1;
+      if (is_machinery(m) || other.places.contains(m.place) || other.rewritten.find(m.before)) continue;
+      const std::tuple rank{follows, !other.left.find(m.before), m.depth};
+      if (!found || rank < least) found = &m, least = rank;
+    }
     return found;
-  }
-
-  // Returns false if `u` has variables that this side does not have: such a graph exists only while a rule runs, which
-  // put variables in the place of nodes.
-  bool has_variables_of(UOp u) const {
-    return std::ranges::all_of(toposort(u), [&](UOp v) { return !v.in({Op::PARAM, Op::DEFINE_VAR}) || left.find(v); });
   }
 };
 
@@ -74,7 +95,7 @@ ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const s
   const RecordedMatch *only_a = in_a.first_missing_in(in_b), *only_b = in_b.first_missing_in(in_a);
   if (only_a && only_b) return {.rule = only_a->place + " -> " + only_b->place};
   if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->place};
-  return first_difference(in_a.matches, in_b.matches);
+  return first_difference(in_a.of_rules(), in_b.of_rules());
 }
 
 }  // namespace tgc

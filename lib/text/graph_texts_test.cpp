@@ -38,7 +38,7 @@ TEST_CASE("graph texts: graphs one after another, with their headers") {
   CHECK(found.graphs[1].of(text) == "\n\n\n\n" + std::string(kRepr));  // errors name the line in the whole text
   CHECK(found.graphs[2].of(text).ends_with(joined({"\n# tgc: {\"name\":\"k\"}\n", kPyrender})));
   CHECK(found.graphs[3].kind == InputKind::Uops);
-  CHECK(kinds_of(joined({kListing, kListing})) == "a print_uops listing at 0\na print_uops listing at 80\n");
+  CHECK(kinds_of(joined({kListing, kListing})) == "a print_uops listing at 0\na print_uops listing at 74\n");
 }
 
 TEST_CASE("graph texts: what a program prints between graphs is skipped") {

@@ -6,6 +6,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/import_input.h"
+#include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/diff_input.h"
 #include "lib/recordings/foreign_recordings.h"
@@ -167,6 +168,8 @@ class Gatherer {
   // Adds a graph of another release as it was recorded, with its rewrites if it has any. Runs or bisects it as planned.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status || (!plan_.run && !plan_.bisect)) return status;
+    if (in.record && is_runtime_kernel(*in.record, in.info.producer))
+      return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, but not run"), Unit{};
     if (in.is_tensor_graph)
       return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a tensor graph of " +
                              in.info.producer, .file = in.file};
