@@ -26,6 +26,43 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
   CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
 }
 
+TEST_CASE("cli: exp2, log2 and sin of doubles are exact to a few units in the last place without NVRTC") {
+  for (std::string op : {"EXP2", "LOG2", "SIN"}) {
+    const std::string file = put("double_" + op + ".uop",
+                                 "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.double.ptr(512), (), 0)\n"
+                                 "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.double.ptr(512), (), 1)\n"
+                                 "c2 = UOp.range(512, 0, AxisType.LOOP)\n"
+                                 "c3 = UOp(Ops." + op + ", dtypes.double, (c1.index(c2),))\n"
+                                 "c4 = c0.index(c2, ptr=True).store(c3).end(c2)\nast = c4.sink()\n");
+    Ran r = run_tgc("run --emulate --device=CUDA --rtol=1e-15 --atol=1e-300 " + file, "/dev/null", "TGC_NVRTC=0");
+    INFO(r.out, r.err);
+    CHECK(has(r.out, "passed on CUDA:CUDA:sm_80, emulated"));
+  }
+}
+
+TEST_CASE("cli: emulate sets tinygrad's variables and returns the exit code of the program") {
+  Ran r = run_tgc("emulate --race --device=cuda::sm_86 -- sh -c 'env; exit 7' -- --x", "/dev/null", "DEV=CUDA:PTX");
+  INFO(r.out, r.err);
+  CHECK(r.code == 7);
+  for (const char* part : {"\nDEV=CUDA:PTX\n", "\nTGC_CUDA_EMULATOR_RACE=1\n", "\nTGC_CUDA_EMULATOR_ARCH=sm_86\n",
+                           "/libtgc_cuda_emulator.so\n", "\nCUDA_PATH=/", "\nNVRTC_PATH=/", "\nCACHEDB=/"})
+    CHECK_MESSAGE(has("\n" + r.out, part), part);
+  Ran hip = run_tgc("emulate --device=AMD -- env", "/dev/null", "DEV=CPU CACHEDB=own.db");
+  for (const char* part : {"\nDEV=HIP\n", "\nHIP_PATH=/", "\nCOMGR_PATH=/", "\nCACHEDB=own.db\n"})
+    CHECK_MESSAGE(has("\n" + hip.out, part), part);
+  CHECK(has("\n" + run_tgc("emulate -- env", "/dev/null", "DEV= TGC_CACHE=0").out, "\nCCACHE=0\n"));
+  auto trouble = [](const std::string& args, const std::string& message, const std::string& environment = "DEV=") {
+    Ran refused = run_tgc("emulate " + args, "/dev/null", environment);
+    CHECK(refused.code == 2);
+    CHECK_MESSAGE(has(refused.err, message), refused.err);
+  };
+  trouble("", "PROGRAM is required");
+  trouble("--device=METAL -- true", "there is no emulator for 'METAL', expected CUDA or HIP");
+  trouble("-- true", "DEV: there is no emulator for 'CPU', expected CUDA or HIP (or --device)", "DEV=CPU");
+  trouble("--device=CUDA:PTX -- true", "--device='CUDA:PTX' names a renderer, expected CUDA or CUDA::ARCH");
+  trouble("-- no-such-program", "cannot run 'no-such-program': No such file or directory");
+}
+
 TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of the kernel and shows the source line") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   std::string list = run_tgc("dump '" + records + "#bcast_pow.0' --stage=linear --target=CUDA:CUDA:sm_80").out;

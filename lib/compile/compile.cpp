@@ -17,7 +17,7 @@ namespace tgc {
 namespace {
 
 // Part of every cache key. Increment it when the same source and flags produce different bytes.
-constexpr std::string_view kRevision = "8";
+constexpr std::string_view kRevision = "10";
 
 // The language that each renderer prints, if tgc has a compiler for it.
 struct RendererLanguage {

@@ -1,12 +1,13 @@
 // Compiles CUDA with clang's NVPTX target, without NVRTC and CUDA's headers, so that the PTX can be read on any
-// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers, except fp8. It has exp2, log2 and
-// sin for floats only, as PTX's approximate instructions.
+// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers, except fp8. exp2, log2 and sin of
+// floats are PTX's approximate instructions; those of doubles are in cuda_math.h.
 #include "lib/compile/backends.h"
+#include "lib/compile/cuda_math.h"
 
 namespace tgc {
 namespace {
 
-constexpr std::string_view kPrelude = R"(
+constexpr std::string_view kDeclarations = R"(
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
@@ -62,7 +63,6 @@ static __device__ __forceinline__ nv_bfloat16 hlog2(nv_bfloat16 x) { return log2
 static __device__ __forceinline__ nv_bfloat16 hsin(nv_bfloat16 x) { return sin((float)x); }
 static __device__ __forceinline__ nv_bfloat16 htrunc(nv_bfloat16 x) { return trunc((float)x); }
 static __device__ __forceinline__ nv_bfloat16 hrcp(nv_bfloat16 x) { return 1.0f / (float)x; }
-#line 1 "kernel.cu"
 )";
 
 // Removes the headers that the prelude replaces; line numbers stay the same.
@@ -80,7 +80,8 @@ std::string cuda_by_clang(const CompileJob& job, Form form) {
                                 "--no-cuda-version-check"};
   if (job.lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
   ClangEngine& clang = *clang_engine().value_or_throw();
-  return take(clang.compile(std::string(kPrelude) + without_headers(job.source), "kernel.cu", args, form));
+  std::string prelude = std::string(kDeclarations) + std::string(kCudaMath) + "#line 1 \"kernel.cu\"\n";
+  return take(clang.compile(prelude + without_headers(job.source), "kernel.cu", args, form));
 }
 
 }  // namespace tgc

@@ -67,9 +67,10 @@ void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
   if (!device)
-    throw Failure(Diag{.message = std::string(options.device.empty() ? "DEV: " : "") + "there is no emulator for '" +
-                                  std::string(named) + "'",
-                       .expected = std::string(kExpected) + (options.device.empty() ? " (or --device)" : "")});
+    throw Failure(options.device.empty()
+                      ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
+                             .expected = std::string(kExpected) + " (or --device)"}
+                      : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
   const Emulator& emulator = *find_emulator(device->device);
   const std::string library = path_of(emulator).value_or_throw();
   if (size_t at = options.device.find(':'); at != std::string::npos) {
@@ -77,8 +78,8 @@ void set_variables(const EmulateOptions& options) {
     if (arch != at + 1)
       throw Failure(Diag{.message = "--device='" + options.device + "' names a renderer",
                          .expected = std::string(device->name) + " or " + device->name +
-                                     "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX (0.13 and "
-                                     "later) or CUDA_PTX=1 (0.12)"});
+                                     "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX "
+                                     "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     set(emulator.arch, options.device.substr(arch + 1));
   }
   // keeps the renderer and the architecture in a DEV that names the same device
@@ -86,7 +87,7 @@ void set_variables(const EmulateOptions& options) {
   set(device->driver, library);
   set(device->compiler, library);
   if (options.race) set(emulator.race, "1");
-  if (std::string file = environment("CACHEDB"); !file.empty()) return;
+  if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);
 }

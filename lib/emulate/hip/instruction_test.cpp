@@ -235,6 +235,20 @@ TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   }
 }
 
+TEST_CASE("HIP emulator: v_trig_preop_f64 returns the bits of 2/pi that reduce a number") {
+  auto run = [](double value, uint32_t segment) {
+    TestWave t("v_trig_preop_f64 v[0:1], |v[2:3]|, v4");
+    uint64_t bits = std::bit_cast<uint64_t>(value);
+    t.set(2, uint32_t(bits)), t.set(3, uint32_t(bits >> 32)), t.set(4, segment);
+    REQUIRE(t.run() == "");
+    return std::bit_cast<double>(uint64_t(t.wave.lane(1, 7)) << 32 | t.wave.lane(0, 7));
+  };
+  CHECK(run(-1, 0) == 0x1.45f306dc9c882p-1);  // 2/pi is 0x1.45f306dc9c882a53f84eafa3ea69bb...p-1
+  CHECK(run(1, 1) == 0x1.4a7f09d5f47d4p-54);
+  CHECK(run(0x1p55, 0) == 0x1.17cc1b727220ap-3);  // its exponent, 1078, moves the window by one bit
+  CHECK((run(0x1p1000, 0) < 0x1p-818 && run(0x1p1000, 0) > 0));  // scaled by 2^128, which keeps it normal
+}
+
 TEST_CASE("HIP emulator: fp8 conversions follow gfx942's and gfx12's formats") {
   auto run = [](const std::string& text, Family family, uint32_t one, uint32_t two) {
     TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);

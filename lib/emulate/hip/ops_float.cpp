@@ -1,5 +1,6 @@
 // Vector instructions on floats of 16, 32 and 64 bits. Instructions that are approximate on a GPU (exp, log, rcp, ...)
 // use the C library, which is within the GPU's error bounds but not bit-identical.
+#include "lib/compile/two_over_pi.h"
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -40,6 +41,22 @@ Row accumulating_row() {
   };
   return row;
 }
+
+// The table of v_trig_preop_f64 has the first 1201 bits of 2/pi.
+uint64_t two_over_pi(int word) {
+  static constexpr uint64_t kBits[] = {TGC_TWO_OVER_PI};
+  constexpr int kLast = 1201 / 64, kUnused = 64 - 1201 % 64;
+  return word < kLast ? kBits[word] : word == kLast ? kBits[word] >> kUnused << kUnused : 0;
+}
+
+// v_trig_preop_f64: returns the 53 bits of 2/pi that a range reduction of `value` needs for its step `segment`.
+constexpr auto bits_of_two_over_pi = [](double value, u32 segment) -> double {
+  const int exponent = int(std::bit_cast<uint64_t>(value) >> 52 & 0x7FF);
+  const int shift = int(segment & 31) * 53 + (exponent > 1077 ? exponent - 1077 : 0), word = shift / 64;
+  uint64_t bits = two_over_pi(word) << shift % 64;
+  if (shift % 64) bits |= two_over_pi(word + 1) >> (64 - shift % 64);
+  return std::ldexp(double(bits >> 11), -53 - shift + (exponent >= 1968 ? 128 : 0));
+};
 
 template <class T>
 void add_arithmetic(Table& t, const std::string& type) {
@@ -231,6 +248,7 @@ void add_float_rows(Table& t) {
   add_row(t, "v_mul_dx9_zero_f32 v_mul_legacy_f32",
           vector_row<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>());
   add_row(t, "v_ldexp_f32", vector_row<[](float a, i32 b) { return std::ldexp(a, b); }>());
+  add_row(t, "v_trig_preop_f64", vector_row<bits_of_two_over_pi>());
   add_row(t, "v_ldexp_f64", vector_row<[](double a, i32 b) { return std::ldexp(a, b); }>());
   add_row(t, "v_ldexp_f16", vector_row<[](Half a, i16 b) -> Half { return std::ldexp(float(a), b); }>());
   add_row(t, "v_frexp_exp_i32_f32", vector_row<exponent_of<float>>());
