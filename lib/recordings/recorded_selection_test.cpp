@@ -56,7 +56,8 @@ TEST_CASE("recorded stages are selected by name, slug, alias, span and word") {
   CHECK(selected("kernels", kernel) == "kernel 0,kernel 1");
   CHECK(selected("kernel-1", kernel) == "kernel 1");
   CHECK(selected("all", kernel) == "ast,postopt symbolic,*** expand / add,last,kernel 0,kernel 1,linear");
-  CHECK(selected("lost", kernel) == "unknown stage 'lost', expected last, ast, or a stage that `tgc stages RECORDING` lists");
+  CHECK(selected("lost", kernel) ==
+        "unknown stage 'lost', expected last, ast, or a stage that `tgc stages RECORDING` lists");
   CHECK(selected("unprintable", kernel) == "tinygrad could not print the graph after 'unprintable'");
   CHECK(selected("last..ast", kernel) == "the span 'last..ast' runs backwards");
 }
