@@ -60,6 +60,8 @@ TEST_CASE("cli: emulate sets tinygrad's variables and returns the exit code of t
   trouble("--device=METAL -- true", "there is no emulator for 'METAL', expected CUDA or HIP");
   trouble("-- true", "DEV: there is no emulator for 'CPU', expected CUDA or HIP (or --device)", "DEV=CPU");
   trouble("--device=CUDA:PTX -- true", "--device='CUDA:PTX' names a renderer, expected CUDA or CUDA::ARCH");
+  trouble("--device=CUDA::sm_5 -- true", "unknown arch 'sm_5'");
+  trouble("--device=HIP::gfx950 -- true", "there is no emulator for gfx950");
   trouble("-- no-such-program", "cannot run 'no-such-program': No such file or directory");
 }
 

@@ -1,4 +1,4 @@
-#include "lib/runtime/emulate_program.h"
+#include "lib/run/emulate_program.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "lib/compile/cache.h"
 #include "lib/compile/own_folder.h"
 #include "lib/runtime/emulated.h"
+#include "lib/target/target.h"
 
 namespace tgc {
 namespace {
@@ -80,6 +81,10 @@ void set_variables(const EmulateOptions& options) {
                          .expected = std::string(device->name) + " or " + device->name +
                                      "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX "
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
+    const std::string target = std::string(device->device) + options.device.substr(at);
+    parse_target(target, Settings()).value_or_throw();  // an error for an unknown architecture
+    set(emulator.variable, library);
+    check_emulated(target).value_or_throw();
     set(emulator.arch, options.device.substr(arch + 1));
   }
   // keeps the renderer and the architecture in a DEV that names the same device
