@@ -169,7 +169,7 @@ class Gatherer {
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status || (!plan_.run && !plan_.bisect)) return status;
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
-      return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: shown, but not run"), Unit{};
+      return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
     if (in.is_tensor_graph)
       return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a tensor graph of " +
                              in.info.producer, .file = in.file};
