@@ -41,7 +41,7 @@ struct Side {
   }
 
   // Returns the match that made the difference, of a rule that matched only here; null if there is none. Prefers a
-  // match that does not follow from others which `other` lacks, then one of a node that `other` has after the stage,
+  // match that does not follow from others which `other` lacks, then one of a node that `other` has in the stage,
   // then a match of the stage itself to one that a rule made while it ran.
   const RecordedMatch* first_missing_in(const Side& other) const {
     if (matches.empty()) return nullptr;
@@ -61,8 +61,9 @@ struct Side {
       const bool is_common = there && *there == m.after;
       for (UOp u : toposort(m.after))
         if (!seen.find(u)) (is_common ? seen : made_here)[u] = 1;
-      if (is_machinery(m) || other.places.contains(m.place) || other.rewritten.find(m.before)) continue;
-      const std::tuple rank{follows, !other.left.find(m.before), m.depth};
+      if (is_machinery(m) || other.places.contains(m.place)) continue;
+      const bool is_there = other.left.find(m.before) || other.rewritten.find(m.before);
+      const std::tuple rank{follows, !is_there, m.depth};
       if (!found || rank < least) found = &m, least = rank;
     }
     return found;
