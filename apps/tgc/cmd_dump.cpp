@@ -30,7 +30,7 @@ int dump(const DumpOptions& o) {
   plan.jobs = session.jobs;
   plan.self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
-  if (o.why && (plan.format == Format::Json || !plan.wants(row_of(StageRow::Kind::Schedule))))
+  if (o.why && !is_foreign && (plan.format == Format::Json || !plan.wants(row_of(StageRow::Kind::Schedule))))
     return trouble({.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"});
   plan.progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
@@ -42,7 +42,7 @@ int dump(const DumpOptions& o) {
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (shows_recording(session, graph)) {
-      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
+      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var", "--why"});
       auto texts = foreign_texts(graph, recorded, plan);
       return texts ? out.write(*texts) : Status(texts.diag());
     }

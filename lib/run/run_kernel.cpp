@@ -15,6 +15,7 @@
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
+#include "lib/runtime/emulated.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
@@ -71,6 +72,10 @@ class KernelRun {
     Placement& place = *place_;
     report_.device = place.label;
     check_emulation(place);
+    const bool lacks_device = is_imported(in_) && !session_.over.native && place.is_ref && o_.device.name.empty();
+    if (const std::string& target = in_.info.target; lacks_device && has_recorded_source(in_) && !works_here(target))
+      report_.ran = "the AST alone, because " + target + " does not work here" +
+                    (has_emulator(target) ? ", but --emulate emulates it" : "");
     Executable kernel = prepare(place);
     if (is_imported(in_))
       o_.input.variables =

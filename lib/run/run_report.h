@@ -46,7 +46,7 @@ struct RunReport {
   std::string input = {};            // INPUT of the kernel; empty if the command has only one INPUT
   std::string made_for = {};         // the Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
-  std::string ran = {};              // with --recorded: "the recorded source" or "the recorded linear list"
+  std::string ran = {};              // what ran, if it is not plain: "the recorded source", "the AST alone, ..."
   std::string device;                // for example "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> arrays;
