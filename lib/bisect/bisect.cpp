@@ -118,9 +118,8 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && !is_imported(in) && over.target.empty() && over.sets.empty() &&
-         over.opts.empty() && over.from.empty() &&
-         !(fault && *fault);
+  return in.record && !is_imported(in) && over.target.empty() && over.sets.empty() && over.opts.empty() &&
+         over.from.empty() && !(fault && *fault);
 }
 
 // Compares tgc's compilation with tinygrad's, either a recorded one (--against) or a live one (--tinygrad).
