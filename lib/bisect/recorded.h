@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-// What a bisection tries in addition to, or leaves out of, the usual.
+// Options of the bisection of a recorded kernel.
 struct RecordedPlan {
   bool redraws = false;      // if the given arrays show nothing, draw others, as if none were given
   bool stages_only = false;  // do not run the recorded source

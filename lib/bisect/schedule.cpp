@@ -79,12 +79,9 @@ class ReuseWatcher : public ApplicationLog {
   void end(Compilation& c) override {
     ApplicationLog::end(c);
     UOpSet numbered(c.graph());  // the buffers of the graph
+    for (auto& input : c.tensor_job().inputs) numbered.insert(input.second);
     std::unordered_map<UOp, const Application*> folded;  // by buffer, the last rewrite without it
     for (const Application& a : list()) {
-      if (a.rule->name == "number-buffer") {
-        numbered.insert(a.after);
-        continue;
-      }
       const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
       for (UOp b : before)
         if (numbered.contains(b) && !std::ranges::count(after, b)) folded[b] = &a;
@@ -108,33 +105,28 @@ class ReuseWatcher : public ApplicationLog {
 };
 
 // Finds a kernel that reads a buffer before an ASSIGN to it, but is scheduled after the kernel of this ASSIGN.
-class OrderWatcher : public ApplicationLog {
+class OrderWatcher : public Watcher {
  public:
   std::string missing_edge;  // empty: nothing was found
 
+  void stage_end(const StageRow& row, UOp result) override {
+    if (row.name == "remove all tags") kernels_ = result;
+  }
   void end(Compilation& c) override {
-    ApplicationLog::end(c);
-    UOp kernels;
-    for (const StageRun& s : stages())
-      if (s.row->name == "remove all tags") kernels = s.result;
-    if (auto& schedule = c.schedule(); schedule && kernels) find(*schedule, kernels);
+    if (auto& schedule = c.schedule(); schedule && kernels_) find(*schedule, c.tensor_job());
     throw Failure("the schedule is made");
   }
 
  private:
-  void find(const Schedule& schedule, UOp kernels) {
-    std::unordered_map<UOp, UOp> given;  // the buffers of the original graph, by their numbered buffers
-    for (const Application& a : list())
-      if (a.rule->name == "number-buffer") given[a.after] = a.before;
+  void find(const Schedule& schedule, const TensorJob& job) {
     auto item_of = [&](UOp kernel) {
-      auto own = given.find(buf_uop(kernel.src(0)));
-      const UOp buffer = own == given.end() ? buf_uop(kernel.src(0)) : own->second;
+      const UOp buffer = job.original_buffer(buf_uop(kernel.src(0)));
       return std::ranges::find_if(schedule.items, [&](const ScheduleItem& item) {
                return item.ast == kernel.arg()[0].uop() && schedule.buffers[item.buffers[0]].uop == buffer;
              }) - schedule.items.begin();
     };
     std::vector<UOp> writes;  // AFTERs of kernels
-    for (UOp u : toposort(kernels))
+    for (UOp u : toposort(kernels_))
       if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::KERNEL) && u.src(1).num_src()) writes.push_back(u);
     for (UOp write : writes)
       for (UOp read : writes) {
@@ -150,6 +142,8 @@ class OrderWatcher : public ApplicationLog {
         return;
       }
   }
+
+  UOp kernels_;
 };
 
 bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == RunReport::Result::Failed; }

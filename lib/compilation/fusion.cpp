@@ -106,14 +106,11 @@ class FusionReport {
       if (u.is(Op::BUFFERIZE))
         for (size_t n : numbers_of(u, u.src(0)))
           if (auto it = reasons_.find(n); it != reasons_.end()) add_keeper(it->second, u);
-    std::unordered_map<UOp, UOp> given;  // the buffers of the original graph, by their numbered buffers
-    for (auto& [own, numbered] : job_.inputs) given[numbered] = own;
     for (UOp u : toposort(stages.stored)) {
       if (!u.is(Op::STORE)) continue;
       UOp buffer = u.src(0);
       while (buffer.num_src() && !buffer.is(Op::BUFFER)) buffer = buffer.src(0);
-      auto own = given.find(buffer);
-      for (size_t n : numbers_of(u, u.src(1))) of_buffer_[own == given.end() ? buffer : own->second].push_back(n);
+      for (size_t n : numbers_of(u, u.src(1))) of_buffer_[job_.original_buffer(buffer)].push_back(n);
     }
   }
 

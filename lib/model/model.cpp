@@ -216,7 +216,7 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
   return out;
 }
 
-// What an op does with tensors of narrow types: refuses them, gives outputs of the same type, or has own code for them.
+// How an op treats tensors of narrow types. It refuses them, or its outputs have their type, or it has code for them.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {

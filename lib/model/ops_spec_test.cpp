@@ -5,21 +5,13 @@
 #include <cmath>
 
 #include "lib/model/conformance.h"
-#include "lib/model/model.h"
-#include "lib/model/realize.h"
+#include "lib/model/testing.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
 
 using onnx::Type;
-
-onnx::Attribute attribute(std::string name, int64_t i) {
-  return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i};
-}
-onnx::Attribute attribute(std::string name, std::string s) {
-  return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)};
-}
 
 // Runs one node of opset 23 and returns its first output.
 Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onnx::Attribute> attributes = {}) {
@@ -34,19 +26,6 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   for (size_t i = 0; i < inputs.size(); i++) named["x" + std::to_string(i)] = inputs[i];
   return opened.build(g, named).value_or_throw().values[0];
 }
-
-std::vector<double> values_of(const Value& v) {
-  Array a = std::move(realize(std::span(&v.tensor(), 1))[0]);
-  std::vector<double> out;
-  for (int64_t i = 0; i < a.size(); i++) out.push_back(element_as_double(a, i));
-  return out;
-}
-void check_near(const Value& v, const std::vector<double>& expected) {
-  auto values = values_of(v);
-  REQUIRE(values.size() == expected.size());
-  for (size_t i = 0; i < values.size(); i++) CHECK(values[i] == doctest::Approx(expected[i]).epsilon(1e-5));
-}
-Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) { return Tensor::of(g, values).reshape(shape); }
 
 // Returns a tensor of a narrow type from the bytes of a file.
 Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {

@@ -3,18 +3,11 @@
 
 #include <cmath>
 
-#include "lib/model/model.h"
-#include "lib/model/realize.h"
+#include "lib/model/testing.h"
 
 namespace tgc {
 namespace {
 
-onnx::Attribute attribute(std::string name, int64_t i) {
-  return {.name = std::move(name), .kind = onnx::Attribute::Kind::Int, .i = i};
-}
-onnx::Attribute attribute(std::string name, std::string s) {
-  return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)};
-}
 onnx::Attribute attribute(std::string name, std::vector<std::string> strings) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::Strings, .strings = std::move(strings)};
 }
@@ -31,19 +24,6 @@ Values run(Graph& g, std::string op, Values inputs, std::vector<onnx::Attribute>
   OpCall call(builder, node, 30, std::move(inputs));
   return def->run(call);
 }
-
-std::vector<double> values_of(const Value& v) {
-  Array a = std::move(realize(std::span(&v.tensor(), 1))[0]);
-  std::vector<double> out;
-  for (int64_t i = 0; i < a.size(); i++) out.push_back(element_as_double(a, i));
-  return out;
-}
-void check_near(const Value& v, const std::vector<double>& expected) {
-  auto values = values_of(v);
-  REQUIRE(values.size() == expected.size());
-  for (size_t i = 0; i < values.size(); i++) CHECK(values[i] == doctest::Approx(expected[i]).epsilon(1e-5));
-}
-Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) { return Tensor::of(g, values).reshape(shape); }
 
 }  // namespace
 

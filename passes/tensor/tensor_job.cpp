@@ -7,4 +7,10 @@ namespace tgc {
 TensorJob::TensorJob(Graph& graph) : graph(graph), indexing(std::make_unique<IndexingContext>(graph)) {}
 TensorJob::~TensorJob() = default;
 
+UOp TensorJob::original_buffer(UOp buffer) const {
+  for (auto& [own, numbered] : inputs)
+    if (numbered == buffer) return own;
+  return buffer;
+}
+
 }  // namespace tgc

@@ -25,6 +25,8 @@ struct TensorJob {
   // Pairs, in order of appearance, of a node of `given` (input buffer, unique constant or bound variable) and its node
   // in `keyed`.
   Substitution inputs = {};
+  // Returns the BUFFER of `given` whose node in `keyed` is `buffer`; `buffer` itself if a stage made it.
+  UOp original_buffer(UOp buffer) const;
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
   // set by "multi_pm": `scheduled` is the resulting sink, without MULTIs; `multi_map` maps each node to its replacement
   UOp scheduled = {};
