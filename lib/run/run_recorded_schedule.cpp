@@ -167,8 +167,8 @@ class RecordedRun {
     return tolerance_between_devices(expected, coarsest_, sums_);
   }
 
-  // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a graph
-  // before the stage that stores the others.
+  // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
+  // graph before the stage that stores the others.
   std::vector<Comparison> compare(const SlotArrays& actual, bool all = true) {
     std::vector<Comparison> out;
     for (auto& [slot, expected] : expected_) {
