@@ -50,7 +50,8 @@ Value make_local_buffer(Importer& im, UOp u) {
   const bool is_local = field_of(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
   Sizes shape = shape_of_memory(im, u);
   UOp buffer = im.to.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
-                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {}, known_slot_of(u));
+                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
+                          known_slot_of(u));
   return buffer_value(buffer, shape, dtype);
 }
 

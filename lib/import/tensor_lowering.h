@@ -36,7 +36,9 @@ class TensorFacts {
   void note_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
   bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
-  static bool drops_axes(UOp reduce) { return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple(); }
+  static bool drops_axes(UOp reduce) {
+    return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
+  }
   std::vector<int64_t> reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
   Op reduced_op(UOp u) const;
 

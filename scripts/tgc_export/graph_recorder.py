@@ -325,13 +325,25 @@ class GraphRecorder(Recorder):
 
   def record_sink(self, sink):
     """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
-    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12; installed: {self.version}")
+    if "transform_to_call" in self.functions: return self.record_sink_by_calls(sink)
+    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12 or later; installed: {self.version}")
     import tinygrad.engine.schedule as schedule
     from tinygrad.codegen import get_program
     from tinygrad.device import Device
     with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
     for item in items:
       if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
+
+  def record_sink_by_calls(self, sink):
+    """Does what record_sink() does for releases since 0.13."""
+    import tinygrad.tensor as tensor
+    from tinygrad.device import Device
+    linear = tensor.create_linear_with_vars(tensor.transform_to_call(sink)[0])[0]
+    compile_kernel = next(self.functions[f] for _, f in KERNELS if f in self.functions)
+    for call in linear.src:
+      if call.src and call.src[0].op.name == "SINK":
+        device = call.src[1].device
+        self.record_kernel(compile_kernel, call.src[0], Device[device[0] if isinstance(device, tuple) else device].renderer)
 
   @staticmethod
   def device_of(sink):
