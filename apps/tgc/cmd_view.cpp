@@ -54,7 +54,9 @@ int view(const ViewOptions& o) {
                 .device = o.device};
   ViewContent content = require(gather_view(session, plan));
   if (o.output.empty()) return serve(o, session, std::move(content));
-  require(write_file(o.output, view_page(view_page_code(), content)));
+  const std::string page = view_page(view_page_code(), content);
+  require(write_file(o.output, page));
+  session.note("wrote " + o.output + ", " + bytes_text(page.size()));
   return 0;
 }
 
