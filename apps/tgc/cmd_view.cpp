@@ -5,6 +5,7 @@
 
 #include "apps/tgc/options.h"
 #include "lib/support/write_file.h"
+#include "lib/runtime/array.h"
 #include "lib/view/gather.h"
 #include "lib/view/server.h"
 
