@@ -18,6 +18,7 @@
 #include <span>
 #include <utility>
 
+#include "lib/support/log.h"
 #include "lib/support/sanitized.h"
 
 #ifdef __linux__
@@ -425,7 +426,10 @@ void restrict_calls(int, int) {}
 
 void prepare_confinement() { (void)program_for(Rights::Compute); }
 
+constexpr std::string_view kRightsNames[] = {"memory and messages", "reading compilers' files", "what drivers need"};
+
 Status confine(const Confinement& what, int channel) {
+  log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
     auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
     if (!kSanitized) close_inherited(channel).value_or_throw();

@@ -25,15 +25,17 @@
 
 #include "lib/contain/bytes.h"
 #include "lib/support/counted.h"
+#include "lib/support/log.h"
 
 namespace tgc {
 namespace {
 
 // Every message from the worker to its parent begins with a Header, which has one of these kinds.
-enum class Kind : uint32_t { Answer, Error, Fault };
+enum class Kind : uint32_t { Answer, Error, Fault, Log };
 struct Header {
   Kind kind = Kind::Answer;
-  int32_t signal = 0, code = 0;  // fault: the signal and si_code (for SIGSYS: number of the system call)
+  // fault: the signal and si_code (for SIGSYS: number of the system call); log entry: the topic and the level
+  int32_t signal = 0, code = 0;
   uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
   uint64_t bytes = 0;            // size of the text that follows the header
   char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
@@ -302,13 +304,31 @@ Channels& channels() {
 
 }  // namespace
 
+namespace {
+
+constexpr size_t kMostLogged = 4096;
+std::mutex messages_to_parent;  // a log entry of another thread must not interrupt an answer
+
+bool write_message(int channel, Header header, std::string_view text) {
+  std::lock_guard lock(messages_to_parent);
+  header.bytes = text.size();
+  return write_all(channel, &header, sizeof header) && write_all(channel, text.data(), text.size());
+}
+
+void log_of_worker(const Header& header, const std::string& text, pid_t worker) {
+  if (header.signal < 0 || size_t(header.signal) >= kLogTopics || text.size() > kMostLogged) return;
+  const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
+  log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
+}
+
+}  // namespace
+
 void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
 
 void Worker::answer(const Result<std::string>& result) const {
   std::string diag = result ? "" : packed(result.diag());
   const std::string& text = result ? *result : diag;
-  Header header{.kind = result ? Kind::Answer : Kind::Error, .bytes = text.size()};
-  bool sent = write_all(channel_, &header, sizeof header) && write_all(channel_, text.data(), text.size());
+  const bool sent = write_message(channel_, {.kind = result ? Kind::Answer : Kind::Error}, text);
   if (!sent) _exit(0);  // the parent process is gone
 }
 
@@ -342,12 +362,17 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     be_expendable();
     catch_faults(ends[1]);
     Worker worker(ends[1]);
+    forward_log([channel = ends[1]](LogTopic topic, LogLevel level, std::string_view text) {
+      const Header header{.kind = Kind::Log, .signal = int32_t(topic), .code = int32_t(level)};
+      write_message(channel, header, text.substr(0, kMostLogged));
+    });
     auto done = catch_failures([&] { return body(worker).value_or_throw(); });
     if (!done) worker.answer(done.diag());
     _exit(0);
   }
   setpgid(child, child);  // parent and child both call it, so that the group exists whichever runs first
   close(ends[1]);
+  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child) + " started"; });
   return WorkerProcess(child, ends[0]);
 }
 
@@ -364,6 +389,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 
 int WorkerProcess::end() {
   if (!child_ || !is_ours()) return child_ = 0;
+  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_) + " is ended"; });
   kill(-child_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
@@ -374,6 +400,7 @@ int WorkerProcess::end() {
 }
 
 Diag WorkerProcess::dies(Death death, Diag diag) {
+  log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
   death_ = death;
   return cause_ = std::move(diag);
 }
@@ -390,9 +417,15 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
   Reader reader(channel_, child_, timeout_seconds, progress);
   Header header;
   std::string text;
-  Read got = reader.read(&header, sizeof header);
-  bool believable = got == Read::Done && header.bytes <= kMostBytes;
-  if (believable) got = reader.read(text, header.bytes);
+  Read got;
+  bool believable;
+  do {
+    text.clear();
+    got = reader.read(&header, sizeof header);
+    believable = got == Read::Done && header.bytes <= kMostBytes;
+    if (believable) got = reader.read(text, header.bytes);
+    if (believable && got == Read::Done && header.kind == Kind::Log) log_of_worker(header, text, child_);
+  } while (believable && got == Read::Done && header.kind == Kind::Log);
   if (believable && got == Read::Done && header.kind == Kind::Answer) return text;
   if (believable && got == Read::Done && header.kind == Kind::Error)
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
