@@ -55,7 +55,8 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
 
 // Logs a stage that has run, with its time and the numbers of nodes before and after it.
 void log_step(const std::string& name, const Compilation::Step& step, double seconds, bool failed) {
-  std::string text = (name.empty() ? "" : name + ": ") + std::string(step.row->name) + formatted(": %.3f ms", seconds * 1e3);
+  std::string text = name.empty() ? "" : name + ": ";
+  text.append(step.row->name).append(formatted(": %.3f ms", seconds * 1e3));
   if (step.row->is_graph_stage()) {
     const size_t before = toposort(step.before).size(), after = toposort(step.after).size();
     text += formatted(before == after ? ", %zu nodes" : ", %zu nodes -> %zu", before, after);

@@ -84,7 +84,8 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
       now.worse.push_back(a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
-  if (lines->empty()) return Diag{.message = "the baseline is empty", .file = file, .expected = "--write-baseline, once"};
+  if (lines->empty())
+    return Diag{.message = "the baseline is empty", .file = file, .expected = "--write-baseline, once"};
   now.not_asked = lines->size() - asked;
   baseline_diff = std::move(now);
   return Unit{};

@@ -78,8 +78,8 @@ Result<LogLevel> level_of(std::string_view word) {
 std::string log_help() {
   std::string out =
       "-v logs what happens inside tgc, on standard error; -vv logs more; --log-file=FILE writes the log to a file.\n"
-      "TGC_LOG=LEVEL[,TOPIC=LEVEL...] chooses by topic, for example TGC_LOG=info,contain=debug. Levels: off, info, debug.\n"
-      "Topics:\n";
+      "TGC_LOG=LEVEL[,TOPIC=LEVEL...] chooses by topic, for example TGC_LOG=info,contain=debug.\n"
+      "Levels: off, info, debug. Topics:\n";
   for (size_t i = 0; i < kLogTopics; i++)
     out.append("  ").append(kTopicNames[i]).append(14 - kTopicNames[i].size(), ' ').append(kTopicHelp[i]).append("\n");
   return out;
