@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
+
+#include "lib/contain/system.h"
+#if TGC_LINUX
 #include <sys/prctl.h>
 #include <ucontext.h>
 #endif
@@ -43,11 +45,6 @@ struct Header {
   uint64_t away = 0;             // number of bytes between the address and the nearest watched range
   uint64_t size = 0;             // size of the nearest watched range in bytes
 };
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
 
 constexpr uint64_t kNearTheStack = 1 << 20;
 
@@ -115,9 +112,9 @@ int fault_fd = -1;
 std::span<const NamedMemory> watched;
 
 uint64_t stack_pointer([[maybe_unused]] void* context) {
-#if defined(__linux__) && defined(__x86_64__)
+#if TGC_LINUX && defined(__x86_64__)
   return uint64_t(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-#elif defined(__linux__) && defined(__aarch64__)
+#elif TGC_LINUX && defined(__aarch64__)
   return static_cast<ucontext_t*>(context)->uc_mcontext.sp;
 #else
   return 0;
@@ -142,7 +139,7 @@ void name_memory(Header& h) {
 void report_fault(int signal, siginfo_t* info, void* context) {
   Header header{.kind = Kind::Fault, .signal = signal, .code = info->si_code};
   if (signal != SIGABRT && signal != SIGSYS) header.address = reinterpret_cast<uint64_t>(info->si_addr);
-#ifdef __linux__
+#if TGC_LINUX
   if (signal == SIGSYS) header.code = info->si_syscall;
 #endif
   if (signal == SIGSEGV || signal == SIGBUS) name_memory(header), header.stack = stack_pointer(context);
@@ -167,7 +164,7 @@ void catch_faults(int fd) {
 // Makes the worker the out-of-memory killer's first victim, kills it when its parent dies, and disables core files.
 void be_expendable() {
   setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
-#ifdef __linux__
+#if TGC_LINUX
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
     write_all(fd, "1000", 4);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/contain/system.h"
 #include "lib/support/counted.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
@@ -55,7 +56,7 @@ class WithoutSigpipe {
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
-    if (pipe2(ends, O_CLOEXEC)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
+    if (!make_pipe(ends)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
   }
   ~Pipe() {
     for (int end : ends)
