@@ -47,14 +47,15 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
 }
 
 int view(const ViewOptions& o) {
-  Session session = terminal_session(o.over);
+  // record the kernels of a tensor graph with all processors, but start only one live tinygrad
+  Session session = terminal_session(o.over, o.over.live.empty() ? 0 : 1);
   session.compile.lines = true;
   ViewPlan plan{.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(),
                 .assembly = !o.no_assembly, .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect,
                 .device = o.device};
   ViewContent content = require(gather_view(session, plan));
   if (o.output.empty()) return serve(o, session, std::move(content));
-  require(write_file(o.output, view_page(view_page_code(), content)));
+  require(write_file(o.output, view_page(view_page_code(), content, session.jobs)));
   return 0;
 }
 
