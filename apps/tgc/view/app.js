@@ -28,6 +28,7 @@ export class App {
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
+    /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
     this.tip = new Tip(byId("tip"), this);
     this.minimap = new Minimap(byId("minimap"), this.canvas);
@@ -118,6 +119,7 @@ export class App {
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
+    if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map();
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
     this.relatives = this.state.n >= 0 ? this.story.relatives(this.state.s, [this.state.n]) : null;
@@ -143,7 +145,7 @@ export class App {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
       for (let p = 0; p <= story.last; p++)
-        if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
+        if (drawings.prepare(p) || this.textPanel.prepare(p) || this.#countFound(p)) return requestIdleCallback(next);
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
       if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the user's most likely next step
     };
@@ -152,6 +154,16 @@ export class App {
       document.body.dataset.whole = "1";
       requestIdleCallback(next);
     }, {timeout: 200});
+  }
+  // Counts the nodes that the search finds at a place. Returns whether that took time.
+  #countFound(place) {
+    const {graph, query, foundAt} = this;
+    if (query.empty || foundAt.has(place)) return false;
+    const isSame = place && !graph.stages[place - 1].changed && foundAt.has(place - 1);
+    const count = () => graph.nodesOf(this.story.root(place)).filter((n) => query.node(graph, n)).length;
+    foundAt.set(place, isSame ? foundAt.get(place - 1) : count());
+    this.stageList.list.refresh();
+    return true;
   }
   /** Finds the rewrite that a bisection holds responsible for a wrong result; null: there is none.
    * @returns {{s: number, r: number} | null} */
@@ -285,8 +297,8 @@ export class App {
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {
-      const {word} = box.fold, isOneOfAll = !f.includes(word) && (f.includes("a") || f.includes("m"));
-      return this.go({f: isOneOfAll ? [...f, word] : without(word)});
+      const {word} = box.fold;
+      return this.go({f: f.includes(word) ? without(word) : [...f, word]});  // one of many, if it is not in the address
     }
     const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
     if (f.includes(opened)) return this.go({f: without(opened)});

@@ -118,19 +118,27 @@ export class Drawings {
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
-    const g = this.graph, {heads, all, repeats, flipped} = wordsOf(state.f), out = {heads: new Map(), model: null};
+    const g = this.graph, {heads, alike, all, repeats, flipped} = wordsOf(state.f);
+    const out = {heads: new Map(), model: null};
     const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place)), words = new Set(state.f);
-    const known = new Set();
-    for (const block of repeats ? this.blocksOf(this.story.root(place)).repeats() : []) {
-      const word = wordOfBlock(block);
-      known.add(word);
-      if (!words.has(word) && shown.sources.has(block.head))
-        out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + block.count + " alike"]});
+    const known = new Set(), blocks = () => this.blocksOf(this.story.root(place));
+    const foldAll = (list, count) => {
+      for (const block of list) {
+        const word = wordOfBlock(block);
+        known.add(word);
+        if (!words.has(word) && shown.sources.has(block.head))
+          out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + (count || block.count) + " alike"]});
+      }
+    };
+    if (repeats) foldAll(blocks().repeats(), 0);
+    for (const n of alike) {
+      const list = blocks().alike(here(n));
+      foldAll(list, list.length);
     }
     for (const {head, floor, word} of heads) {
       if (known.has(word)) continue;
-      const key = here(head), alike = floor < 0 ? [] : this.blocksOf(this.story.root(place)).alike(key);
-      const lines = alike.length > 1 ? ["one of " + alike.length + " alike"] : [];
+      const key = here(head), count = floor < 0 ? 0 : blocks().alike(key).length;
+      const lines = count > 1 ? ["one of " + count + " alike"] : [];
       if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines});
     }
     if (g.madeOf.length && (all || flipped.size)) {
