@@ -40,9 +40,8 @@ function captionOf(app) {
 
 // Says in one sentence what the page is.
 function introductionTo({graph}) {
-  if (graph.producer) return "A graph as " + plain(graph.producer) + " recorded it; its stages are at the left.";
-  const what = graph.isTensor ? "The tensor graph that tgc schedules" : "The kernel that tgc compiles";
-  return what + ", before the first stage; the stages are at the left.";
+  if (graph.producer) return "as " + plain(graph.producer) + " recorded it; its stages are at the left";
+  return (graph.isTensor ? "what tgc schedules" : "what tgc compiles") + ", stage by stage, as listed at the left";
 }
 
 function captionOfRewrite(app) {
