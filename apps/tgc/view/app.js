@@ -215,13 +215,14 @@ export class App {
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
       if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
-    this.found = [];
-    if (!this.query.empty)
-      for (const box of scene.drawing.boxes) {
-        const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
-        if (!state.a) for (const n of [...nodes]) this.drawings.inline.forEach(n, (s) => { nodes.push(s); });
-        if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
-      }
+    /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
+    const found = new Set(), {inline} = this.drawings;
+    for (const box of this.query.empty ? [] : scene.drawing.boxes) {
+      const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+      if (!state.a) for (const n of [...nodes]) inline.forEach(n, (s) => { nodes.push(s); });
+      for (const n of nodes) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
+    }
+    this.found.push(...found);
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
@@ -323,8 +324,8 @@ export class App {
   }
   nextFound(by) {
     if (this.found.length) {
-      const at = this.found.findIndex((b) => b.n === this.state.n);
-      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
+      const at = this.found.indexOf(this.state.n);
+      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length]});
     }
     const list = this.foundRewrites();
     if (!list.length) return this.say("nothing found");

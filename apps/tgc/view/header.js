@@ -87,7 +87,8 @@ export function showLegend(app) {
 export function dot(color) {
   const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
-  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color]]) circle.setAttribute(k, v);
+  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color], ["stroke", "currentColor"],
+    ["stroke-width", "0.4"]]) circle.setAttribute(k, v);
   svg.append(circle);
   return svg;
 }
