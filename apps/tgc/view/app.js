@@ -205,7 +205,7 @@ export class App {
   #showGraph(isNew, old) {
     const {state, scene} = this;
     const marks = {came: scene.came, went: scene.went, edited: scene.edited || new Set(), lit: new Set(),
-      found: new Set(), selected: -1};
+      found: new Set(), selected: -1, dims: state.r >= 0 || Boolean(scene.diff)};
     if (state.n >= 0) {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
@@ -232,13 +232,13 @@ export class App {
     else if (isUnseen && !state.m) {
       const showStart = () => {
         this.canvas.begin();
-        if (state.r >= 0) this.#revealChange();
+        if (state.r >= 0 || scene.diff) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
       if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view resizes the canvas
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
-    } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
+    } else if (this.#comparisonOf(state) && this.#comparisonOf(state) !== this.#comparisonOf(old)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && scene.drawing !== this.shown && !this.#anythingSeen()) this.canvas.begin();
@@ -251,6 +251,8 @@ export class App {
     if (state.m && byId("model").dataset.shown !== shown)
       showModel(byId("model"), this), byId("model").dataset.shown = shown;
   }
+  // Returns which graphs a state compares; "": none.
+  #comparisonOf({s, r, d, o}) { return r >= 0 || d >= 0 || o ? [s, r, d, o].join() : ""; }
   #revealChange() {
     const {drawing, came, went, edited = new Set()} = this.scene;
     this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key) || edited.has(b.key)));
