@@ -17,7 +17,7 @@ import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
 
-const kMostUnfolded = 150;  // number of boxes above which a tensor graph is shown folded
+const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -98,8 +98,9 @@ export class App {
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
+    if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
     const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
-    for (let p = 0; p <= far; p++)
+    for (let p = drawings.isFolded(state) ? far + 1 : 0; p <= far; p++)
       while (drawings.prepare(p)) {
         await pause();
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
@@ -112,10 +113,6 @@ export class App {
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
-    if (state.s < 0 && !state.f.length) {
-      state = {...state, f: await this.#firstFolds()};
-      if (turn !== this.turn) return;
-    }
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
@@ -190,10 +187,10 @@ export class App {
   }
 
   // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
-  async #firstFolds() {
-    const {graph, drawings} = this, root = this.story.root(0);
+  async #firstFolds({graph, story}, drawings) {
+    const root = story.root(0);
     if (graph.madeOf.length) return ["m"];
-    if (!graph.isTensor || drawings.at(0).boxes.length <= kMostUnfolded) return [];
+    if (!graph.isTensor || graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
     const blocks = drawings.blocksOf(root);
     await pause();

@@ -87,11 +87,19 @@ export class Drawings {
     return {place: (key) => drawing.byKey.get(key) || moved.get(key), taken, rows, base: drawing};
   }
 
+  /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
+  isFolded({s, r, d, o, f}) { return s <= 0 && r < 0 && d < 0 && !o && (f.includes("a") || f.includes("m")); }
+
   #ofPlace(state) {
-    const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
+    const root = this.story.root(state.s), came = new Set(), {inline} = this;
+    if (this.isFolded(state)) {
+      const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+      return {drawing: drawingOf(inline, [shown], null, wish), came, went: new Set(), root};
+    }
+    const drawing = this.at(state.s);
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      const {inline} = this, isNew = (n) => {
+      const isNew = (n) => {
         if (before.has(n)) return false;
         const origin = was.get(n);  // a node that differs from its origin only in its sources does not count as new
         return origin === undefined || origin < 0 || !this.#alike(origin, n);
@@ -104,10 +112,10 @@ export class Drawings {
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(this.inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(this.inline, [shown], null, wish) : folded, came, went: new Set(), root};
+    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
