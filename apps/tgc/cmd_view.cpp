@@ -5,6 +5,7 @@
 
 #include "apps/tgc/options.h"
 #include "lib/support/write_file.h"
+#include "lib/runtime/array.h"
 #include "lib/view/gather.h"
 #include "lib/view/server.h"
 
@@ -55,7 +56,9 @@ int view(const ViewOptions& o) {
                 .device = o.device};
   ViewContent content = require(gather_view(session, plan));
   if (o.output.empty()) return serve(o, session, std::move(content));
-  require(write_file(o.output, view_page(view_page_code(), content, session.jobs)));
+  const std::string page = view_page(view_page_code(), content, session.jobs);
+  require(write_file(o.output, page));
+  session.note("wrote " + o.output + ", " + bytes_text(page.size()));
   return 0;
 }
 
