@@ -96,8 +96,10 @@ class Tracer {
   }
 
   void explain() {
-    auto n = node_number(o_.explain, o_.explain.starts_with('c') ? 'c' : '%',
-                         "%N or cN: the node that pyrender of the stage's graph names cN");
+    std::optional<uint32_t> n;
+    if (o_.explain != "all")
+      n = node_number(o_.explain, o_.explain.starts_with('c') ? 'c' : '%',
+                      "%N or cN, the node that pyrender of the stage's graph names cN, or all");
     if (stages_.size() > 1)
       throw Failure("--explain takes a node of one stage, not of " + std::to_string(stages_.size()));
     Explainer explainer(n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print_report);
@@ -129,7 +131,7 @@ void add_trace(Command& cmd) {
   cmd.group(Group::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
   cmd.number("--max-lines", o.max_lines, "N", 0, kMostShown, "print at most N removed and N added nodes; default: 12");
-  cmd.option("--explain", o.explain, "%N", "instead: follow node cN of the last stage (or --stage) back to the AST");
+  cmd.option("--explain", o.explain, "%N", "instead: follow node cN of the last stage (or --stage); all: as JSON");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");
   cmd.option("-o,--output", o.output, "FILE", "write a trace file, which this command reads; gzip if named .gz");
   add_pipeline_options(cmd, o.over);

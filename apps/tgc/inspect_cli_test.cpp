@@ -100,6 +100,12 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
       from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));
   CHECK(load.out == from_file.out);
+  Ran sum = run_tgc("trace " + kKernel + " --stage=ast --explain=%12");
+  Ran all = run_tgc("trace " + kKernel + " --explain=all");
+  CHECK(has(sum, "ADD dtypes.half"));  // only rewrites inside rules replace it, and then it is split
+  CHECK(has(sum, "in the source\n    inside the line of what uses it\n"));
+  CHECK(has(all, "\"became\":[["));
+  CHECK(run_tgc("trace " + file + " --explain=all").out == all.out);
   CHECK(run_tgc("trace " + kKernel + " --explain=%99999").code == 2);
   for (const std::string& input : {kKernel, file}) {
     Ran none = run_tgc("trace -q " + input + " --node='#99999'");

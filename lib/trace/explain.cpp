@@ -20,12 +20,11 @@ size_t next_user(const std::vector<UOp>& list, size_t of) {
 
 }  // namespace
 
-void Explainer::kernel(std::string_view id, std::string_view target, UOp ast) {
-  Provenance::kernel(id, target, ast);
-  target_ = target;
-}
-
 void Explainer::kernel_end() {
+  if (!node_) {
+    found_ = true;
+    return print_(to_json() + "\n");
+  }
   std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
   for (std::string_view name : stages())  // a stage of another release may be given by its slug
     if (slug_of_stage(name) == stage) stage = name;
@@ -33,20 +32,20 @@ void Explainer::kernel_end() {
   if (!root) return;
   auto nodes = toposort(root);
   found_ = true;
-  if (node_ >= nodes.size()) {
+  if (*node_ >= nodes.size()) {
     valid_nodes_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
-  print_(to_text(*this, nodes[node_], stage, color_));
+  print_(to_text(*this, nodes[*node_], stage, color_));
   UOp last;
-  (void)forward(nodes[node_], stage, last);
+  (void)forward(nodes[*node_], stage, last);
   if (last) print_(final_places(last));
 }
 
 Status Explainer::outcome() const {
   if (!valid_nodes_.empty())
-    return Diag{.message = "there is no node %" + std::to_string(node_), .expected = valid_nodes_};
+    return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
   if (!found_) return Diag{.message = "the stage was not run"};
   return Unit{};
 }
@@ -54,10 +53,10 @@ Status Explainer::outcome() const {
 // Returns text with the lines of the node in the linear list and in the source; "" if there are none.
 std::string Explainer::final_places(UOp last) {
   if (stages().empty() || last.graph().is_foreign()) return "";  // the trace file has no stages, or other lists
-  auto target = recorded_target(target_, last.graph().settings());
+  auto target = recorded_target(kernel_target(), last.graph().settings());
   // Tensor graphs have no linear list, and neither do traces that end before the last stage.
   UOp end = result_of(last_graph());
-  if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
+  if (kernel_target().empty() || !target || last_graph() != kernel_stages().back().name) return "";
   if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a trace file may have an invalid graph
   KernelJob job{last.graph(), *target};
   auto list = linear_list(job, end);

@@ -2,6 +2,7 @@
 // from the node to the last graph, and the lines of the node in the linear list and in the source.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "lib/trace/provenance.h"
@@ -13,9 +14,9 @@ class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
   // `node` is the node's number in the toposort after the stage `stage`; if `stage` is empty, after the last stage.
-  Explainer(uint32_t node, std::string stage, bool color, Print print)
+  // Without `node`, prints the histories of all nodes as JSON (Provenance::to_json).
+  Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print)
       : node_(node), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
-  void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override;
 
   // Fails if the stage never ran, or if no kernel has a node with this number after the stage.
@@ -25,8 +26,8 @@ class Explainer : public Provenance {
   std::string final_places(UOp last);
   std::string_view last_graph() const;
 
-  uint32_t node_;
-  std::string stage_, target_;
+  std::optional<uint32_t> node_;
+  std::string stage_;
   bool color_, found_ = false;
   Print print_;
   std::string valid_nodes_;  // for the error: the range of valid node numbers

@@ -1,13 +1,15 @@
 #include "lib/trace/provenance.h"
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "lib/support/json_writer.h"
 #include "lib/trace/trace_print.h"
 
 namespace tgc {
 
-void Provenance::kernel(std::string_view, std::string_view, UOp ast) {
-  ast_ = ast;
+void Provenance::kernel(std::string_view id, std::string_view target, UOp ast) {
+  name_ = id, target_ = target, ast_ = ast;
   events_.clear();
   stages_.clear();
 }
@@ -61,7 +63,135 @@ std::vector<std::string_view> Provenance::stages() const {
   return out;
 }
 
-bool Provenance::is_in(UOp root, UOp node) const { return root && in_backward_slice_with_self(root, node); }
+bool Provenance::is_in(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
+
+// The history of the nodes in one stage.
+class Provenance::History {
+ public:
+  History(const Provenance& p, const StageEvents& stage)
+      : p_(p), stage_(stage), graph_(stage.input.graph()), input_(graph_), result_(graph_), result_of_(graph_),
+        inserted_by_(graph_), events_of_(graph_) {
+    for (UOp u : toposort(stage.input)) input_.insert(u);
+    if (stage.result)
+      for (UOp u : toposort(stage.result)) result_.insert(u);
+    for (size_t i = stage.first; i < stage.last; i++) {
+      const Event& e = p.events_[i];
+      events_of_[e.before].push_back(i);
+      if (!(e.before == e.after) && !result_of_.contains(e.after)) result_of_[e.after] = i;
+      if (e.rule.name.empty()) continue;
+      if (p.number(e.before) < e.made_from)
+        for (uint32_t n = e.made_from; n < e.made_to; n++) made_by_.try_emplace(n, i);
+    }
+    find_inserted();
+  }
+
+  bool is_in_input(UOp node) const { return input_.contains(node); }
+  bool is_in_result(UOp node) const { return result_.contains(node); }
+
+  // Returns what made `node`: the first rewrite before event `end` that resulted in it, else the innermost rewrite that
+  // created it, else a substitution that inserted it. The rewrite that created it may still be running at `end`.
+  Maker maker(UOp node, size_t end) const {
+    auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
+    if (const size_t* i = result_of_.find(node); i && *i < end)
+      return made(p_.events_[*i].rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, *i);
+    if (auto at = made_by_.find(p_.number(node)); at != made_by_.end()) return made(Step::Kind::Part, at->second);
+    if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(Step::Kind::Part, *i);
+    return {Step::Kind::Stage};
+  }
+
+  // Returns the node of the stage's input from which `node` of its result comes; the empty UOp if there is none. Calls
+  // step(maker, node) for each step, the last step first.
+  template <class OnStep>
+  UOp back(UOp node, OnStep&& step) const {
+    const bool is_root = node == stage_.result;
+    for (size_t end = stage_.last; !is_in_input(node);) {
+      Maker m = maker(node, end);
+      if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;  // as in the optimizer
+      step(m, node);
+      if (!m.before || m.kind == Step::Kind::Stage) return m.before;
+      node = m.before, end = std::min(end, m.event);
+    }
+    return node;
+  }
+
+  // Returns the node of the result that comes from `node` of the input; the empty UOp if there is none. Of several,
+  // returns one of the same op, else the last.
+  UOp heir(UOp node) const {
+    UOp out;
+    for (UOp u : toposort(stage_.result))
+      if (!(out && out.op() == node.op() && u.op() != node.op()) && back(u, [](auto&&...) {}) == node) out = u;
+    return out;
+  }
+
+  // Returns the events that replace `node` one after another, and sets `node` to what it becomes. First tries the
+  // stage's own rewrites; if these do not lead into the result, tries rewrites inside rules.
+  std::vector<size_t> forward(UOp& node) const {
+    std::vector<size_t> own;
+    UOp begun = node;
+    if (stage_.input == stage_.result) return own;
+    for (size_t i = stage_.first; (i = next_of(node, i, true)) != kNoEvent; i++)
+      own.push_back(i), node = p_.events_[i].after;
+    if (is_in_result(node)) return own;
+    if (is_in_result(begun)) return node = begun, std::vector<size_t>();
+    std::vector<size_t> inner = path_to_result(begun);
+    if (inner.empty()) return own;
+    node = p_.events_[inner.back()].after;
+    return inner;
+  }
+
+ private:
+  // For nodes that older code made, finds the rule that first used them.
+  void find_inserted() {
+    UOpSet seen(graph_);
+    for (UOp u : toposort(stage_.input)) seen.insert(u);
+    auto add = [&](UOp root, size_t event) {
+      for (UOp u : toposort(root, [&](UOp s) { return !seen.contains(s); }))
+        if (seen.insert(u) && event != kNoEvent) inserted_by_[u] = event;
+    };
+    for (size_t i = stage_.first; i < stage_.last; i++)
+      if (const Event& e = p_.events_[i]; !e.rule.name.empty()) add(e.before, kNoEvent), add(e.after, i);
+  }
+
+  // Returns the first event from `from` on that replaces `node`. `own`: only of rewrites that the stage starts.
+  size_t next_of(UOp node, size_t from, bool own) const {
+    const std::vector<size_t>* list = events_of_.find(node);
+    if (!list) return kNoEvent;
+    for (auto at = std::ranges::lower_bound(*list, from); at != list->end(); ++at)
+      if (const Event& e = p_.events_[*at]; (!own || !e.depth) && !(e.before == e.after)) return *at;
+    return kNoEvent;
+  }
+
+  // Returns events, each of which replaces the result of the one before, from `node` to a node of the stage's result.
+  std::vector<size_t> path_to_result(UOp node) const {
+    UOpMap<size_t> made(graph_);  // the first event that made each reached node
+    made[node] = kNoEvent;
+    for (size_t i = stage_.first; i < stage_.last; i++) {
+      const Event& e = p_.events_[i];
+      if (!made.contains(e.before) || made.contains(e.after)) continue;
+      made[e.after] = i;
+      if (!is_in_result(e.after)) continue;
+      std::vector<size_t> out;
+      for (size_t at = i; at != kNoEvent; at = *made.find(p_.events_[at].before)) out.push_back(at);
+      std::ranges::reverse(out);
+      return out;
+    }
+    return {};
+  }
+
+  const Provenance& p_;
+  const StageEvents& stage_;
+  Graph& graph_;
+  UOpSet input_, result_;
+  UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
+  UOpMap<size_t> inserted_by_;  // for an older node, the rewrite that inserted it
+  std::unordered_map<uint32_t, size_t> made_by_;  // for the number of a node, the innermost rewrite that created it
+  UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
+};
+
+Step Provenance::step(const Maker& m, const StageEvents& stage, UOp after) const {
+  if (m.kind != Step::Kind::Stage) return {m.kind, stage.name, events_[m.event].rule, m.before, after};
+  return {m.kind, stage.name, {}, m.before, after, first_rewrite_of(stage, after)};
+}
 
 std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_ast) const {
   std::vector<Step> out;
@@ -71,35 +201,12 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
     from_ast = stage.empty() && is_in(ast_, node);
     return out;
   }
-  for (size_t k = size_t(s - stages_.data()) + 1; k-- > 0;) {
+  for (size_t k = size_t(s - stages_.data()) + 1; node && k-- > 0;) {
     const StageEvents& here = stages_[k];
-    size_t end = here.last;
-    while (!is_in(here.input, node)) {
-      // Find the rewrite that resulted in the node, else the innermost rewrite that created the node.
-      size_t found = end;
-      auto kind = Step::Kind::Rewrite;
-      for (size_t i = here.first; i < end && found == end; i++)
-        if (events_[i].after == node && !(events_[i].before == node)) found = i;
-      for (size_t i = here.first; i < end && found == end; i++)
-        if (uint32_t n = number(node);
-            !events_[i].rule.name.empty() && n >= events_[i].made_from && n < events_[i].made_to)
-          found = i, kind = Step::Kind::Part;
-      for (size_t i = here.first; i < end && found == end; i++)  // else a substitution that inserted an older node
-        if (const Event& e = events_[i]; !e.rule.name.empty() && is_in(e.after, node) && !is_in(e.before, node))
-          found = i, kind = Step::Kind::Part;
-      if (found == end) {
-        out.push_back({Step::Kind::Stage, here.name, {}, UOp(), node, first_rewrite_of(here, node)});
-        std::reverse(out.begin(), out.end());
-        return out;
-      }
-      const Event& e = events_[found];
-      if (e.rule.name.empty()) kind = Step::Kind::Rebuilt;
-      out.push_back({kind, here.name, e.rule, e.before, node});
-      node = e.before;
-      end = found;
-    }
+    node = History(*this, here).back(
+        node, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
   }
-  from_ast = is_in(ast_, node);
+  from_ast = node && is_in(ast_, node);
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -114,20 +221,24 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
   }
   for (; k < stages_.size(); k++) {
     const StageEvents& here = stages_[k];
-    bool is_root = node == here.input;
-    auto follow = [&](const Event& e) {
+    const History history(*this, here);
+    const UOp begun = node;
+    const std::vector<size_t> path = history.forward(node);
+    UOp heir = history.is_in_result(node) || begun == here.input ? UOp() : history.heir(begun);
+    if (heir) {
+      const size_t first = out.size();
+      history.back(heir, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
+      std::reverse(out.begin() + int64_t(first), out.end());
+      node = heir;
+      continue;
+    }
+    for (size_t i : path) {
+      const Event& e = events_[i];
       out.push_back(
-          {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, here.name, e.rule, node, e.after});
-      node = e.after;
-    };
-    for (size_t i = here.first; i < here.last; i++)
-      if (const Event& e = events_[i]; !e.depth && e.before == node) follow(e);
-    if (is_in(here.result, node)) continue;
-    // Otherwise, a rewrite inside a rule may have replaced the node.
-    for (size_t i = here.first; i < here.last && !is_in(here.result, node); i++)
-      if (const Event& e = events_[i]; e.depth && e.before == node && is_in(here.result, e.after)) follow(e);
-    if (is_in(here.result, node)) continue;
-    if (is_root) {  // code of the stage outside its rules replaced the root, as in the optimizer
+          {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, here.name, e.rule, e.before, e.after});
+    }
+    if (history.is_in_result(node)) continue;
+    if (begun == here.input) {  // code of the stage outside its rules replaced the root, as in the optimizer
       out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;
@@ -143,6 +254,34 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
   }
   last = node;
   return out;
+}
+
+std::string Provenance::to_json() const {
+  return json_object([&](JsonWriter& json) {
+    json.member("kernel", name_).member("target", target_).member("ast", number(ast_)).key("stages").array([&] {
+      for (const StageEvents& stage : stages_) {
+        if (!stage.result) continue;
+        const History history(*this, stage);
+        auto pair = [&](UOp from, UOp to) {
+          json.array([&] { json.value(number(from)).value(to ? int64_t(number(to)) : -1); });
+        };
+        json.object([&] {
+          json.member("name", stage.name).key("origins").array([&] {
+            for (UOp u : toposort(stage.result))
+              if (!history.is_in_input(u)) pair(u, history.back(u, [](auto&&...) {}));
+          });
+          json.key("became").array([&] {
+            for (UOp u : toposort(stage.input)) {
+              UOp to = u;
+              (void)history.forward(to);
+              if (!history.is_in_result(to)) to = u == stage.input ? stage.result : UOp();
+              if (!(to == u)) pair(u, to);
+            }
+          });
+        });
+      }
+    });
+  });
 }
 
 namespace {
@@ -187,7 +326,10 @@ class Story {
           line("      ", s.before);
           break;
         case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
-        case Step::Kind::Stage: out_ += "    made by the stage itself" + given_to(s.rewrite) + "\n"; break;
+        case Step::Kind::Stage:
+          out_ += "    made by the stage itself" + given_to(s.rewrite) + (s.before ? ", of" : "") + "\n";
+          if (s.before) line("      ", s.before);
+          break;
         case Step::Kind::Gone:
           out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
                                       : "    gone: " + name_with_place(s.rule) +

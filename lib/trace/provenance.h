@@ -14,7 +14,7 @@ struct Step {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
     Rebuilt,  // `after` is `before` with new sources
-    Stage,  // code of the stage outside its rules made `after`; `rewrite`: the first rewrite with `after` in its input
+    Stage,    // code of the stage outside its rules made `after`; `rewrite`: the first rewrite with it in its input
     Gone,     // the node is no longer used; `rule`, if set, was the last rule that replaced a user of the node
   };
   Kind kind;
@@ -33,6 +33,7 @@ class Provenance : public TraceConsumer {
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuilt(int depth, UOp before, UOp after) override;
 
+  const std::string& kernel_target() const { return target_; }
   // Returns the result of a stage, or the AST for ""; the empty UOp if the stage was not traced.
   UOp result_of(std::string_view stage) const;
   // Returns the names of the traced stages in order.
@@ -45,7 +46,20 @@ class Provenance : public TraceConsumer {
   // became in the last graph. If the node was removed, `last` is the empty UOp, and the last step is the removal.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
+  // Returns what each node comes from and becomes, as one line of JSON. `origins` of a stage: pairs of a node that the
+  // stage made and the node of its input from which that node comes (-1: none). `became`: pairs of a node of its input
+  // and what the stage made of it (-1: removed).
+  std::string to_json() const;
+
  private:
+  static constexpr size_t kNoEvent = SIZE_MAX;
+  // What made a node of the node `before`. Kind Stage: code of the stage outside its rules.
+  struct Maker {
+    Step::Kind kind;
+    size_t event = kNoEvent;
+    UOp before = {};
+  };
+  class History;
   struct Event {
     UOp before, after;
     TraceRule rule;       // has an empty name if the node was only rebuilt with new sources
@@ -66,9 +80,11 @@ class Provenance : public TraceConsumer {
   };
 
   const StageEvents* find(std::string_view stage) const;
-  bool is_in(UOp root, UOp node) const;
+  static bool is_in(UOp root, UOp node);
+  Step step(const Maker& maker, const StageEvents& stage, UOp after) const;
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
+  std::string name_, target_;
   UOp ast_;
   std::vector<Event> events_;
   std::vector<StageEvents> stages_;

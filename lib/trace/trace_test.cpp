@@ -241,7 +241,7 @@ TEST_CASE("Provenance: the history of a node back to the AST and to the last gra
     INFO(record.id);
     CHECK(story.nodes > 5);
     CHECK(story.steps > story.nodes / 2);
-    CHECK(double(story.from_ast) >= 0.8 * double(story.nodes));
+    CHECK(story.from_ast == story.nodes);
   }
 }
 

@@ -118,38 +118,3 @@ export function isGraph(graph, shown, root) {
     return graph.sourcesOf(n).every((s, i) => list[i] % graph.count === s);
   });
 }
-
-/** For each node of a stage's result, the node of the stage's input that it is or was made from; -1: the stage's own
- * code made it. @param {Recorded} graph @param {number} s the stage, from 0 @returns {Map<number, number>} */
-export function origins(graph, s) {
-  const stage = graph.stages[s], out = new Map();
-  for (const n of graph.nodesOf(stage.from)) out.set(n, n);
-  const give = (root, origin, from, to) => {  // sets the origin of the new nodes below `root` that have none yet
-    const stack = [root];
-    while (stack.length) {
-      const n = stack.pop();
-      if (out.has(n) || n < from || n >= to) continue;
-      out.set(n, origin);
-      for (const source of graph.sourcesOf(n)) stack.push(source);
-    }
-  };
-  const e = stage.events;
-  for (const run of stage.runs)
-    for (const at of run.events) {
-      if (e[at] === Kind.Rewrite) {
-        const origin = out.get(e[at + 2]);
-        if (origin === undefined) continue;
-        if (!out.has(e[at + 3])) out.set(e[at + 3], origin);
-        for (let n = e[at + 4]; n < e[at + 4] + e[at + 5]; n++) if (!out.has(n)) out.set(n, origin);
-        give(e[at + 3], origin, 0, graph.count);
-        for (const source of graph.sourcesOf(e[at + 3])) give(source, origin, 0, graph.count);
-      } else if (e[at] === Kind.Rebuilt) {
-        const origin = out.get(e[at + 1]);
-        if (origin !== undefined && !out.has(e[at + 2])) out.set(e[at + 2], origin);
-      }
-    }
-  if (!out.has(stage.to)) out.set(stage.to, stage.from);
-  const kept = new Map();
-  for (const n of graph.nodesOf(stage.to)) kept.set(n, out.has(n) ? out.get(n) : -1);
-  return kept;
-}

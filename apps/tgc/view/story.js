@@ -1,7 +1,6 @@
 // Follows nodes through the stages: what a node came from, what it became, and the rewrites in between. A place is a
 // point between stages: place 0 is the AST, place n is after the n-th stage.
-import {Kind} from "./events.js";
-import {origins} from "./replay.js";
+import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** The users of each node of a graph, in one array. */
@@ -20,13 +19,15 @@ class Users {
   get(n) { return this.user.subarray(this.first[n], this.first[n + 1]); }
 }
 
-/** @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
+/** How a stage made a node of the node `node` (see Maker). `rewrite`: the rewrite's number in the stage; -1: none.
+ * @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
 
 export class Story {
   /** @param {Recorded} graph */
   constructor(graph) {
     this.graph = graph;
-    /** @type {Map<number, Map<number, number>>} */ this.known = new Map();
+    /** @type {Map<number, StageHistory>} */ this.known = new Map();
+    /** @type {Map<number, Map<number, number>>} */ this.origins = new Map();
     /** @type {Map<number, Users>} */ this.users = new Map();
     this.last = graph.stages.length;
     while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
@@ -34,10 +35,19 @@ export class Story {
 
   root(place) { return place ? this.graph.stages[place - 1].to : this.graph.ast; }
 
-  /** For the nodes after stage `place`, returns the nodes that they were before it. @param {number} place from 1 */
-  originsAt(place) {
-    if (!this.known.has(place)) this.known.set(place, origins(this.graph, place - 1));
+  /** @param {number} place from 1 @returns {StageHistory} */
+  historyAt(place) {
+    if (!this.known.has(place)) this.known.set(place, new StageHistory(this.graph, this.graph.stages[place - 1]));
     return this.known.get(place);
+  }
+  /** For the nodes after stage `place`, returns the nodes from which they come before it; -1: none.
+   * @param {number} place from 1 @returns {Map<number, number>} */
+  originsAt(place) {
+    if (!this.origins.has(place)) {
+      const history = this.historyAt(place);
+      this.origins.set(place, new Map([...history.result].map((n) => [n, history.origin(n)])));
+    }
+    return this.origins.get(place);
   }
 
   /** Returns the node of the first graph from which `node` at `place` came; -1: none. @param {number} place */
@@ -54,22 +64,20 @@ export class Story {
     return this.users.get(root);
   }
 
-  /** For each point between stages, returns the nodes that `nodes` of the graph at `place` were or have become.
-   * @param {number} place @param {number[]} nodes
-   *  @returns {Set<number>[]} */
+  /** For each point between stages, returns the nodes from which `nodes` of the graph at `place` come, those that come
+   * from them, and those that replaced them. @param {number} place @param {number[]} nodes @returns {Set<number>[]} */
   relatives(place, nodes) {
     const out = [];
     out[place] = new Set(nodes);
     for (let p = place; p > 0; p--) {
-      const was = this.#changes(p) ? this.originsAt(p) : null;
-      out[p - 1] = was ? new Set([...out[p]].map((n) => was.get(n)).filter((n) => n !== undefined && n >= 0)) : out[p];
+      const was = this.#changes(p) ? this.historyAt(p) : null;
+      out[p - 1] = was ? new Set([...out[p]].map((n) => was.origin(n)).filter((n) => n >= 0)) : out[p];
     }
     for (let p = place + 1; p <= this.last; p++) {
-      if (!this.#changes(p)) {
-        out[p] = out[p - 1];
-        continue;
-      }
-      out[p] = new Set();
+      out[p] = out[p - 1];
+      if (!this.#changes(p)) continue;
+      const history = this.historyAt(p);
+      out[p] = new Set([...out[p - 1]].map((n) => history.next(n)).filter((n) => n >= 0));
       for (const [n, was] of this.originsAt(p)) if (out[p - 1].has(was)) out[p].add(n);
     }
     return out;
@@ -81,30 +89,11 @@ export class Story {
     const out = [], g = this.graph;
     for (let p = place; p > 0 && node >= 0; p--) {
       if (!this.#changes(p)) continue;
-      const stage = g.stages[p - 1], inputs = new Set(g.nodesOf(stage.from));
-      for (let guard = 0; !inputs.has(node) && guard < 100; guard++) {
-        const step = this.#maker(stage, p, node);
-        out.push(step);
-        if (step.node < 0 || step.node === node) {
-          node = -1;
-          break;
-        }
-        node = step.node;
+      for (const {kind, at, before} of this.historyAt(p).steps(node)) {
+        const rewrite = kind === "sources" ? -1 : g.stages[p - 1].rewrites.findIndex((r) => r.at === at);
+        out.push({place: p, rewrite, kind, node: before}), node = before;
       }
     }
     return out;
-  }
-  #maker(stage, place, node) {
-    const e = stage.events;
-    const found = stage.rewrites.findIndex((r) => r.after === node && r.before !== node);
-    if (found >= 0) return {place, rewrite: found, kind: "rule", node: stage.rewrites[found].before};
-    for (const run of stage.runs)
-      for (const at of run.events)
-        if (e[at] === Kind.Rebuilt && e[at + 2] === node && e[at + 1] !== node)
-          return {place, rewrite: -1, kind: "sources", node: e[at + 1]};
-    const part = stage.rewrites.findIndex((r) => node >= r.madeFrom && node < r.madeFrom + r.madeCount);
-    if (part >= 0) return {place, rewrite: part, kind: "part", node: stage.rewrites[part].before};
-    const origin = this.originsAt(place).get(node);
-    return {place, rewrite: -1, kind: "stage", node: origin === undefined ? -1 : origin};
   }
 }
