@@ -44,7 +44,7 @@ export class App {
     const next = {...this.state, v: null, ...changes};
     if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
     history[noted ? "pushState" : "replaceState"](null, "", addressOf(next));
-    return this.show(next);
+    return this.show(next, !("n" in changes) && next.g === this.state.g);
   }
 
   /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. @param {number} g */
@@ -83,8 +83,9 @@ export class App {
     return same !== undefined ? same : place < others.length ? others[place] : -1;
   }
 
-  /** @param {import("./state.js").State} state */
-  async show(state) {
+  /** `follows`: the selected node is what the node that the user chose is in the graph to show.
+   * @param {import("./state.js").State} state @param {boolean} follows */
+  async show(state, follows = false) {
     const turn = this.turn = (this.turn || 0) + 1;
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
@@ -107,7 +108,10 @@ export class App {
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
-    this.relatives = this.state.n >= 0 ? this.story.relatives(this.state.s, [this.state.n]) : null;
+    if (follows && this.chosen) this.#follow(this.chosen);
+    else this.chosen = this.state.n < 0 ? null : {place: this.story.placeOf(this.state, this.state.n), n: this.state.n};
+    const {n} = this.state;
+    this.relatives = n >= 0 ? this.story.relatives(this.story.placeOf(this.state, n), [n]) : null;
     this.#showGraph(before !== this.graph, old);
     this.stageList.show();
     this.textPanel.show();
@@ -118,6 +122,15 @@ export class App {
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
+  }
+  #follow({place, n}) {
+    const {state, story} = this;
+    const here = story.placeOf(state, n) === place && state.r < 0 ? n
+      : story.counterpart(place, n, state, this.scene.drawing);
+    if (here < 0) this.say("nothing of #" + this.graph.number[n] + " " + this.graph.opName(n) + " is in this graph");
+    if (here === state.n) return;
+    state.n = here;
+    history.replaceState(null, "", addressOf(state));
   }
   // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
   #isFirst({s, r, n, d, q, m, f}, g) {
@@ -169,7 +182,8 @@ export class App {
     if (state.n >= 0) {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
-      for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
+      for (const place of state.r < 0 ? [state.s] : [state.s - 1, state.s])
+        for (const n of this.litAt(place)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
     }
     if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
@@ -232,7 +246,7 @@ export class App {
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];
     if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
-    const here = there && there.size ? Math.max(...there) : -1;
+    const here = this.story.counterpart(place, node, this.state, this.scene.drawing);
     if (here >= 0) return this.go({n: here});
     this.say("the node is not in this graph");
     return this.go({s: place, r: -1, d: -1, n: node});

@@ -17,11 +17,12 @@ export function nodeTitle(graph, n) {
 
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
 export function showDetails(home, app) {
-  const {graph, state} = app, n = state.n, out = [];
+  const {graph, state} = app, n = state.n, out = state.r >= 0 ? rewriteOverview(app) : [];
   if (n < 0 || n >= graph.count) {
     home.replaceChildren(...overview(app));
     return;
   }
+  const place = app.story.placeOf(state, n);
   out.push(element("h2", "", nodeTitle(graph, n)));
   const list = element("dl"), fact = (name, value) => {
     if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
@@ -34,7 +35,7 @@ export function showDetails(home, app) {
   if (bounds) fact("bounds", graph.strings[bounds[0]] + " \u2026 " + graph.strings[bounds[1]]);
   fact("tag", graph.strings[graph.tag[n]]);
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
-  fact("made for", graph.madeOf[nodeOf(graph, app.story, state.s, n)]);
+  fact("made for", graph.madeOf[nodeOf(graph, app.story, place, n)]);
   fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
   const {fold} = app.scene.drawing.home.get(n) || {};
   if (fold) {
@@ -46,8 +47,8 @@ export function showDetails(home, app) {
   nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
   nodeList(out, app, "used by", app.usersOf(n));
   if (graph.inner.has(n)) kernelOf(out, app, n);
-  whereFrom(out, app, n);
-  whatBecomes(out, app);
+  whereFrom(out, app, place, n);
+  whatBecomes(out, app, place);
   home.replaceChildren(...out);
 }
 
@@ -118,9 +119,8 @@ function whatDiffers(out, app, n) {
   else if (diff.went.has(n)) out.push(element("h3", "", "it went"));
 }
 
-function whereFrom(out, app, n) {
-  const {graph, story, state} = app, steps = story.history(state.s, n), list = element("ol");
-  if (state.r >= 0) return;
+function whereFrom(out, app, place, n) {
+  const {graph, story} = app, steps = story.history(place, n), list = element("ol");
   for (const step of steps) {
     const item = element("li"), stage = graph.stages[step.place - 1];
     item.append(element("span", "place", stage.name + "  "));
@@ -141,9 +141,9 @@ function whereFrom(out, app, n) {
   out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
-function whatBecomes(out, app) {
-  const {graph, story, state} = app;
-  if (state.r >= 0 || state.s >= story.last) return;
+function whatBecomes(out, app, place) {
+  const {graph, story} = app;
+  if (place >= story.last) return;
   const lit = app.litAt(story.last), list = element("ul");
   if (lit.size)
     for (const m of [...lit].slice(0, 12)) {

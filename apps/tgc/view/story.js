@@ -69,6 +69,9 @@ export class Story {
   relatives(place, nodes) {
     const out = [];
     out[place] = new Set(nodes);
+    if (place && this.#changes(place))  // nodes that exist only within the stage
+      for (const n of nodes) if (!this.historyAt(place).result.has(n)) out[place].add(this.historyAt(place).next(n));
+    out[place].delete(-1);
     for (let p = place; p > 0; p--) {
       const was = this.#changes(p) ? this.historyAt(p) : null;
       out[p - 1] = was ? new Set([...out[p]].map((n) => was.origin(n)).filter((n) => n >= 0)) : out[p];
@@ -82,6 +85,27 @@ export class Story {
     }
     return out;
   }
+  /** Returns the place of a node that a state shows. A rewrite shows nodes of the graph before its stage.
+   * @param {import("./state.js").State} state @param {number} n */
+  placeOf({s, r}, n) { return r >= 0 && this.historyAt(s).input.has(n) ? s - 1 : s; }
+
+  /** Returns what the node `n` of the graph at `place` is in the graph that a state shows; -1: nothing. `drawing` is
+   * that graph's. Of several nodes, chooses one of the same op.
+   * @param {number} place @param {number} n @param {import("./state.js").State} state
+   * @param {import("./layout.js").Drawing} drawing */
+  counterpart(place, n, state, drawing) {
+    if (state.r < 0) return this.bestOf(this.relatives(place, [n])[Math.min(state.s, this.last)], n);
+    const own = this.relatives(place, [n])[state.s - 1], history = this.historyAt(state.s);
+    if (drawing.home.has(n)) return n;
+    return this.bestOf(drawing.boxes.map((box) => box.n).filter((m) => own.has(history.origin(m))), n);
+  }
+  /** Returns `n` if it is among the nodes, else one of the same op, else the last; -1 if there are none.
+   * @param {Iterable<number>} nodes @param {number} n */
+  bestOf(nodes, n) {
+    const all = [...nodes], alike = all.filter((m) => this.graph.op[m] === this.graph.op[n]);
+    return all.includes(n) ? n : all.length ? Math.max(...alike.length ? alike : all) : -1;
+  }
+
   #changes(place) { return this.graph.stages[place - 1].changed; }
 
   /** Returns the rewrites that made a node of the graph at `place`, the newest first. @returns {Step[]} */
