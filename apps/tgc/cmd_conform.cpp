@@ -19,8 +19,9 @@ int run(const ConformOptions& o) {
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
   if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write)  // report an unreadable baseline before running the tested compiler
-    require(ConformReport().compare_to_baseline(o.baseline));
+    require(ConformReport{.as = o.as}.compare_to_baseline(o.baseline));
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
+  report.as = o.as;
   ConformCounts all = report.total();
   const bool answered = all.same || all.different || all.not_supported;
   if (!report.ended.empty() && !answered) return trouble({.message = report.ended});

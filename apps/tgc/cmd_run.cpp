@@ -49,6 +49,7 @@ class Runner {
       if (counts_.all() > 1 && !bound_.contains(name))
         worst = trouble({.message = "no kernel has a variable '" + name + "'"});
     if (counts_.all() > 1 && !o_.json) print(counts_.text());
+    if (graphs_.all() > 1 && !o_.json) print(graphs_.text("tensor graph"));
     return worst;
   }
 
@@ -82,20 +83,24 @@ class Runner {
       if (session_.cancelled()) return trouble({.message = "cancelled"});
       auto following = source->next();
       spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
-      worst = std::max(worst, (*graph)->is_tensor_graph ? tell_model(run_tensor_graph(session_, **graph, spec_))
-                                                        : run_graph(**graph));
+      worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
       graph = std::move(following);
     }
     return graph ? worst : trouble(graph.diag());
   }
 
+  int run_tensor(const InputGraph& in) {
+    const ModelReport report = run_tensor_graph(session_, in, spec_);
+    graphs_.add(report.result());
+    return tell_model(report);
+  }
   int run_graph(InputGraph& in) {
     if (is_to_repeat(in, spec_)) {
       RepeatReport repeated = repeat(session_, in, spec_);
       return tell(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
     RunReport report = run_kernel(session_, in, spec_);
-    counts_.add(report), bound_.insert(report.variables.begin(), report.variables.end());
+    counts_.add(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
     return tell(report, o_.json, report.text(counts_.all(), use_color(1)), where);
   }
@@ -106,7 +111,7 @@ class Runner {
   const RunCommand& o_;
   RunOptions spec_;
   Session session_;
-  RunCounts counts_;
+  RunCounts counts_, graphs_;    // of kernels and of tensor graphs
   std::set<std::string> bound_;  // variables of --var that at least one kernel has
   TakenPaths taken_;             // paths of results that earlier kernels wrote
 };

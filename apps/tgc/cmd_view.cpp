@@ -5,6 +5,7 @@
 
 #include "apps/tgc/options.h"
 #include "lib/support/write_file.h"
+#include "lib/runtime/array.h"
 #include "lib/view/gather.h"
 #include "lib/view/server.h"
 
@@ -47,14 +48,17 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
 }
 
 int view(const ViewOptions& o) {
-  Session session = terminal_session(o.over);
+  // record the kernels of a tensor graph with all processors, but start only one live tinygrad
+  Session session = terminal_session(o.over, o.over.live.empty() ? 0 : 1);
   session.compile.lines = true;
   ViewPlan plan{.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(),
                 .assembly = !o.no_assembly, .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect,
                 .device = o.device};
   ViewContent content = require(gather_view(session, plan));
   if (o.output.empty()) return serve(o, session, std::move(content));
-  require(write_file(o.output, view_page(view_page_code(), content)));
+  const std::string page = view_page(view_page_code(), content, session.jobs);
+  require(write_file(o.output, page));
+  session.note("wrote " + o.output + ", " + bytes_text(page.size()));
   return 0;
 }
 

@@ -28,6 +28,7 @@ static bool is_inside_kernel(UOp u) {
 }
 
 bool looks_like_tensor_graph(UOp root) {
+  if (root.is(Op::CALL)) return true;
   if (root.graph().is_foreign())
     for (UOp u : toposort(root))
       if (u.is(Op::BUFFER) && is_inside_kernel(u)) return false;

@@ -50,6 +50,7 @@ struct ConformReport {
   std::vector<std::pair<std::string, ConformCounts>> stages;  // counts by stage, in the order of the questions
   std::vector<Answered> answers;                              // answers, in the order of the questions
   std::vector<std::string> shown;                             // the first differences in detail, as text
+  std::string as = "text";                                    // the comparison, as --as names it
   std::string ended;                                          // why the run ended early; empty: it did not
 
   // Differences from a baseline, a list of the right answers of an older run. `worse` lists answers that are now wrong.

@@ -12,13 +12,18 @@ namespace tgc {
 namespace {
 
 constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
+constexpr std::string_view kAs = "# --as=";
 
-// Reads a baseline file. Each entry names a question that was answered correctly.
-Result<std::set<std::string>> read_baseline(const std::string& file) {
+// Reads a baseline file. Each entry names a question that was answered correctly. Fails if another comparison than `as`
+// was written.
+Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as) {
   auto text = read_file(file);
   if (!text) return text.diag();
   std::set<std::string> out;
   for (std::string_view line : lines_of(*text)) {
+    if (line.starts_with(kAs) && line.substr(kAs.size()) != as)
+      return Diag{.message = "the baseline was written with " + std::string(line.substr(2)) + ", not --as=" + as,
+                  .file = file};
     if (line.empty() || line[0] == '#') continue;
     if (std::ranges::count(line, '\t') != 2)
       return Diag{.message = "'" + std::string(line) + "' is no line of a baseline",
@@ -65,7 +70,7 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
     return Diag{.message = "there is no such baseline yet", .file = file, .expected = "--write-baseline, once"};
-  auto lines = read_baseline(file);
+  auto lines = read_baseline(file, as);
   if (!lines) return lines.diag();
   BaselineDiff now;
   size_t asked = 0;
@@ -79,6 +84,8 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
       now.worse.push_back(a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
+  if (!asked && !answers.empty())
+    return Diag{.message = "none of the answers is in the baseline", .file = file, .expected = "--write-baseline, once"};
   now.not_asked = lines->size() - asked;
   baseline_diff = std::move(now);
   return Unit{};
@@ -88,14 +95,16 @@ Status ConformReport::write_baseline(const std::string& file) const {
   std::set<std::string> lines;
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error)) {
-    auto old = read_baseline(file);
+    auto old = read_baseline(file, as);
     if (!old) return old.diag();
     lines = std::move(*old);
   }
   for (const Answered& a : answers)
     if (a.verdict == AnswerVerdict::Same) lines.insert(a.key());
     else lines.erase(a.key());
+  if (lines.empty()) return Diag{.message = "nothing conforms, so there is no baseline to write", .file = file};
   std::string text(kBaselineHead);
+  text.append(kAs).append(as).append("\n");
   for (const std::string& line : lines) text += line + "\n";
   return write_file(file, text);
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,12 +13,22 @@
 namespace tgc::emulate {
 namespace {
 
+std::atomic<uint64_t> launches, faults;
+
+// `tgc emulate --race` runs a program of which nothing else says that races were looked for.
+void report_races() {
+  if (launches + faults == 0) return;
+  const std::string found = faults ? std::to_string(faults) + " faults" : "no race";
+  std::fprintf(stderr, "tgc: %s in %llu launches\n", found.c_str(), (unsigned long long)(launches + faults));
+}
+
 uint64_t physical_bytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
 Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
     : prefix_(std::move(prefix)), errors_(errors), memory_(physical_bytes() / 2) {
+  if (const char* race = setting("_RACE"); race && std::strcmp(race, "report") == 0) std::atexit(report_races);
   const char* threads = setting("_THREADS");
   host_threads_ =
       threads ? std::clamp(unsigned(std::atoi(threads)), 1u, 256u) : std::max(1u, std::thread::hardware_concurrency());
@@ -97,7 +108,9 @@ int Driver::run(const std::string& kernel, uint64_t block_threads,
   auto begin = std::chrono::steady_clock::now();
   std::clock_t begin_work = std::clock();  // std::clock counts the processor time of all threads
   uint64_t executed = 0;
-  if (std::optional<Fault> fault = launch(executed)) return fail(fault->code, fault->text);
+  std::optional<Fault> fault = launch(executed);
+  (fault ? faults : launches)++;
+  if (fault) return fail(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (is_set("_SPEED"))

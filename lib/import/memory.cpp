@@ -15,8 +15,8 @@ Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
 // The shape of a PARAM or BUFFER: its first source, a size or a STACK of sizes.
 Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.ints(u.src(0)) : Sizes{}; }
 
-Arg slot_of(UOp u) {
-  Arg slot = field_of(u.arg(), "slot", 0);
+Arg known_slot_of(UOp u) {
+  Arg slot = slot_of(u);
   if (!slot.is_int()) throw Refusal{"it has no slot"};
   return slot;
 }
@@ -27,8 +27,8 @@ Value make_param_buffer(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return make_pointer(im, u);
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   Sizes shape = shape_of_memory(im, u);
-  if (slot_of(u).as_int() < Int(int64_t(0))) throw Refusal{"its slot is negative"};
-  return buffer_value(im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot_of(u)), shape, dtype);
+  if (known_slot_of(u).as_int() < Int(int64_t(0))) throw Refusal{"its slot is negative"};
+  return buffer_value(im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, known_slot_of(u)), shape, dtype);
 }
 
 // A PARAM or DEFINE_* whose dtype is a pointer.
@@ -41,7 +41,7 @@ Value make_pointer(Importer& im, UOp u) {
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
   UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(dtype.size() * count, dtype.addrspace()), {},
-                          copied(im.to, is_param ? slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
+                          copied(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
@@ -50,7 +50,8 @@ Value make_local_buffer(Importer& im, UOp u) {
   const bool is_local = field_of(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
   Sizes shape = shape_of_memory(im, u);
   UOp buffer = im.to.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
-                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {}, slot_of(u));
+                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
+                          known_slot_of(u));
   return buffer_value(buffer, shape, dtype);
 }
 

@@ -49,7 +49,7 @@ const Sizes& TensorFacts::shape(UOp u) const {
 std::optional<int64_t> TensorFacts::number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
-    const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : field_of(u.arg(), "name"), slot = field_of(u.arg(), "slot", 0);
+    const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : field_of(u.arg(), "name"), slot = slot_of(u);
     const auto& [by_name, by_slot] = variables_;
     if (u.is(Op::PARAM) && slot.is_int())
       if (auto it = by_slot.find(slot.small_int()); it != by_slot.end()) return it->second;
@@ -78,6 +78,15 @@ std::optional<int64_t> TensorFacts::number(UOp u) const {
   const Op op = u.is(Op::CDIV) ? Op::IDIV : u.is(Op::CMOD) ? Op::MOD : u.op();
   Arg out = exec_alu(graph_, op, dtypes::int64, operands);
   return out.is_integral() ? out.as_int().to_int64() : std::nullopt;
+}
+
+void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
+  for (UOp u : nodes) {
+    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // both changed on 2026-07-07
+    if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
+    has_sizes_ = true;  // since 2026-05-28, as ParamArg
+    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // ParamArg has a dtype since 2026-07-09
+  }
 }
 
 std::vector<UOp> TensorFacts::parts(UOp u) const {
@@ -131,14 +140,14 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     case Op::BUFFER: case Op::PARAM:
       if (u.dtype().is_ptr()) return Sizes{u.dtype().size()};
       if (!field_of(u.arg(), "axis").is_none()) throw Refusal{"it is sharded"};
-      if (u.arg().is_int()) return Sizes{u.arg().as_int().int64_or_throw("a size")};
+      if (u.is(Op::BUFFER) && u.arg().is_int()) return Sizes{u.arg().as_int().int64_or_throw("a size")};
       return u.num_src() ? numbers(u.src(0)) : Sizes{};
     case Op::DEFINE_GLOBAL: return Sizes{u.dtype().size()};
     case Op::RESHAPE: case Op::EXPAND: {
       Sizes out = u.num_src() > 1 ? numbers(u.src(1)) : integers(u.arg());
-      if (u.is(Op::EXPAND) && is_modern()) out.insert(out.end(), first().begin(), first().end());
+      if (u.is(Op::EXPAND) && expands_front()) out.insert(out.end(), first().begin(), first().end());
       if (u.is(Op::RESHAPE) && product(out) != product(first())) throw Refusal{"it changes the number of elements"};
-      if (u.is(Op::EXPAND) && !is_modern() && out.size() != first().size()) throw Refusal{"its shape does not fit"};
+      if (u.is(Op::EXPAND) && !expands_front() && out.size() != first().size()) throw Refusal{"its shape does not fit"};
       return out;
     }
     case Op::PERMUTE: {
@@ -154,7 +163,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     case Op::PAD: case Op::SHRINK: {
       Sizes out = numbers(u.src(2));
       if (out.size() != first().size()) throw Refusal{"its shape does not fit"};
-      if (is_modern()) return out;
+      if (has_sizes()) return out;
       Sizes begin = numbers(u.src(1));
       for (size_t axis = 0; axis < out.size(); axis++)
         out[axis] += u.is(Op::PAD) ? begin[axis] + first()[axis] : -begin[axis];
@@ -165,7 +174,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       const auto axes = reduced_axes(u);
       for (int64_t axis : axes)
         if (axis < 0 || axis >= int64_t(out.size())) throw Refusal{"it reduces an axis that its source lacks"};
-      if (is_modern()) return Sizes(out.begin() + int64_t(axes.size()), out.end());
+      if (drops_axes(u)) return Sizes(out.begin() + int64_t(axes.size()), out.end());
       for (int64_t axis : axes) out[size_t(axis)] = 1;
       return out;
     }
@@ -220,8 +229,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
   int64_t most = 1;
   for (UOp s : sources(u)) most = std::max(most, devices(s));
   switch (u.op()) {
-    case Op::PARAM: return count_of_devices(field_of(u.arg(), "device"));
-    case Op::BUFFER:
+    case Op::PARAM: case Op::BUFFER:
       if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
       return count_of_devices(field_of(u.arg(), "device"));
     case Op::RANGE:

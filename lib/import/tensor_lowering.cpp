@@ -67,7 +67,7 @@ class Inliner {
  private:
   UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
     if (u.is(Op::PARAM) && !arguments.empty()) {
-      const Arg slot = field_of(u.arg(), "slot", 0);
+      const Arg slot = slot_of(u);
       const size_t i = slot.is_int() && slot.small_int() >= 0 ? size_t(slot.small_int()) : SIZE_MAX;
       if (i >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return arguments[i];
@@ -204,6 +204,12 @@ void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<
   }
 }
 
+// Applies the stores of `u`, an AFTER or ASSIGN.
+void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
+  if (u.is(Op::ASSIGN)) return apply_store(u, version, {});
+  for (UOp s : u.src().subspan(1)) apply(s, buffer, version, {});
+}
+
 // STORE(target, value): the array after the store is another array, so that values before the store stay known.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);
@@ -269,9 +275,7 @@ void TensorLowering::lower(UOp u) {
     if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
     if (!is_memory(buffer)) array_of(buffer);  // a store to a value, such as a copy
     size_t version = version_of(u.src(0));
-    if (u.is(Op::ASSIGN)) apply_store(u, version, {});
-    else
-      for (UOp s : u.src().subspan(1)) apply(s, buffer, version, {});
+    apply_version(u, buffer, version);
     memories_[u] = version;
     depth_[u] = 0;
     return;
@@ -302,8 +306,10 @@ size_t TensorLowering::array_of(UOp u) {
 
 TensorProgram TensorLowering::program(UOp root) {
   at = root;
+  if (root.in(kCalls) && root.num_src()) facts_.note_forms(order(root.src(0)));
   root = Inliner().inlined(root, {});
   const std::vector<UOp> nodes = order(root);
+  facts_.note_forms(nodes);
   count_uses(nodes);
   for (UOp u : nodes)
     if (!(u == root)) lower(u);
@@ -313,12 +319,41 @@ TensorProgram TensorLowering::program(UOp root) {
   return std::move(out_);
 }
 
+// Returns the AFTERs whose stores made the content of `after`, the earliest first.
+std::vector<UOp> TensorLowering::versions_until(UOp after) const {
+  std::vector<UOp> out;
+  for (UOp u = after; !is_memory(u) && u.num_src(); u = u.src(0))
+    if (memories_.contains(u)) out.push_back(u);
+  std::ranges::reverse(out);
+  return out;
+}
+
+// Several sources of the sink may store to the same buffer. The output is the buffer after all of these stores.
+void TensorLowering::add_stored_output(UOp after) {
+  const UOp buffer = base(after);
+  auto& applied = applied_[buffer];
+  auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
+  size_t version = last == out_.outputs.end() ? memories_.at(after) : last->memory;
+  const std::vector<UOp> versions = versions_until(after);
+  const bool follows = std::ranges::all_of(applied, [&](UOp u) { return std::ranges::count(versions, u); });
+  if (follows) version = memories_.at(after);
+  for (UOp u : versions) {
+    if (std::ranges::count(applied, u)) continue;
+    applied.push_back(u);
+    if (follows) continue;
+    apply_version(u, buffer, version);
+  }
+  for (TensorOutput& o : out_.outputs)
+    if (o.buffer == buffer) o.memory = version;
+  out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
+}
+
 void TensorLowering::add_output(UOp u) {
   at = u;
   UOp stored = u;
   while (stored.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI}) && stored.num_src()) stored = stored.src(0);
   if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
-    out_.outputs.push_back({it->second, {out_.memories[it->second].size}, base(stored)});
+    add_stored_output(stored);
     return;
   }
   out_.outputs.push_back({array_of(u), facts_.shape(u), {}});

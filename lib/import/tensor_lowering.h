@@ -31,8 +31,14 @@ class TensorFacts {
   std::vector<UOp> parts(UOp u) const;         // the elements of a vector of indices
   // PAD, SHRINK: the first index of each axis. EXPAND: the number of new axes.
   std::vector<UOp> offsets(UOp u) const { return parts(u.src(1)); }
-  bool is_modern() const { return graph_.release() >= Release::v0_14; }
-  bool has_begin_and_end(UOp u) const { return u.is(Op::SHRINK) && !is_modern(); }
+  // Commits between two releases have some of the later release's forms of movement ops. note_forms() finds out which
+  // ones `nodes`, a whole graph, have.
+  void note_forms(const std::vector<UOp>& nodes);
+  bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
+  bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
+  static bool drops_axes(UOp reduce) {
+    return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
+  }
   std::vector<int64_t> reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
   Op reduced_op(UOp u) const;
 
@@ -48,6 +54,7 @@ class TensorFacts {
   int64_t make_devices(UOp u) const;
 
   Graph& graph_;
+  bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
 };
@@ -97,6 +104,8 @@ class TensorLowering {
   void count_uses(const std::vector<UOp>& nodes);
   void lower(UOp u);
   void add_output(UOp u);
+  void add_stored_output(UOp after);
+  std::vector<UOp> versions_until(UOp after) const;
 
   // ---- kernels
   struct Kernel {
@@ -115,6 +124,7 @@ class TensorLowering {
   void copy(size_t from, size_t to);
   void finish(UOp store, const std::vector<UOp>& loops);
   void apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
+  void apply_version(UOp u, UOp buffer, size_t& version);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
 
   // ---- calls of kernels (tensor_calls.cpp)
@@ -162,6 +172,7 @@ class TensorLowering {
   TensorProgram out_;
   Kernel kernel_;
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
+  std::unordered_map<UOp, std::vector<UOp>> applied_;  // of a buffer, the AFTERs whose stores its output has
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
   std::vector<RangedPair> pairs_;

@@ -120,7 +120,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
     for (int64_t axis : axes) sizes.push_back(facts_.shape(before.src(0))[size_t(axis)]);
     if (auto place = place_of_loops(after.src().subspan(1), sizes, false)) {
       RangedPoint q = p;
-      if (facts_.is_modern()) q.place.insert(q.place.begin(), axes.size(), Affine());
+      if (facts_.drops_axes(before)) q.place.insert(q.place.begin(), axes.size(), Affine());
       for (size_t i = 0; i < axes.size(); i++) q.place[size_t(axes[i])] = (*place)[i];
       for (UOp r : after.src().subspan(1))
         if (r.is(Op::RANGE)) q.loops.push_back(r);
@@ -221,6 +221,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     auto [it, is_new] = contents_.try_emplace(ids(u.src().subspan(1)), u.src(0));
     if (!is_new && !(it->second == u.src(0))) it->second = {};
   }
+  facts_.note_forms(order(before));
   for (UOp root : {before, after})
     for (UOp u : order(root)) {
       at = u;

@@ -31,7 +31,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   switch (u.op()) {
     case Op::RESHAPE: out.place = reshaped(p.place, facts_.shape(u), from); break;
     case Op::EXPAND:
-      if (facts_.is_modern()) out.place.erase(out.place.begin(), out.place.end() - ptrdiff_t(from.size()));
+      if (facts_.expands_front()) out.place.erase(out.place.begin(), out.place.end() - ptrdiff_t(from.size()));
       else
         for (size_t axis = 0; axis < from.size(); axis++)
           if (from[axis] == 1) out.place[axis] = {};
@@ -128,7 +128,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
   const auto axes = facts_.reduced_axes(u);
   const Sizes& from = facts_.shape(u.src(0));
   Point q = p;
-  if (facts_.is_modern()) q.place.insert(q.place.begin(), axes.size(), Affine());
+  if (facts_.drops_axes(u)) q.place.insert(q.place.begin(), axes.size(), Affine());
   std::vector<UOp> loops;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
   for (UOp s : u.src().subspan(1)) {  // ranges that the scheduler made already
@@ -237,8 +237,12 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
 
 UOp TensorLowering::base(UOp target) const {
   constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
-  while (target.in(kBelow) && target.num_src()) target = target.src(0);
-  return target;
+  UOp expanded;
+  while (target.in(kBelow) && target.num_src()) {
+    if (target.is(Op::EXPAND) && !expanded) expanded = target;
+    target = target.src(0);
+  }
+  return expanded && !is_memory(target) ? expanded : target;  // an EXPAND that is stored to has its own elements
 }
 
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {

@@ -14,6 +14,8 @@ Arg field_of(Arg record, std::string_view name, size_t position) {
   return {};
 }
 
+Arg slot_of(UOp u) { return u.arg().is_int() ? u.arg() : field_of(u.arg(), "slot", 0); }
+
 Arg copied(Graph& to, Arg arg) {
   if (arg.is_uop()) throw Refusal{"its arg has a node"};
   if (arg.is_str()) return to.str(arg.text());

@@ -23,7 +23,7 @@ RecordedStages recorded_stages_of(const InputGraph& in) {
 }
 
 Result<std::vector<bool>> RecordedSelection::of(const RecordedStages& recorded) {
-  std::vector<Choice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "", "", false}};
+  std::vector<Choice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {
     choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
     names_.insert(s.name);
@@ -58,6 +58,9 @@ Status RecordedSelection::outcome() const {
   for (const std::string& word : unmatched_) {
     if (matched_.contains(word)) continue;
     std::vector<std::string_view> names(names_.begin(), names_.end());
+    if (const StageRow* row = find_row(word))
+      return Diag{.message = "the recording has no stage '" + std::string(row->name) + "', which tgc's own pipeline has",
+                  .expected = "a stage that `tgc stages RECORDING` lists"};
     return unknown_name("stage", word, names, "a stage that `tgc stages RECORDING` lists");
   }
   return Unit{};

@@ -91,7 +91,7 @@ void set_variables(const EmulateOptions& options) {
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);
-  if (options.race) set(emulator.race, "1");
+  if (options.race) set(emulator.race, "report");  // says at the end how many launches it checked
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);
@@ -106,7 +106,9 @@ Diag emulate_program(const EmulateOptions& options) {
   arguments.push_back(nullptr);
   for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores them, and exec would keep that
   ::execvp(arguments[0], arguments.data());
-  return {.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
+  Diag out{.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
+  if (options.command[0].ends_with(".py")) out.expected = "a program, such as python " + options.command[0];
+  return out;
 }
 
 }  // namespace tgc

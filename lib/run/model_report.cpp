@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 std::string ms(double seconds) {
-  return formatted(seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
+  return formatted(seconds < 1e-6 ? "0 ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
 
 // Returns the type, shape and first elements of an array: "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ...".
@@ -43,7 +43,10 @@ RunReport::Result ModelReport::result() const {
 int ModelReport::exit_code() const { return exit_code_of(result()); }
 
 std::string ModelReport::text() const {
-  std::string out = model + ": " + counted(ran.kernels, "kernel") + " on " + device;
+  if (!ran.kernels && names.empty()) return model + ": no kernels, because the graph stores no value\n";
+  const bool calls = !ran.kernels && stages && stages->stages_run;  // the graph becomes a call with a record of its own
+  std::string out = model + ": ";
+  out += (calls ? "no kernels, only stages" : counted(ran.kernels, "kernel")) + " on " + device;
   if (seed)
     out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
   out += result() == RunReport::Result::NotCompared ? "; run, not compared\n" : "\n";

@@ -190,6 +190,10 @@ class ScheduleReader {
       if (!imported) throw Failure(what + ": " + imported.diag().message);
       graph = imported->graph, ast = imported->root;
     }
+    for (UOp u : toposort(ast))
+      if (u.is(Op::DEFINE_GLOBAL) && u.arg().as_int() >= Int(int64_t(k.bufs.size())))
+        throw Failure(what + " has no recorded buffer for its parameter " + u.arg().repr());
+    if (ast.is(Op::COPY) && k.bufs.size() != 2) throw Failure(what + " is a copy without two recorded buffers");
     out_.kernels.graphs.push_back(graph);
     for (size_t d = 0; d < devices; d++) {
       ScheduleItem item{.ast = ast};

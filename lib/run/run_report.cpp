@@ -175,14 +175,14 @@ std::string RunReport::json() const {
   }) + "\n";
 }
 
-void RunCounts::add(const RunReport& report) {
+void RunCounts::add(RunReport::Result result) {
   size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // indexed by RunReport::Result
-  ++*counts[size_t(report.result())];
+  ++*counts[size_t(result)];
 }
 
-std::string RunCounts::text() const {
+std::string RunCounts::text(std::string_view what) const {
   bool compared = passed + failed > 0 || not_compared == 0;
-  std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), "kernel") +
+  std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), what) +
                     (compared ? " passed" : " run, none compared");
   if (failed) out += ", " + std::to_string(failed) + " failed";
   if (compared && not_compared) out += ", " + std::to_string(not_compared) + " run, not compared";

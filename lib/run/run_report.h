@@ -82,9 +82,9 @@ int exit_code_of(RunReport::Result result);          // returns 1 for Failed, 2 
 struct RunCounts {
   size_t passed = 0, failed = 0, not_compared = 0, in_trouble = 0;
 
-  void add(const RunReport& report);
+  void add(RunReport::Result result);
   size_t all() const { return passed + failed + not_compared + in_trouble; }
-  std::string text() const;  // returns a line such as "5 of 6 kernels passed, 1 failed"
+  std::string text(std::string_view what = "kernel") const;  // a line such as "5 of 6 kernels passed, 1 failed"
 };
 
 }  // namespace tgc

@@ -99,7 +99,6 @@ UOp with_stores(TensorText& text, const Targets& targets) {
     }
     if (!std::ranges::count(stores, value)) stores.push_back(value);
   }
-  if (stores.empty()) throw Failure("the tensor graph stores no value to a buffer");
   return text.graph->sink(stores);
 }
 
@@ -110,7 +109,13 @@ Result<TensorReference> read_tensor_reference(const Session& session, const Gold
   return catch_failures([&] {
     const std::string& ast = record.ast_full ? *record.ast_full : record.ast;
     TensorText text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
-    UOp root = text.root.is(Op::SINK) ? with_stores(text, Targets(session, record, release)) : text.root;
+    UOp root = text.root;
+    // the stage that tags the values to compute tags none in a graph of views of buffers
+    const bool is_tagged = !record.stages.empty() && record.stages[0].name == "number the uops";
+    if (root.is(Op::SINK) && is_tagged && !text_of(record.stages[0])) root = text.graph->sink({});
+    else if (root.is(Op::SINK)) root = with_stores(text, Targets(session, record, release));
+    if (!root.num_src() && (!is_tagged || !record.kernels.empty()))
+      throw Failure("the tensor graph stores no value to a buffer");
     return imported(text, root, parameters);
   });
 }

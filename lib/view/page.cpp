@@ -3,9 +3,15 @@
 #include <zlib.h>
 
 #include "lib/support/json_writer.h"
+#include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
 
 namespace tgc {
+namespace {
+
+constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
+
+}  // namespace
 
 std::string view_index(const ViewContent& content) {
   return json_object([&](JsonWriter& json) {
@@ -33,7 +39,7 @@ std::string packed(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
   const int memory = of_numbers ? 5 : 8;  // 5: smaller zlib blocks, so that each column gets its own Huffman codes
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
+  if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data())), stream.avail_in = uInt(text.size());
@@ -66,16 +72,19 @@ std::string graph_letters(const RecordedGraph& g) {
   return as_letters(packed(g.data, g.is_tensor_graph)) + " " + as_letters(packed(g.events, g.is_tensor_graph));
 }
 
-std::string view_page(std::string_view page_code, const ViewContent& content) {
+std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
   auto add = [&](const std::string& id, const std::string& letters) {
     out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
   };
   add("index", as_letters(packed(view_index(content))));
-  for (size_t i = 0; i < content.graphs.size(); i++)
-    if (const RecordedGraph& g = content.graphs[i]; !g.data.empty())
-      add("graph" + std::to_string(i), graph_letters(g));
+  const std::vector<RecordedGraph>& graphs = content.graphs;
+  std::vector<std::string> letters(graphs.size());  // empty for a graph that the server makes later
+  auto pack = [&](size_t i) { if (!graphs[i].data.empty()) letters[i] = graph_letters(graphs[i]); };
+  parallel_for(graphs.size(), jobs, pack).value_or_throw();
+  for (size_t i = 0; i < graphs.size(); i++)
+    if (!letters[i].empty()) add("graph" + std::to_string(i), letters[i]);
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

@@ -30,8 +30,9 @@ std::string as_letters(std::string_view bytes);
 // Returns a graph as text for the page: its data, a space, and its events, each compressed and encoded separately.
 std::string graph_letters(const RecordedGraph& graph);
 
-// view_page() returns `page_code`, the page without data, with kDataMark replaced by the content.
+// view_page() returns `page_code`, the page without data, with kDataMark replaced by the content. It compresses graphs
+// with at most `jobs` threads.
 constexpr std::string_view kDataMark = "<!--data-->";
-std::string view_page(std::string_view page_code, const ViewContent& content);
+std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs = 1);
 
 }  // namespace tgc

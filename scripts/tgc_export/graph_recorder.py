@@ -3,9 +3,9 @@
 Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; the tables below
 hold what differs between releases.
 """
-import contextlib, importlib, io, os, threading
+import contextlib, importlib, io, itertools, os, threading
 
-from tgc_export.arrays import ArraySaver
+from tgc_export.arrays import ArraySaver, is_bound_variable
 from tgc_export.golden import print_message
 from tgc_export.graphs import graph_text
 from tgc_export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
@@ -28,10 +28,25 @@ INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
 STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
 # Rewrites that compute a property of a graph and are not stages.
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
+# Ops of a buffer that begin where the buffer begins.
+KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
 # Settings that do not change what is compiled.
 NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
                     "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
                     "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
+
+
+def reserve_buffers(graph):
+  """Lets tinygrad number new buffers after those of a graph that was read from a file."""
+  from tinygrad.uop.ops import UOp
+  used = [u.arg if u.op.name == "UNIQUE" else getattr(u.arg, "slot", None) for u in graph.toposort()]
+  UOp.unique_num = itertools.count(max((n for n in used if isinstance(n, int)), default=-1) + 1)
+
+
+def number_of_elements(buffer):
+  """Returns the number of elements of a buffer of a call; `size` is a number up to 0.12, and a method since."""
+  if hasattr(buffer, "max_numel"): return buffer.max_numel()
+  return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
 
 class Scope:
@@ -195,6 +210,7 @@ class GraphRecorder(Recorder):
   def replay_schedule(self, name, what, sink, settings):
     """Schedules a tensor graph that was read from a file. `what`: the function that made the recorded schedule."""
     import tinygrad.tensor
+    reserve_buffers(sink)
     self.replays = True
     if what not in self.functions: print_message(f"record '{name}': this tinygrad has no function '{what}'")
     else:
@@ -309,13 +325,25 @@ class GraphRecorder(Recorder):
 
   def record_sink(self, sink):
     """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
-    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12; installed: {self.version}")
+    if "transform_to_call" in self.functions: return self.record_sink_by_calls(sink)
+    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12 or later; installed: {self.version}")
     import tinygrad.engine.schedule as schedule
     from tinygrad.codegen import get_program
     from tinygrad.device import Device
     with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
     for item in items:
       if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
+
+  def record_sink_by_calls(self, sink):
+    """Does what record_sink() does for releases since 0.13."""
+    import tinygrad.tensor as tensor
+    from tinygrad.device import Device
+    linear = tensor.create_linear_with_vars(tensor.transform_to_call(sink)[0])[0]
+    compile_kernel = next(self.functions[f] for _, f in KERNELS if f in self.functions)
+    for call in linear.src:
+      if call.src and call.src[0].op.name == "SINK":
+        device = call.src[1].device
+        self.record_kernel(compile_kernel, call.src[0], Device[device[0] if isinstance(device, tuple) else device].renderer)
 
   @staticmethod
   def device_of(sink):
@@ -327,11 +355,25 @@ class GraphRecorder(Recorder):
   @staticmethod
   def offset_of_view(view):
     """Returns where a view begins in its source, in bytes: the memory planner shares one buffer among several."""
-    if view.op.name == "BUFFER_VIEW": return int(view.arg[1]) * view.dtype.itemsize
-    if view.op.name != "SHRINK": return 0
+    name = view.op.name
+    if name == "BUFFER_VIEW": return int(view.arg[1]) * view.dtype.itemsize
+    if name == "SLICE": return int(view.src[1].arg) * view.src[0].dtype.itemsize
+    if name in KEEP_OFFSET: return 0
+    if name != "SHRINK": raise NotImplementedError(f"an argument of a call is {name} of a buffer")
     elements, stride = 0, 1
     for (begin, _), size in reversed(list(zip(view.marg, view.src[0].shape))): elements, stride = elements + int(begin) * stride, stride * int(size)
     return elements * view.dtype.itemsize
+
+  @classmethod
+  def memory_of(cls, argument):
+    """Returns where an argument of a call is in memory: for each of its devices a buffer, and an offset in bytes."""
+    name = argument.op.name
+    if name in ("BUFFER", "PARAM") or not argument.src:
+      return [((argument, i), 0) for i in range(len(argument.device))] if isinstance(argument.device, tuple) else [((argument, 0), 0)]
+    if name == "MSTACK": return [cls.memory_of(s)[0] for s in argument.src]
+    below, offset = cls.memory_of(argument.src[0]), cls.offset_of_view(argument)
+    if name == "MSELECT": below = [below[argument.arg]]
+    return [(base, begin + offset) for base, begin in below]
 
   def kernels_of(self, scope, result):
     """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
@@ -345,12 +387,12 @@ class GraphRecorder(Recorder):
         if not call.src: continue
         bufs = []
         for b in call.src[1:]:
-          with contextlib.suppress(Exception):
-            base, offset = b, 0
-            while base.src and base.op.name not in ("BUFFER", "PARAM"):
-              offset += self.offset_of_view(base)
-              base = base.src[0]
-            bufs.append(use(base, offset, b.max_numel() if hasattr(b, "max_numel") else b.size, b.dtype))
+          if is_bound_variable(b): continue
+          try:
+            size = number_of_elements(b)
+            parts = [use(base, offset, size, b.dtype) for base, offset in self.memory_of(b)]
+            bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
+          except Exception: self.report_failure("buffer of a kernel")
         item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
         info = metadata_list(getattr(call, "metadata", None))
         if info:

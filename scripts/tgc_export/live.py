@@ -81,7 +81,7 @@ class LiveRecorder(GraphRecorder):
         rewrite = rewrite_with_callback(on_match, matches.declines if matches else None)
         stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite))
       if question.get("level") == "tensor":
-        self.replay_schedule(question["id"], next(name for _, name in SCHEDULES if name in self.functions), sink, {})
+        self.replay_schedule(question["id"], self.schedule_function(sink), sink, {})
       else:
         target = whole_target(question["target"])
         self.renderer_of(target)  # an error of an unknown target must not end as a kernel without a record
@@ -89,6 +89,17 @@ class LiveRecorder(GraphRecorder):
     if self.last is None: raise ValueError("tinygrad made no record of the graph")
     if matches and matches.left_out is None: raise ValueError(f"there is no match {skipped['n']} of the rule {skipped['place']}")
     return self.last
+
+  def schedule_function(self, sink):
+    """Returns the name of the function that makes kernels of a tensor graph. Since 0.13 tinygrad calls two: one turns the
+    graph into a CALL, one schedules the CALL; for a graph that is no CALL yet, this is a function that calls both."""
+    import tinygrad.tensor
+    first, *rest = dict.fromkeys(name for _, name in SCHEDULES if name in self.functions)
+    if first != "transform_to_call": return first
+    second = self.functions[rest[0]]
+    if sink.op.name == "CALL": return rest[0]
+    self.functions["realize"] = lambda graph: second(self.functions[first](graph)[0])
+    return "realize"
 
   def record_of_native(self, question):
     """Answers a question for 0.12.0: leaves the settings out that this release does not have."""

@@ -1,10 +1,12 @@
 """Starts recording: `start_recording` for a whole process, `tgc_export` for tensors of the calling program."""
 import sys
 
+from tgc_export.golden import NATIVE_RELEASE
 from tgc_export.graph_recorder import GraphRecorder
 from tgc_export.hooks import call_on_import
 from tgc_export.metadata import watch_metadata
 from tgc_export.text_recorder import TextRecorder
+from tgc_export.versions import installed_version
 
 active_recorder = None  # the recorder of this process; None if nothing is recorded
 
@@ -31,8 +33,11 @@ def tgc_export(*tensors, path=None):
   from tinygrad.uop.ops import UOp
   if active_recorder is None:
     if path is None: raise ValueError('tgc_export needs a file: tgc_export(tensor, path="out.jsonl.gz")')
-    active_recorder = TextRecorder({"output": str(path), "targets": [], "id": "export", "save_inputs": False})
+    options = {"output": str(path), "targets": [], "id": "export", "save_inputs": False}
+    if (version := installed_version()) == NATIVE_RELEASE:
+      active_recorder = TextRecorder(options)
+      active_recorder.note_settings()
+      watch_metadata()
+    else: start_recording({**options, "version": version})
     active_recorder.writer.remove_old()
-    active_recorder.note_settings()
-    watch_metadata()
   with active_recorder.lock: active_recorder.record_sink(UOp.sink(*[t.uop for t in tensors]))

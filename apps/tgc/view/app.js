@@ -1,18 +1,23 @@
 // The page: shows one state. The address of the page contains the state.
-import {Recorded, pause} from "./data.js";
+import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
 import {GraphCanvas} from "./draw.js";
+import {Tip} from "./tip.js";
+import {Minimap} from "./minimap.js";
 import {StageList} from "./stages.js";
 import {TextPanel} from "./textpanel.js";
 import {showDetails} from "./details.js";
 import {showHeader, showLegend} from "./header.js";
 import {queryOf} from "./search.js";
 import {addressOf, stateOf} from "./state.js";
+import {toast} from "./dialogs.js";
 import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
+
+const kMostUnfolded = 150;  // number of boxes above which a tensor graph is shown folded
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -24,8 +29,10 @@ export class App {
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
+    this.tip = new Tip(byId("tip"), this);
+    this.minimap = new Minimap(byId("minimap"), this.canvas);
     this.stageList = new StageList(byId("stages"), this);
-    this.textPanel = new TextPanel(byId("tabs"), byId("text"), this);
+    this.textPanel = new TextPanel(this);
     addEventListener("popstate", () => this.show(stateOf(location.hash)));
     addEventListener("hashchange", () => this.show(stateOf(location.hash)));
     const search = byId("search");
@@ -66,7 +73,8 @@ export class App {
       }
       const story = new Story(graph);
       if (!this.opened.has(g))
-        this.opened.set(g, {graph, story, drawings: new Drawings(graph, story), cache: new Map()});
+        this.opened.set(g, {graph, story, cache: new Map(),
+          drawings: [true, false].map((hides) => new Drawings(graph, story, hides))});
     }
     const opened = this.opened.get(g);
     if (whole) await opened.graph.readEvents();
@@ -89,20 +97,25 @@ export class App {
     const turn = this.turn = (this.turn || 0) + 1;
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
+    const drawings = opened.drawings[Number(state.a)];
     const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
     for (let p = 0; p <= far; p++)
-      while (opened.drawings.prepare(p)) {
+      while (drawings.prepare(p)) {
         await pause();
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
       }
     if (turn !== this.turn) return;
-    Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
+    Object.assign(this, {graph: opened.graph, story: opened.story, drawings});
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
     const accused = state.s < 0 ? this.accusedPlace(g) : null;
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
+    if (state.s < 0 && !state.f.length) {
+      state = {...state, f: await this.#firstFolds()};
+      if (turn !== this.turn) return;
+    }
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
@@ -117,6 +130,7 @@ export class App {
     this.textPanel.show();
     showDetails(byId("details"), this);
     showHeader(this), showLegend(this);
+    if (this.showTools) this.showTools();
     if (this.whenShown) this.whenShown(this);
     // Stores the time at which the first graph was drawn, for scripts/bench_view.py.
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
@@ -176,14 +190,28 @@ export class App {
     return other >= 0 && other !== this.story.root(place);
   }
 
+  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
+  async #firstFolds() {
+    const {graph, drawings} = this, root = this.story.root(0);
+    if (graph.madeOf.length) return ["m"];
+    if (!graph.isTensor || drawings.at(0).boxes.length <= kMostUnfolded) return [];
+    await pause();
+    const blocks = drawings.blocksOf(root);
+    await pause();
+    const isFoldable = blocks.repeats().length > 0;
+    await pause();
+    return isFoldable ? ["a"] : [];
+  }
+
   #showGraph(isNew, old) {
     const {state, scene} = this;
-    const marks = {came: scene.came, went: scene.went, lit: new Set(), found: new Set(), selected: -1};
+    const marks = {came: scene.came, went: scene.went, edited: scene.edited || new Set(), lit: new Set(),
+      found: new Set(), selected: -1};
     if (state.n >= 0) {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
       for (const place of state.r < 0 ? [state.s] : [state.s - 1, state.s])
-        for (const n of this.litAt(place)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
+        for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
     if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
@@ -193,9 +221,12 @@ export class App {
     if (!this.query.empty)
       for (const box of scene.drawing.boxes) {
         const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+        if (!state.a) for (const n of [...nodes]) this.drawings.inline.forEach(n, (s) => { nodes.push(s); });
         if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
       }
     this.canvas.show(this.graph, scene.drawing, marks);
+    this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
+    this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
@@ -211,16 +242,19 @@ export class App {
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
-    else if (!state.v && state.s !== old.s && !this.#anythingSeen()) this.canvas.fit();
+    else if (!state.v && scene.drawing !== this.shown && !this.#anythingSeen()) this.canvas.begin();
+    this.shown = scene.drawing;
     byId("model").hidden = !state.m;
-    byId("main").classList.toggle("model", state.m);
+    const panes = {model: state.m, "no-stages": state.h.includes("s"), "no-texts": state.h.includes("t"),
+      "no-details": state.h.includes("d"), two: state.u !== ""};
+    for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
     const shown = "1" + this.state.e;
     if (state.m && byId("model").dataset.shown !== shown)
       showModel(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
-    const {drawing, came, went} = this.scene;
-    this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key)));
+    const {drawing, came, went, edited = new Set()} = this.scene;
+    this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key) || edited.has(b.key)));
   }
   #anythingSeen() {
     const {left, right, top, bottom} = this.scene.drawing, seen = this.canvas.seen();
@@ -265,7 +299,7 @@ export class App {
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {
-      const {word} = box.fold, isOneOfAll = word.startsWith("m") && f.includes("m");
+      const {word} = box.fold, isOneOfAll = !f.includes(word) && (f.includes("a") || f.includes("m"));
       return this.go({f: isOneOfAll ? [...f, word] : without(word)});
     }
     const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
@@ -300,6 +334,8 @@ export class App {
     return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }
 
-  /** Announces a text to screen readers. */
-  say(text) { byId("said").textContent = text; }
+  /** Shows a text for some seconds, and announces it. */
+  say(text) { toast(plain(text)); }
+  /** Announces a text to screen readers only. */
+  announce(text) { byId("said").textContent = text; }
 }

@@ -1,5 +1,6 @@
 // Finds repeated blocks by structure: the layers of a model, residual blocks, the lanes of an unrolled loop. A block is
 // a node with the nodes that only it uses, down to its floor: the node where the next block begins, if there is one.
+import {expressionOf} from "./expressions.js";
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
 import {Table} from "./table.js";
@@ -12,9 +13,10 @@ const kShortest = 4;        // minimum number of nodes of a chain in which repet
 const kMostWork = 150000;   // maximum number of comparisons for each chain
 
 export class Blocks {
-  /** @param {import("./data.js").Recorded} g @param {number} root */
-  constructor(g, root) {
-    this.g = g, this.nodes = g.nodesOf(root).filter((n) => n === root || !isValue(g, n));
+  /** @param {import("./data.js").Recorded} g @param {number} root @param {(n: number) => boolean} isText whether a
+   *  node is text in its users' boxes */
+  constructor(g, root, isText = (n) => isValue(g, n)) {
+    this.g = g, this.nodes = g.nodesOf(root).filter((n) => n === root || !isText(n));
     this.at = new Map(this.nodes.map((n, i) => [n, i]));
     const placesOf = (list) => Array.from(list, (s) => this.at.get(s)).filter((s) => s !== undefined);
     this.sources = this.nodes.map((n) => placesOf(g.sourcesOf(n)));
@@ -40,15 +42,19 @@ export class Blocks {
     return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#below(m));
   }
 
-  /** Returns the blocks that occur more than once and are inside no other repeated block. @returns {Block[]} */
-  repeats() {
+  /** Returns the blocks that occur more than once and are inside no other repeated block, with their number of
+   * occurrences. @returns {(Block & {count: number})[]} */
+  repeats() { return this.repeated || (this.repeated = this.#repeats()); }
+  #repeats() {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
     exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
     for (let i = this.nodes.length - 1; i >= 0; i--)  // users before sources
       if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
         out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
-    return out;
+    const kinds = new Map();
+    for (const {kind} of out) kinds.set(kind, (kinds.get(kind) || 0) + 1);
+    return out.map((block) => ({...block, count: kinds.get(block.kind)}));
   }
   #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
   #take(taken, head, floor) {
@@ -68,7 +74,7 @@ export class Blocks {
     this.nodes.forEach((n, i) => {
       const own = this.sources[i].map((s) => (this.owner[s] === i ? shape[s] : "x")).join();
       const others = this.within[i].map((k) => shape[k]).sort().join();
-      const values = Array.from(g.sourcesOf(n), (s) => (this.at.has(s) ? "" : g.argText(s))).join();
+      const values = Array.from(g.sourcesOf(n), (s) => (this.at.has(s) ? "" : expressionOf(g, s))).join();
       shape[i] = shapes.number(labelOf(g, n) + "|" + values + "|" + own + "|" + others);
     });
     return shape;

@@ -1,54 +1,110 @@
 // A box: a drawn node with its text, its position and its height.
-import {isValue, valueText} from "./values.js";
+import {expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./expressions.js").Inline} Inline */
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
+const kLetters = 23, kMostLines = 4;  // letters of a line, and lines below the title
+const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);  // tensor ops whose text has their shape or size
+
+const kShaping = new Set(["RESHAPE", "EXPAND"]);
+
 export class Box {
-  /** `list` has the keys of the node's sources; `byKey` tells which of these have boxes. The other sources are values,
-   * which are text in this box. @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
+  /** `list` has the keys of the node's sources; `byKey` tells which of these have boxes. The other sources are text in
+   * this box. @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
    *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
-   *  @param {import("./folding.js").Fold | null} fold */
-  constructor(g, key, list, byKey, fold) {
-    this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold;
+   *  @param {import("./folding.js").Fold | null} fold @param {Inline} inline what is text in its users */
+  constructor(g, key, list, byKey, fold, inline) {
+    this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold, this.inline = inline;
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
+    this.marked = 0;                       // number of last lines that say what a rewrite changed
     this.ghost = false;                    // true for a removed node, which is drawn behind the node that replaces it
     /** The sources that have boxes, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];
     for (let slot = 0; slot < list.length; slot++)
-      if (byKey.has(list[slot])) this.sources.push(list[slot]), this.slots.push(slot);
-    let count = 1;  // lines of text
-    if (!fold || !fold.title) {
-      if (g.argText(this.n)) count++;
-      if (this.#told().some((s) => this.#isValue(s))) count++;
-    }
-    if (fold) count += fold.lines.length + (fold.count ? 1 : 0);
-    this.height = Size.pad * 2 + Size.line * count;
+      if (byKey.has(list[slot]) && !this.#isText(slot, list[slot]))
+        this.sources.push(list[slot]), this.slots.push(slot);
+    const lines = fold && fold.title ? 0 : this.#lineCount();
+    const ofFold = fold ? fold.lines.length + (fold.count ? 1 : 0) : 0;
+    this.height = Size.pad * 2 + Size.line * (1 + lines + ofFold);
   }
 
-  /** The lines below the title: the arg, and the values among the sources. Made when the box is first drawn. */
+  /** Whether the box can be reused in a drawing: the same sources have boxes. @param {Map<number, Box>} byKey
+   *  @param {Inline} inline */
+  fits(byKey, inline) {
+    let at = 0;
+    return this.list.every((s, slot) => {
+      const isSource = byKey.has(s) && !inline.isText(this.n, slot, s % this.g.count);
+      return isSource === (this.slots[at] === slot) && (!isSource || ++at > 0);
+    }) && at === this.slots.length;
+  }
+
+  /** The lines below the title. Made when the box is first drawn, unless they decide its height. */
   get lines() { return this.said || (this.said = this.#says()); }
   #says() {
-    const {g, n, fold} = this, out = [], told = this.#told(), values = [];
+    const {fold} = this;
     if (fold && fold.title) return fold.lines;
-    if (g.argText(n)) out.push(shortArg(g, n));
-    told.forEach((s, i) => {
-      if (this.#isValue(s)) values.push((told.length > 1 ? i + ": " : "") + valueText(g, s % g.count));
-    });
-    if (values.length) out.push(values.join("   "));
+    const out = this.#own();
     return fold ? [...out, ...fold.lines] : out;
   }
-  #isValue(key) { return isValue(this.g, key % this.g.count); }
+  // Returns the number of lines of the node's own text. Only index arithmetic can take several lines.
+  #lineCount() {
+    const {g, inline} = this, told = this.#told();
+    if (inline.hides && told.some((s, i) => this.#isText(i, s) && inline.is[s % g.count])) {
+      this.said = this.#own();
+      const {length} = this.said;
+      if (this.fold) this.said = [...this.said, ...this.fold.lines];
+      return length;
+    }
+    const isNamed = g.argText(this.n) || g.isTensor && this.#shape() !== "";
+    const hasText = told.some((s, i) => this.#isText(i, s));
+    return (isNamed ? 1 : 0) + (hasText && !(g.opName(this.n) === "RANGE") ? 1 : 0);
+  }
+  // Returns the node's own lines: its arg, and the sources that are text.
+  #own() {
+    const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
+    told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });
+    if (op === "RANGE") return [[shortArg(g, n), ...texts.values()].join(" \u00d7 ")];
+    const arg = [shortArg(g, n), g.isTensor ? this.#shape() : ""].filter(Boolean).join("  ");
+    if (arg) out.push(arg);
+    const {edited, more} = this.inline, added = edited.has(this.key) ? more : [];
+    const room = kMostLines - out.length - added.length;
+    if (texts.size) out.push(...wrapped(this.#sourceText(op, told, texts), kLetters, room));
+    this.marked = added.length;
+    return [...out, ...added];
+  }
+  // Returns the sources that are text, as one line. A dot stands for a source that has a box.
+  #sourceText(op, told, texts) {
+    const sign = signOf(op).replace("*", "\u00d7"), {g} = this;
+    if (op === "INDEX" && texts.size) {
+      const slots = told.map((_, i) => i).slice(1), isGate = (i) => g.dtypeName(told[i] % g.count) === "bool";
+      const of = (list) => list.map((i) => texts.get(i) || "\u00b7").join(", "), gates = slots.filter(isGate);
+      return "[" + of(slots.filter((i) => !isGate(i))) + "]" + (gates.length ? " if " + of(gates) : "");
+    }
+    if (sign && told.length === 2) {
+      const isFirst = texts.has(0) && !texts.has(1);
+      return (isFirst ? [texts.get(0), sign, "\u00b7"] : [texts.get(0), sign, texts.get(1)]).filter(Boolean).join(" ");
+    }
+    const isPlain = told.length < 2 || kShaping.has(op) && texts.size === 1;
+    return [...texts].map(([i, text]) => (isPlain ? "" : i + ": ") + text).join("   ");
+  }
+  #shape() {
+    const {g, n} = this, shape = kWithShapes.has(g.opName(n)) ? undefined : g.shapes.get(n);
+    return shape === undefined ? "" : "(" + g.strings[shape] + ")";
+  }
+  #isText(slot, key) { return this.inline.isText(this.n, slot, key % this.g.count); }
   // Returns the sources that are shown as text in the box; a folded box shows those of its first node.
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 
 /** Returns the text of a node's arg, shortened for a box. */
 function shortArg(/** @type {Recorded} */ g, n) {
-  const arg = g.argText(n);
-  if (g.opName(n) === "RANGE") return arg.replace(/AxisType\./g, "").replace(/[()]/g, "");
+  const arg = g.argText(n), op = g.opName(n), name = nameOf(g, n);
+  if (op === "RANGE") return name + " " + (/AxisType\.(\w+)/.exec(arg) || ["", ""])[1];
+  if (name.startsWith("data")) return name + " " + g.dtypeName(n).replace(/\.ptr\((-?\d+)\)/, "[$1]");
   if (arg.startsWith("KernelInfo")) return (/name='([^']*)'/.exec(arg) || ["", arg])[1].replace(/\\x1b\[\d+m/g, "");
   return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");
 }

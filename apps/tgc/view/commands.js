@@ -1,79 +1,110 @@
 // The table of commands. Each command has a key, and can be clicked in the list of commands.
-import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
 import {pause} from "./data.js";
+import {counted} from "./amounts.js";
+import {dialog, installDialog} from "./dialogs.js";
+import {installToolbar} from "./toolbar.js";
+import {showColors, showGraphs, showHelp} from "./overviews.js";
 import {focusOnBorder, installBorders} from "./borders.js";
+import {wordOfBlock} from "./folding.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
 
-/** @typedef {{name: string, keys: string[], says: string, run: (app: App) => any}} Command */
+/** @typedef {{name: string, keys: string[], says: string, run: (app: App) => any, group?: string}} Command */
+
+/** Names the group of commands in the list of commands. @param {string} name @param {Command[]} list */
+function group(name, list) { return list.map((c) => ({...c, group: name})); }
 
 /** @type {Command[]} */
 export const kCommands = [
-  {name: "next", keys: ["ArrowDown", "j"], says: "next rewrite or stage", run: (app) => app.stageList.step(1)},
-  {name: "previous", keys: ["ArrowUp", "k"], says: "previous rewrite or stage", run: (app) => app.stageList.step(-1)},
-  {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something",
-    run: (app) => stage(app, 1)},
-  {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something",
-    run: (app) => stage(app, -1)},
-  {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.stageList.goTo(0)},
-  {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)},
-  {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
-  {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
-  {name: "source", keys: ["s"], says: "first source of the node", run: (app) => relative(app, "source")},
-  {name: "user", keys: ["u"], says: "first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "clear selection, comparison and search; close the model", run: nothing},
-  {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
-  {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop", run: compareFrom},
-  {name: "other", keys: ["o"], says: "compare with the other input", run: other},
-  {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
-  {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
-  {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's",
-    run: (app) => differing(app, 1)},
-  {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's",
-    run: (app) => differing(app, -1)},
-  {name: "fold", keys: ["f"],
-    says: "fold the repeated block at this node, else the nodes that only it uses (of a range, its loop); "
-      + "or unfold it", run: fold},
-  {name: "fold-alike", keys: ["y"], says: "the same for all blocks like this one", run: foldAlike},
-  {name: "fold-repeats", keys: ["Y"], says: "fold all repeated blocks: layers, residual blocks, lanes",
-    run: foldRepeats},
-  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model, or unfold",
-    run: foldModel},
-  {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold},
-  {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
-  {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
-  {name: "search", keys: ["/"],
-    says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/",
-    run: () => focusOn("search")},
-  {name: "next-found", keys: ["n"], says: "next match", run: (app) => app.nextFound(1)},
-  {name: "previous-found", keys: ["N"], says: "previous match", run: (app) => app.nextFound(-1)},
-  {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
-  {name: "zoom-out", keys: ["-"], says: "smaller", run: (app) => app.canvas.zoom(0.8)},
-  {name: "fit", keys: ["0"], says: "the whole graph", run: (app) => app.canvas.fit()},
-  {name: "pan-left", keys: ["Shift+ArrowLeft"], says: "move the view left", run: (app) => app.canvas.pan(-90, 0)},
-  {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
-  {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
-  {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
-  {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: regions},
-  {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
-    run: (app) => app.go({m: true, e: !app.state.e})},
-  {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory", run: (app) => app.go({m: !app.state.m})},
-  {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
-  {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => graph(app, 1)},
-  {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => graph(app, -1)},
-  {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
-  {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
-  {name: "link", keys: ["c"], says: "copy a link to this view", run: copyLink},
-  {name: "svg", keys: ["e"], says: "save this view as SVG",
-    run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
-  {name: "dot", keys: ["E"], says: "save the graph as dot",
-    run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
-  {name: "borders", keys: ["|"], says: "focus the next border between panes; arrow keys move it", run: focusOnBorder},
-  {name: "theme", keys: ["x"], says: "light or dark",
-    run: () => theme(!document.documentElement.classList.contains("dark"))},
-  {name: "help", keys: ["?"], says: "this list", run: showHelp},
+  ...group("Move through the stages", [
+    {name: "next", keys: ["ArrowDown", "j"], says: "next rewrite or stage", run: (app) => app.stageList.step(1)},
+    {name: "previous", keys: ["ArrowUp", "k"], says: "previous rewrite or stage", run: (app) => app.stageList.step(-1)},
+    {name: "next-stage", keys: ["ArrowRight", "l"], says: "next stage that changed something",
+      run: (app) => stage(app, 1)},
+    {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something",
+      run: (app) => stage(app, -1)},
+    {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.stageList.goTo(0)},
+    {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)}]),
+  ...group("Select nodes", [
+    {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
+    {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
+    {name: "source", keys: ["s"], says: "first source of the node", run: (app) => relative(app, "source")},
+    {name: "user", keys: ["u"], says: "first user of the node", run: (app) => relative(app, "user")},
+    {name: "nothing", keys: ["Escape"], says: "clear selection, comparison and search; close the model",
+      run: nothing}]),
+  ...group("Compare", [
+    {name: "graph", keys: ["v"], says: "the graph alone: no comparison, rewrite or model",
+      run: (app) => app.go({m: false, d: -1, o: false, r: -1})},
+    {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
+    {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop", run: compareFrom},
+    {name: "other", keys: ["o"], says: "compare with the other input", run: other},
+    {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
+    {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
+    {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's",
+      run: (app) => differing(app, 1)},
+    {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's",
+      run: (app) => differing(app, -1)}]),
+  ...group("Fold", [
+    {name: "arithmetic", keys: ["i"], says: "show index arithmetic as boxes, or as text in the boxes that use it",
+      run: (app) => app.go({a: !app.state.a})},
+    {name: "fold", keys: ["f"],
+      says: "fold the repeated block at this node, else the nodes that only it uses (of a range, its loop); "
+        + "or unfold it", run: fold},
+    {name: "fold-alike", keys: ["y"], says: "the same for all blocks like this one", run: foldAlike},
+    {name: "fold-repeats", keys: ["Y"], says: "fold all repeated blocks: layers, residual blocks, lanes",
+      run: foldRepeats},
+    {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model, or unfold",
+      run: foldModel},
+    {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold}]),
+  ...group("Texts", [
+    {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
+    {name: "previous-text", keys: ["T"], says: "previous text", run: (app) => app.textPanel.nextTab(-1)},
+    {name: "second-text", keys: ["w"], says: "two texts side by side, such as the source and its assembly",
+      run: secondText},
+    {name: "wrap", keys: ["W"], says: "wrap long lines, or not", run: (app) => app.go({w: !app.state.w})},
+    {name: "copy-text", keys: ["C"], says: "copy the text", run: (app) => app.textPanel.copy()}]),
+  ...group("Search", [
+    {name: "search", keys: ["/"],
+      says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/",
+      run: () => focusOn("search")},
+    {name: "next-found", keys: ["n"], says: "next match", run: (app) => app.nextFound(1)},
+    {name: "previous-found", keys: ["N"], says: "previous match", run: (app) => app.nextFound(-1)}]),
+  ...group("View", [
+    {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
+    {name: "zoom-out", keys: ["-"], says: "smaller", run: (app) => app.canvas.zoom(0.8)},
+    {name: "fit", keys: ["0"], says: "the whole graph", run: (app) => app.canvas.fit()},
+    {name: "pan-left", keys: ["Shift+ArrowLeft"], says: "move the view left", run: (app) => app.canvas.pan(-90, 0)},
+    {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
+    {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
+    {name: "pan-down", keys: ["Shift+ArrowDown"], says: "move the view down", run: (app) => app.canvas.pan(0, 90)},
+    {name: "pane-stages", keys: ["1"], says: "show or hide the stages", run: (app) => pane(app, "s")},
+    {name: "pane-texts", keys: ["2"], says: "show or hide the texts", run: (app) => pane(app, "t")},
+    {name: "pane-details", keys: ["3"], says: "show or hide the details", run: (app) => pane(app, "d")},
+    {name: "colors", keys: ["q"], says: "what the colors mean", run: showColors},
+    {name: "regions", keys: ["r"], says: "show or hide the ranges as regions", run: regions},
+    {name: "borders", keys: ["|"], says: "focus the next border between panes; arrow keys move it", run: focusOnBorder},
+    {name: "theme", keys: ["x"], says: "light or dark",
+      run: () => theme(!document.documentElement.classList.contains("dark"))}]),
+  ...group("Graphs and model", [
+    {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
+      run: (app) => app.go({m: true, e: !app.state.e})},
+    {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory",
+      run: (app) => app.go({m: !app.state.m})},
+    {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
+    {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => nextGraph(app, 1)},
+    {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => nextGraph(app, -1)}]),
+  ...group("Page", [
+    {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
+    {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
+    {name: "link", keys: ["c"], says: "copy a link to this view", run: copyLink},
+    {name: "svg", keys: ["e"], says: "save this view as SVG",
+      run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
+    {name: "dot", keys: ["E"], says: "save the graph as dot",
+      run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
+    {name: "help", keys: ["?"], says: "this list",
+      run: (app) => showHelp(kCommands, (c) => obey(app, c))}]),
 ];
 
 /** @param {App} app */
@@ -86,15 +117,17 @@ export function installCommands(app) {
   addEventListener("keydown", (e) => {
     if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey)
       return;
-    if (dialog().open) return;
+    if (dialog().open || document.querySelector(":popover-open")) return;
     const key = (e.shiftKey && e.key.startsWith("Arrow") ? "Shift+" : "") + e.key;
     const command = kCommands.find((c) => c.keys.includes(key));
     if (!command) return;
     e.preventDefault();
     obey(app, command);
   });
-  installBorders();
-  document.getElementById("commands-button").addEventListener("click", () => showHelp(app));
+  installBorders(), installDialog();
+  const named = new Map(kCommands.map((c) => [c.name, c]));
+  installToolbar(app, (name) => obey(app, named.get(name)), named);
+  document.getElementById("commands-button").addEventListener("click", () => obey(app, named.get("help")));
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
@@ -106,7 +139,6 @@ function obey(app, command) {
   app.lastCommand = command.name;
 }
 
-const dialog = () => /** @type {HTMLDialogElement} */ (document.getElementById("dialog"));
 const focusOn = (id) => document.getElementById(id).focus();
 
 function nothing(app) {
@@ -116,15 +148,27 @@ function nothing(app) {
 function regions(app) {
   app.canvas.regions = !app.canvas.regions;
   app.canvas.redraw();
+  app.say(app.canvas.regions ? "ranges are shown as colored regions" : "the regions of ranges are hidden");
 }
 function stage(app, by) {
   const {graph, state, story} = app;
   for (let s = state.s + by; s >= 0 && s <= story.last; s += by)
     if (!s || graph.stages[s - 1].changed || graph.stages[s - 1].count) return app.stageList.goTo(s);
 }
-function graph(app, by) {
+function nextGraph(app, by) {
   const count = app.index.graphs.length;
   return app.openGraph((app.state.g + by + count) % count);
+}
+function pane(app, letter) {
+  const {h} = app.state;
+  return app.go({h: h.includes(letter) ? h.replace(letter, "") : h + letter});
+}
+function secondText(app) {
+  const {texts, text} = app.textPanel, has = (kind) => texts.some((t) => t.kind === kind);
+  if (app.state.u) return app.go({u: ""});
+  if (texts.length < 2) return app.say("there is only one text");
+  if (has("source") && has("asm")) return app.go({t: "source", u: "asm", h: app.state.h.replace("t", "")});
+  return app.go({u: texts.find((t) => t !== text).kind, h: app.state.h.replace("t", "")});
 }
 function neighbour(app, by) {
   const boxes = app.scene.drawing.boxes, at = boxes.findIndex((b) => b.n === app.state.n);
@@ -176,26 +220,27 @@ function fold(app) {
 }
 async function unfold(app) {
   const before = app.scene.drawing.boxes.length;
+  if (!app.state.f.length) return app.say("nothing is folded");
   await app.go({f: []});
-  if (app.scene.drawing.boxes.length > 2 * before) app.canvas.fit();
+  if (app.scene.drawing.boxes.length > 2 * before) app.canvas.begin();
 }
-const wordOf = (block) => (block.floor < 0 ? String(block.head) : block.head + "-" + block.floor);
 function foldAlike(app) {
   const box = app.scene.drawing.home.get(app.state.n);
-  const words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOf) : [];
+  const words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOfBlock) : [];
   if (!words.length) return app.say(box ? "no node is used only by this node" : "select a node first");
   const rest = app.state.f.filter((word) => !words.includes(word));
   app.say(words.length + " blocks are alike");
   return app.go({f: app.state.f.includes(words[0]) ? rest : [...rest, ...words]});
 }
 async function foldRepeats(app) {
-  const all = app.drawings.blocksOf(app.scene.root);
+  const {f} = app.state, all = app.drawings.blocksOf(app.scene.root);
+  if (f.includes("a")) return app.go({f: f.filter((word) => word.startsWith("m"))});
   await pause();
   const blocks = all.repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
   if (!blocks.length) return app.say("there is no repeated block");
-  await app.go({f: blocks.map(wordOf), n: -1});
+  await app.go({f: ["a"], n: -1});
   app.canvas.begin();
-  app.say(blocks.length + " blocks of " + kinds + " kinds are folded");
+  app.say(counted(blocks.length, "block") + " of " + counted(kinds, "kind") + " folded");
 }
 async function foldModel(app) {
   const {f} = app.state;
@@ -203,8 +248,7 @@ async function foldModel(app) {
   const isFolded = f.some((word) => word.startsWith("m"));
   await app.go({f: isFolded ? f.filter((word) => !word.startsWith("m")) : [...f, "m"], n: -1});
   app.canvas.begin();
-  if (isFolded) return;
-  app.say("the graph by the model's " + app.graph.madeOf.length + " nodes");
+  if (!isFolded) app.say("folded by the model's " + app.graph.madeOf.length + " nodes");
 }
 async function copyLink(app) {
   const v = app.canvas.view;
@@ -222,52 +266,4 @@ export function theme(dark, keep = true) {
   document.documentElement.classList.toggle("dark", dark);
   if (window.theApp) window.theApp.canvas.redraw();
   try { if (keep) localStorage.setItem("tgc-view-theme", dark ? "dark" : "light"); } catch { /* see above */ }
-}
-
-/** Shows a dialog with a heading and a table. */
-export function showTable(title, heads, rows) {
-  const box = dialog(), heading = element("h2", "", title), body = element("div", "body"), table = element("table");
-  heading.id = "dialog-title";
-  const head = element("tr");
-  for (const h of heads) head.append(Object.assign(element("th", h.num ? "num" : "", h.name), {scope: "col"}));
-  table.append(element("thead"), element("tbody"));
-  table.firstChild.append(head);
-  for (const cells of rows) {
-    const tr = element("tr");
-    cells.forEach((cell, i) => {
-      const td = element("td", heads[i].num ? "num" : "");
-      td.append(cell);
-      tr.append(td);
-    });
-    table.lastChild.append(tr);
-  }
-  body.tabIndex = 0;
-  body.append(table);
-  box.replaceChildren(heading, body);
-  box.showModal();
-}
-
-function showHelp(app) {
-  showTable("Commands and keys", [{name: "key"}, {name: "effect"}], kCommands.map((c) => {
-    const keys = element("span");
-    c.keys.forEach((k, i) => keys.append(i ? " " : "", element("kbd", "", k)));
-    const button = /** @type {HTMLButtonElement} */ (element("button", "", c.says));
-    button.type = "button";
-    button.addEventListener("click", () => { dialog().close(); obey(app, c); });
-    return [keys, button];
-  }));
-}
-
-function showGraphs(app) {
-  const {graphs} = app.index;
-  const heads = [{name: "graph"}, {name: "target"}, {name: "nodes", num: true}, {name: "rewrites", num: true},
-    {name: "time, observed", num: true}, {name: "runs", num: true}];
-  showTable("Graphs", heads, graphs.map((g, i) => {
-    const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
-    button.type = "button";
-    button.addEventListener("click", () => { dialog().close(); app.openGraph(i); });
-    return [button, g.target || "tensor graph", String(g.nodes), g.ms || g.rewrites ? String(g.rewrites) : "",
-      g.ms ? g.ms.toFixed(2) + " ms" : "",
-      g.numbers.length ? String(g.numbers.length) : ""];
-  }));
 }

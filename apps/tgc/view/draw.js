@@ -2,16 +2,21 @@
 import {Size} from "./box.js";
 import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
 import {plain} from "./data.js";
+import {nameOf} from "./expressions.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 
-/** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found.
+/** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found;
+ * `edited`: with changed text.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
- *  found: Set<number>, selected: number}} Marks */
+ *  edited: Set<number>, found: Set<number>, selected: number}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
-// Scales of the view: minimum, maximum, least with text in boxes, least that does not draw dots, and a readable one.
-const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12, kRead = 0.7;
+// Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
+// dots, least with all text, least at the start, and a readable one.
+const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.7, kRead = 0.8;
+const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
+const kTitle = 10, kSmall = 8.5;  // minimum size of titles and of other text, in pixels
 
 export class GraphCanvas {
   /** `picked` is called with the key of the box that was clicked; -1: no box.
@@ -23,8 +28,13 @@ export class GraphCanvas {
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
     /** @type {Marks} */
-    this.marks = {came: new Set(), went: new Set(), lit: new Set(), found: new Set(), selected: -1};
-    this.regions = true;
+    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1};
+    this.regions = false;
+    this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
+    /** @type {Box | null} */ this.hovered = null;
+    /** @type {Box | null} */ this.anchor = null;  // the box from which the initial view starts: the output
+    /** @type {import("./layout.js").Line[]} */ this.stubs = [];
+    this.drawn = () => {};  // called after each drawing
     this.picked = picked;
     this.waiting = false;
     this.frames = [];
@@ -35,6 +45,7 @@ export class GraphCanvas {
   /** @param {import("./data.js").Recorded} graph @param {Drawing} drawing @param {Marks} marks */
   show(graph, drawing, marks) {
     if (drawing !== this.drawing) {
+      this.hovered = null;
       this.rows = new Map();
       for (const box of drawing.boxes) {
         if (!this.rows.has(box.row)) this.rows.set(box.row, []);
@@ -58,13 +69,19 @@ export class GraphCanvas {
     });
   }
 
-  /** Sets the initial view: the whole graph, or, if the graph is high and narrow, its top at a readable scale. */
+  /** Sets the initial view: the whole graph if its text can be read, else the part around the output. */
   begin() {
-    const d = this.drawing, {width} = this.#size();
+    const d = this.drawing, {width, height} = this.#size(), end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
-    if (!d || !width || this.view.scale >= kNames || (d.right - d.left) * kRead > width - 60) return;
+    if (!end || !width || this.view.scale >= kFirst) return;
     this.view.scale = kRead;
-    this.view.x = (d.left + d.right) / 2 - width / 2 / kRead, this.view.y = d.top - 70 / kRead;
+    const start = (at, low, high, room, margin) => {
+      if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
+      return Math.max(low - margin, Math.min(at, high + margin - room));
+    };
+    const across = (width - kAside) / kRead, down = height / kRead, margin = 50 / kRead;
+    this.view.x = start(end.x + Size.width / 2 - across / 2, d.left, d.right, across, 20);
+    this.view.y = start(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
     this.redraw();
   }
   /** Shows the whole graph below the caption's two lines and above the legend. */
@@ -91,7 +108,7 @@ export class GraphCanvas {
   reveal(box) {
     const {width, height} = this.#size(), v = this.view, margin = 40 / v.scale;
     if (!width) return;
-    if (v.scale < kNames) this.zoom(0.8 / v.scale);
+    if (v.scale < kText) this.zoom(kRead / v.scale);
     if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin)
       v.x = box.x + Size.width / 2 - width / 2 / v.scale;
     if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin)
@@ -107,11 +124,11 @@ export class GraphCanvas {
     const top = Math.min(...boxes.map((b) => b.y - b.height / 2));
     const bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
     const scale = Math.min((width - 60) / (right - left), (height - 140) / (bottom - top), Math.max(v.scale, 0.8));
-    if (scale < kNames) return this.reveal(boxes[0]);
+    if (scale < kText) return this.reveal(boxes[0]);
     const seen = this.seen();
     const isSeen = left > seen.left && right < seen.right && top > seen.top + 60 / v.scale && bottom < seen.bottom;
-    if (v.scale >= kNames && isSeen) return;
-    v.scale = Math.min(scale, v.scale < kNames ? 0.8 : v.scale);
+    if (v.scale >= kText && isSeen) return;
+    v.scale = Math.min(scale, v.scale < kText ? kRead : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
     this.redraw();
   }
@@ -121,8 +138,28 @@ export class GraphCanvas {
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
     const row = Math.round(gy / Size.row);
     for (const box of (this.rows && this.rows.get(row)) || [])
-      if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= box.height / 2) return box;
+      if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= this.#heightOf(box) / 2) return box;
     return null;
+  }
+  /** Returns the box at the other end of a stub at a point of the canvas. @returns {Box | null} */
+  stubAt(x, y) {
+    if (this.view.scale < kText) return null;
+    const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
+    const found = this.stubs.find((line) => {
+      const to = this.entry(line);
+      return Math.abs(gx - to.x) < 16 && gy < to.y && gy > to.y - 20;
+    });
+    return found ? found.from : null;
+  }
+  // Small boxes are drawn high enough for the names of their ops.
+  #heightOf(box) {
+    const isNamed = this.view.scale >= kNames;
+    return isNamed ? Math.max(box.height, (kTitle + 3) / this.view.scale) : box.height;
+  }
+
+  /** Outlines the boxes within a range. @param {number} range the RANGE; -1: none */
+  outline(range) {
+    if (range !== this.outlined) this.outlined = range, this.redraw();
   }
 
   // The size is cached, because asking the browser for it forces a layout of the whole page.
@@ -142,16 +179,17 @@ export class GraphCanvas {
       from = {x: e.clientX, y: e.clientY}, moved = false, c.setPointerCapture(e.pointerId);
     });
     c.addEventListener("pointermove", (e) => {
-      if (!from) return;
+      if (!from) return this.#hover(e);
       const dx = e.clientX - from.x, dy = e.clientY - from.y;
       if (!moved && Math.abs(dx) + Math.abs(dy) < 4) return;
       moved = true, from = {x: e.clientX, y: e.clientY};
       this.pan(-dx, -dy);
     });
+    c.addEventListener("pointerleave", () => this.#hover(null));
     c.addEventListener("pointerup", (e) => {
       if (from && !moved) {
-        const box = this.at(e.offsetX, e.offsetY);
-        this.picked(box ? box.key : -1, e.detail > 1);
+        const box = this.at(e.offsetX, e.offsetY), far = box ? null : this.stubAt(e.offsetX, e.offsetY);
+        this.picked(box || far ? (box || far).key : -1, e.detail > 1);
       }
       from = null;
     });
@@ -163,6 +201,15 @@ export class GraphCanvas {
     }, {passive: false});
   }
 
+  /** @param {PointerEvent | null} e */
+  #hover(e) {
+    const box = e && this.drawing ? this.at(e.offsetX, e.offsetY) || this.stubAt(e.offsetX, e.offsetY) : null;
+    if (this.hovers) this.hovers(box, e);
+    if (box === this.hovered) return;
+    this.hovered = box, this.canvas.style.cursor = box ? "pointer" : "";
+    this.redraw();
+  }
+
   // ---- drawing
   #draw() {
     const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, v = this.view;
@@ -171,7 +218,7 @@ export class GraphCanvas {
       accent: of("accent"), came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"),
       found: of("found"), lit: of("accent-back"), mono: of("mono"), sans: of("sans"),
       dark: document.documentElement.classList.contains("dark")};
-    this.paint.edge = mixed(this.paint.line, this.paint.quiet, 0.3);
+    this.paint.edge = mixed(this.paint.line, this.paint.quiet, 0.55), this.paint.wire = of("wire");
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.fillStyle = this.paint.back;
     c.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -179,16 +226,20 @@ export class GraphCanvas {
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
     const seen = this.seen();
     // Boxes with text have light colours, so that the text can be read. Boxes without text have strong colours.
-    const [near, far, dots] = this.paint.dark ? [0.1, 0.26, 0.6] : [0.18, 0.45, 0.85];
-    const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
+    const [near, far, dots] = this.paint.dark ? [0.22, 0.34, 0.7] : [0.22, 0.45, 0.85];
+    const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - 0.34)));
     this.strength = v.scale < kNames ? dots : near + small * (far - near);
     this.fills = new Map();
     const boxes = this.boxesIn(seen);
     if (this.regions) this.#drawRegions(c, boxes);
+    if (this.outlined >= 0) this.#drawOutline(c, boxes);
     this.#drawLines(c, seen);
-    if (v.scale < kDots) return this.#drawDots(c, boxes);
-    for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
-    for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
+    if (v.scale < kDots) this.#drawDots(c, boxes);
+    else {
+      for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
+      for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
+    }
+    this.drawn();
   }
 
   /** Returns the part of the graph that is in the view. */
@@ -229,14 +280,27 @@ export class GraphCanvas {
     c.globalAlpha = 1;
   }
 
+  // Outlines the region of a range.
+  #drawOutline(c, boxes) {
+    const g = this.graph, color = colorOfRange(g.argText(this.outlined)), pad = Size.gap / 2;
+    const isIn = (box) => g.rangeLists[g.ranges.get(box.n) || 0].includes(this.outlined) || box.n === this.outlined;
+    c.fillStyle = color, c.strokeStyle = color, c.lineWidth = Math.max(2, 2 / this.view.scale);
+    for (const box of boxes.filter(isIn)) {
+      const height = this.#heightOf(box) + 2 * pad;
+      c.beginPath(), c.roundRect(box.x - pad, box.y - height / 2, Size.width + 2 * pad, height, 8);
+      c.globalAlpha = 0.16, c.fill(), c.globalAlpha = 1, c.stroke();
+    }
+  }
+
   #drawLines(c, seen) {
     const m = this.marks, thin = this.view.scale < 0.2;
-    const ordinary = new Path2D(), strong = new Path2D();
-    const stubs = [];
+    const ordinary = new Path2D(), strong = new Path2D(), {hovered} = this;
+    const stubs = this.stubs = [], isOf = (line, key) => line.from.key === key || line.to.key === key;
+    const isLit = (line) => isOf(line, m.selected) || hovered !== null && isOf(line, hovered.key);
     for (const line of this.drawing.lines) {
       const y = line.from.y + line.from.height / 2, to = this.entry(line);
       if (y > seen.bottom || to.y < seen.top) continue;
-      const isStrong = line.from.key === m.selected || line.to.key === m.selected;
+      const isStrong = isLit(line);
       if (line.stub) {
         if (to.x > seen.left && to.x < seen.right && to.y < seen.bottom + 30) stubs.push(line);
         continue;
@@ -259,30 +323,28 @@ export class GraphCanvas {
       curve(to.x, to.y);
     }
     c.lineWidth = Math.max(thin ? 2 : 1.2, 0.5 / this.view.scale);
-    c.strokeStyle = mixed(this.paint.line, this.paint.quiet, 0.35);
+    c.strokeStyle = this.paint.wire;
     c.stroke(ordinary);
     c.lineWidth = Math.max(2.2, 1 / this.view.scale), c.strokeStyle = this.paint.accent;
     c.stroke(strong);
-    if (this.view.scale < kNames) return;
+    if (this.view.scale < kText) return;
     c.font = "10px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
+    let last = {x: -Infinity, y: 0, half: 0};  // the stub that was named last
     for (const line of stubs) {
-      const to = this.entry(line), on = line.from.key === m.selected || line.to.key === m.selected;
+      const to = this.entry(line), on = isLit(line);
       c.strokeStyle = c.fillStyle = on ? this.paint.accent : this.paint.quiet;
       c.lineWidth = 1;
       c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
-      const room = Size.width / (line.to.sources.length + 1) / 6;
-      c.fillText(this.stubName(line.from).slice(0, Math.max(2, room)), to.x, to.y - 7);
+      const name = this.stubName(line.from), half = name.length * 3.1;
+      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half && !on) continue;  // names must not overlap
+      c.fillText(name, to.x, to.y - 7), last = {...to, half};
     }
     c.textAlign = "left";
   }
 
   /** Returns the name of a source whose edge is a stub, short enough for the space above a box. */
   stubName(box) {
-    const g = this.graph, op = g.opName(box.n), arg = g.argText(box.n);
-    const name = op === "RANGE" ? "r" + (/\(?(-?\d+)/.exec(arg) || ["", "?"])[1] : op === "DEFINE_GLOBAL" ? "data" + arg
-      : op === "SPECIAL" ? arg.replace(/'/g, "") : op === "DEFINE_VAR" ? (/'([^']*)'/.exec(arg) || ["", arg])[1]
-        : "#" + g.number[box.n];
-    return plain(name).slice(0, 8);
+    return plain(nameOf(this.graph, box.n) || "#" + this.graph.number[box.n]).slice(0, 8);
   }
 
   /** Returns the point where an edge reaches its box. */
@@ -329,41 +391,62 @@ export class GraphCanvas {
   #drawBox(c, box) {
     const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = this.#colorOf(op);
     const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key);
-    const selected = m.selected === box.key;
-    const x = box.x, y = box.y - box.height / 2, names = this.view.scale >= kNames;
+    const selected = m.selected === box.key, edited = m.edited.has(box.key), height = this.#heightOf(box);
+    const x = box.x, y = box.y - height / 2;
     c.globalAlpha = went ? 0.75 : 1;
+    if (box.fold && box.fold.count) this.#drawSheets(c, x, y, height, this.#fillOf(op));
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
-    c.beginPath(), c.roundRect(x, y, Size.width, box.height, 5), c.fill();
-    c.lineWidth = selected ? 2.5 : lit || came || went ? 1.8 : 1;
-    c.strokeStyle = selected || lit ? p.accent : came ? p.came : went ? p.went : p.edge;
+    c.beginPath(), c.roundRect(x, y, Size.width, height, 5), c.fill();
+    c.lineWidth = selected ? 2.5 : lit || came || went || edited ? 1.8 : 1;
+    c.strokeStyle = selected || lit ? p.accent : came || edited ? p.came : went ? p.went : p.edge;
+    if (box === this.hovered && !selected) c.strokeStyle = p.accent, c.lineWidth = 1.8;
     if (went) c.setLineDash([5, 3]);
     c.stroke();
     if (went) c.setLineDash([]);
     c.fillStyle = color;
-    c.beginPath(), c.roundRect(x, y, 6, box.height, [5, 0, 0, 5]), c.fill();
+    c.beginPath(), c.roundRect(x, y, 6, height, [5, 0, 0, 5]), c.fill();
     if (m.found.has(box.key)) {
       c.strokeStyle = p.found, c.lineWidth = 2;
-      c.beginPath(), c.roundRect(x - 4, y - 4, Size.width + 8, box.height + 8, 8), c.stroke();
+      c.beginPath(), c.roundRect(x - 4, y - 4, Size.width + 8, height + 8, 8), c.stroke();
     }
-    if (names) this.#drawNames(c, box, op, came, went, x, y);
+    if (this.view.scale >= kNames) this.#drawNames(c, box, came, went, y, height);
     c.globalAlpha = 1;
   }
 
-  #drawNames(c, box, op, came, went, x, y) {
-    const p = this.paint, left = x + 14, right = x + Size.width - 8;
-    let line = y + Size.pad + Size.line / 2;
+  // Draws two sheets behind a folded box.
+  #drawSheets(c, x, y, height, fill) {
+    c.fillStyle = fill, c.strokeStyle = this.paint.edge, c.lineWidth = 1;
+    for (const by of [8, 4]) c.beginPath(), c.roundRect(x + by, y + by, Size.width, height, 5), c.fill(), c.stroke();
+  }
+
+  // Draws the text of a box. Text has a minimum size on the screen, so a small box shows only its first lines.
+  #drawNames(c, box, came, went, y, height) {
+    const p = this.paint, {scale} = this.view, left = box.x + 14, right = box.x + Size.width - 8;
+    const big = Math.max(12, kTitle / scale), small = Math.max(11, kSmall / scale);
+    const step = Math.max(Size.line, small * 1.2), count = Math.max(0, Math.floor((height - 2 - 1.3 * big) / step));
+    const lines = count ? box.lines.slice(0, count) : [];
+    let line = lines.length ? y + Size.pad + big * 0.58 : y + height / 2;
     c.textBaseline = "middle", c.textAlign = "left";
-    c.fillStyle = p.text, c.font = "600 12px " + p.sans;
+    c.fillStyle = p.text, c.font = `600 ${big}px ${p.sans}`;
     const title = (came ? "+ " : went ? "\u2212 " : "") + box.title;
-    c.fillText(title, left, line);
-    const dtype = this.graph.dtypeName(box.n);
-    c.fillStyle = this.strength > 0.24 ? p.text : p.quiet, c.font = "10.5px " + p.mono, c.textAlign = "right";
-    if (dtype && title.length < 15) c.fillText(cut(dtype, 19 - title.length), right, line);
-    c.textAlign = "left", c.fillStyle = p.text, c.font = "11px " + p.mono;
-    for (const text of box.lines) c.fillText(cut(plain(text), 23), left, line += Size.line);
-    if (!box.fold || !box.fold.count) return;
-    c.font = "600 10px " + p.sans, c.fillStyle = p.accent, c.textAlign = "right";
-    c.fillText("\u25b8 " + box.fold.count + " folded", right, y + box.height - 7);
+    c.fillText(cut(title, Math.max(3, Math.floor((right - left) / big / 0.62))), left, line, right - left + 4);
+    const dtype = this.graph.dtypeName(box.n), isTold = box.lines.length > 0 && box.lines[0].startsWith("data");
+    if (scale >= kText && dtype && title.length < 15 && !isTold) {
+      c.fillStyle = this.strength > 0.24 ? p.text : p.quiet;
+      c.font = `${small - 0.5}px ${p.mono}`, c.textAlign = "right";
+      const room = Math.floor((right - left - title.length * big * 0.66) / small / 0.6);
+      if (room > 3) c.fillText(cut(dtype, room), right, line);
+    }
+    c.textAlign = "left", c.font = `${small}px ${p.mono}`;
+    const letters = Math.floor((right - left + 4) / small / 0.6);
+    lines.forEach((text, i) => {
+      const isMarked = i >= box.lines.length - box.marked;
+      c.fillStyle = !isMarked ? p.text : text.startsWith("+") ? p.came : p.went;
+      c.fillText(cut(plain(text), letters), left, line += step);
+    });
+    if (!box.fold || !box.fold.count || scale < kText) return;
+    c.font = "600 10px " + p.sans, c.fillStyle = p.text, c.textAlign = "right";
+    c.fillText("\u25b8 " + box.fold.count + " folded", right, y + height - 8);
     c.textAlign = "left";
   }
 }

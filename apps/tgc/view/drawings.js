@@ -1,31 +1,37 @@
 // The drawings of the graphs at all places (points between stages). A node keeps its position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
-import {isValue} from "./values.js";
+import {Inline, expressionOf} from "./expressions.js";
 import {diffOf} from "./match.js";
+import {isValue} from "./values.js";
 import {Blocks} from "./blocks.js";
-import {wordsOf} from "./folding.js";
+import {wordOfBlock, wordsOf} from "./folding.js";
 import {nodeOf} from "./made.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-/** `diff`: the difference, if two graphs are compared.
+/** `diff`: the difference, if two graphs are compared. `edited`: the boxes whose text a rewrite changed.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
- *   diff?: import("./match.js").Diff}} Scene */
+ *   edited?: Set<number>, diff?: import("./match.js").Diff}} Scene */
 
 export class Drawings {
-  /** @param {Recorded} graph @param {import("./story.js").Story} story */
-  constructor(graph, story) {
-    this.graph = graph, this.story = story;
+  /** `hides`: index arithmetic is text in the boxes that use it.
+   * @param {Recorded} graph @param {import("./story.js").Story} story @param {boolean} hides */
+  constructor(graph, story, hides = false) {
+    this.graph = graph, this.story = story, this.hides = hides;
     /** @type {Drawing[]} */ this.places = [];
     this.scenes = new Map();
     /** @type {Map<number, Blocks>} */ this.blocks = new Map();
     /** @type {Map<string, number>} */ this.homes = new Map();
   }
 
+  /** Which nodes are text in the boxes of their users. */
+  get inline() { return new Inline(this.graph, this.hides); }
+
   /** Returns the repeated blocks of the graph below a root. */
   blocksOf(root) {
-    if (!this.blocks.has(root)) this.blocks.set(root, new Blocks(this.graph, root));
+    const {inline} = this;
+    if (!this.blocks.has(root)) this.blocks.set(root, new Blocks(this.graph, root, (n) => inline.has(n)));
     return this.blocks.get(root);
   }
 
@@ -64,7 +70,7 @@ export class Drawings {
     else if (!step.boxes) {
       const shown = asItIs(this.graph, this.story.root(p)), was = (n) => step.origins.get(n);
       const before = p ? this.#where(this.places[p - 1], shown, was, false) : null;
-      step.boxes = boxesOf(this.graph, [shown], before);
+      step.boxes = boxesOf(this.inline, [shown], before);
     } else this.places[p] = placed(step.boxes), this.step = null;
     return true;
   }
@@ -85,19 +91,23 @@ export class Drawings {
     const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      // A node that differs from its origin only in its sources does not count as new.
+      const {inline} = this, isNew = (n) => {
+        if (before.has(n)) return false;
+        const origin = was.get(n);  // a node that differs from its origin only in its sources does not count as new
+        return origin === undefined || origin < 0 || !this.#alike(origin, n);
+      };
       for (const box of drawing.boxes) {
-        const origin = was.get(box.n);
-        const isRebuilt = origin !== undefined && origin >= 0 && this.#alike(origin, box.n);
-        if (!before.has(box.n) && !isRebuilt) came.add(box.key);
+        let changes = isNew(box.n);
+        if (!changes && this.hides) inline.forEach(box.n, (s) => { changes ||= !isValue(this.graph, s) && isNew(s); });
+        if (changes) came.add(box.key);
       }
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const folded = drawingOf(this.inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
+    return {drawing: isSmall ? drawingOf(this.inline, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -108,9 +118,17 @@ export class Drawings {
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
-    const g = this.graph, {heads, all, flipped} = wordsOf(state.f), out = {heads: new Map(), model: null};
-    const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place));
+    const g = this.graph, {heads, all, repeats, flipped} = wordsOf(state.f), out = {heads: new Map(), model: null};
+    const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place)), words = new Set(state.f);
+    const known = new Set();
+    for (const block of repeats ? this.blocksOf(this.story.root(place)).repeats() : []) {
+      const word = wordOfBlock(block);
+      known.add(word);
+      if (!words.has(word) && shown.sources.has(block.head))
+        out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + block.count + " alike"]});
+    }
     for (const {head, floor, word} of heads) {
+      if (known.has(word)) continue;
       const key = here(head), alike = floor < 0 ? [] : this.blocksOf(this.story.root(place)).alike(key);
       const lines = alike.length > 1 ? ["one of " + alike.length + " alike"] : [];
       if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines});
@@ -152,9 +170,12 @@ export class Drawings {
       for (let i = 0; i < 1000 && !base.byKey.has(n) && after.from.has(n); i++) n = after.from.get(n);
       return n;
     };
-    const {came, went} = changes(this.graph, was, is);
-    const wish = this.#wish(state, state.s - 1, is, origin);
-    return {drawing: this.#both(was, is, base, origin, came, went, wish), came, went, root: is.root};
+    const inline = this.inline.rewritten(was, is, [rewrite.before, rewrite.after].map((n, i) =>
+      (i ? "+ " : "\u2212 ") + expressionOf(g, n)));
+    const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !inline.has(k % g.count)));
+    const came = boxes(is, was), went = boxes(was, is), wish = this.#wish(state, state.s - 1, is, origin);
+    return {drawing: this.#both(inline, was, is, base, origin, came, went, wish), came, went, root: is.root,
+      edited: inline.edited};
   }
   // Returns the graph before a rewrite. This is usually the graph after the previous rewrite, which was drawn before.
   #before(state, run, stage, rewrite) {
@@ -164,8 +185,8 @@ export class Drawings {
   }
 
   // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  #both(was, is, base, origin, came, went, wish) {
-    const places = this.#where(base, is, origin, true), ghosts = new Map(), own = new Map();
+  #both(inline, was, is, base, origin, came, went, wish) {
+    const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
       const isTaken = box && (is.sources.has(box.key) || places.taken.has(box.key));
@@ -173,19 +194,19 @@ export class Drawings {
       else if (box) own.set(key, box);
     }
     const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
-    const drawing = drawingOf(this.graph, [was, is], before, wish);
+    const drawing = drawingOf(inline, [was, is], before, wish);
     const hiding = new Set();  // words of folds to open, because they contain a change
     for (const key of wish ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);
     }
-    return hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
+    return hiding.size ? drawingOf(inline, [was, is], before, without(wish, hiding)) : drawing;
   }
 
   // Draws the part of a graph below `root` alone, with its nodes at their positions in the whole graph.
   #ofPart(place, root) {
     const shown = asItIs(this.graph, root);
-    return drawingOf(this.graph, [shown], this.#where(this.at(place), shown, () => undefined, false));
+    return drawingOf(this.inline, [shown], this.#where(this.at(place), shown, () => undefined, false));
   }
 
   #ofDifference(state) {
@@ -213,13 +234,15 @@ export class Drawings {
   #ofTwo(state, from, to, base) {
     const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
     for (const [old, now] of diff.like) back.set(now, old);
-    const changed = [...diff.changed], boxes = (list) => new Set([...list].filter((n) => !isValue(g, n)));
+    const differ = new Set([...diff.went, ...diff.came, ...[...diff.changed].flatMap(([n, c]) => [n, c.of])]);
+    const inline = this.inline.opened([was, is], (n) => differ.has(n)), kept = new Set(is.order);
+    const changed = [...diff.changed], boxes = (list) => new Set([...list].filter((n) => !inline.has(n)));
     const went = boxes([...diff.went, ...changed.map(([, c]) => c.of).filter((n) => !diff.changed.has(n))]);
-    const came = boxes([...diff.came, ...diff.changed.keys()]), kept = new Set(is.order);
-    const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || isValue(g, n))};
+    const came = boxes([...diff.came, ...diff.changed.keys()]);
+    const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || inline.has(n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
     const wish = this.#wish(state, state.s, is, (key) => key);
-    return {drawing: this.#both(drawn, is, base, home, came, went, wish), came, went, root: to, diff};
+    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish), came, went, root: to, diff};
   }
 }
 
@@ -228,10 +251,4 @@ export class Drawings {
 function without(wish, words) {
   const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
   return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
-}
-
-/** Returns the nodes that only one of two graphs has, without values, which are text in boxes. @param {Recorded} g */
-function changes(g, was, is) {
-  const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !isValue(g, k % g.count)));
-  return {came: boxes(is, was), went: boxes(was, is)};
 }

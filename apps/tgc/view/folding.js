@@ -1,6 +1,7 @@
 // Folding: boxes that stand for several nodes. Each fold is a word in the address: "20" folds node 20 with the nodes
 // that only it uses, "20-12" folds the block from node 20 down to node 12, which is not included, "m" folds each node
-// of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5.
+// of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5. "a" folds all repeated blocks;
+// with it, the word of one of them unfolds that block.
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -14,9 +15,10 @@ import {isValue} from "./values.js";
  *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} Wish */
 
 /** Parses the words of an address that fold nodes. @param {string[]} words
- *  @returns {{heads: {head: number, floor: number, word: string}[], all: boolean, flipped: Set<number>}} */
+ *  @returns {{heads: {head: number, floor: number, word: string}[], all: boolean, repeats: boolean,
+ *   flipped: Set<number>}} */
 export function wordsOf(words) {
-  const out = {heads: [], all: words.includes("m"), flipped: new Set()};
+  const out = {heads: [], all: words.includes("m"), repeats: words.includes("a"), flipped: new Set()};
   for (const word of words) {
     const [, head, floor] = /^(\d+)(?:-(\d+))?$/.exec(word) || [], one = /^m(\d+)$/.exec(word);
     if (head) out.heads.push({head: Number(head), floor: floor ? Number(floor) : -1, word});
@@ -25,16 +27,21 @@ export function wordsOf(words) {
   return out;
 }
 
+/** Returns the word of the address that folds a block. @param {{head: number, floor: number}} block */
+export function wordOfBlock({head, floor}) { return floor < 0 ? String(head) : head + "-" + floor; }
+
 /** Returns the graph with a single node for each fold. Edges from a fold to other nodes stay. `owner`: for a hidden
- * node, its box. @param {Recorded} g @param {Keys} graph @param {number} root @param {Wish} wish
+ * node, its box. `isText`: whether a node is text in its users' boxes. @param {Recorded} g @param {Keys} graph
+ * @param {number} root @param {Wish} wish
  * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} owner: of what is hidden, its box */
-export function foldedGraph(g, graph, root, wish) {
+export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n)) {
   const folds = new Map(), owner = new Map();
   if (wish.model) {
-    for (const [label, members] of groupsOf(g, graph, wish.model.of)) {
-      const head = members[members.length - 1], [title, ...name] = wish.model.labels[label].split(" ");
+    for (const [label, members] of groupsOf(g, graph, wish.model.of, isText)) {
+      const head = members[members.length - 1], [title, ...words] = wish.model.labels[label].split(" ");
+      const name = words.join(" ").replace(/'/g, "");
       for (const key of members) if (key !== head) owner.set(key, head);
-      folds.set(head, {word: "m" + label, title, lines: [name.join(" "), wish.model.says(head)].filter(Boolean),
+      folds.set(head, {word: "m" + label, title, lines: [name, wish.model.says(head)].filter(Boolean),
         count: members.length - 1, members});
     }
     graph = contracted(graph, owner);
@@ -50,7 +57,7 @@ export function foldedGraph(g, graph, root, wish) {
   }
   for (const [key, head] of owner) if (below.has(head)) owner.set(key, below.get(head));
   for (const [key, head] of below) owner.set(key, head), folds.delete(key);
-  for (const fold of folds.values()) fold.count = fold.members.filter((key) => !isValue(g, key % g.count)).length - 1;
+  for (const fold of folds.values()) fold.count = fold.members.filter((key) => !isText(key % g.count)).length - 1;
   return {graph: below.size ? contracted(graph, below) : graph, owner, folds};
 }
 
@@ -75,8 +82,8 @@ function hiddenBelow({order, sources}, heads, root) {
 
 /** Returns the nodes of each folded node of the model, in order. Leaves out nodes that, if folded, would be in a
  * loop. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
-function groupsOf(g, graph, of) {
-  const groups = new Map(), drawn = graph.order.filter((key) => !isValue(g, key % g.count)), label = new Map();
+function groupsOf(g, graph, of, isText) {
+  const groups = new Map(), drawn = graph.order.filter((key) => !isText(key % g.count)), label = new Map();
   for (const key of drawn) {
     const own = of(key);
     if (own < 0) continue;
@@ -89,7 +96,7 @@ function groupsOf(g, graph, of) {
   for (const key of drawn) {
     uses.has(unit(key)) || uses.set(unit(key), new Set()), usedBy.has(unit(key)) || usedBy.set(unit(key), new Set());
     for (const s of graph.sources.get(key)) {
-      if (isValue(g, s % g.count) || unit(s) === unit(key)) continue;
+      if (isText(s % g.count) || unit(s) === unit(key)) continue;
       link(uses, unit(key), unit(s)), link(usedBy, unit(s), unit(key));
     }
   }

@@ -1,6 +1,8 @@
 // The header of the page: graph, point between stages or rewrite, and search results. The ranges are below it.
 import {counted, inTime} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
+import {buttonOf} from "./dialogs.js";
+import {expressionOf, nameOf} from "./expressions.js";
 import {plain} from "./data.js";
 import {nodeTitle, placeBeside} from "./details.js";
 import {byId, element} from "./list.js";
@@ -17,7 +19,7 @@ export function showHeader(app) {
   byId("where").textContent = plain(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
-  app.say(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
+  app.announce(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
   const search = byId("search");
   if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
   const found = () => counted(app.found.length, "node") + ", " + counted(app.foundRewrites().length, "rewrite");
@@ -31,8 +33,16 @@ function captionOf(app) {
   const counts = `+${came.size}  \u2212${went.size}`;
   const [title, more] = state.d >= 0
     ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  ${counts}`]
-    : [app.placeName(state.s), came.size ? `   +${came.size} new` : ""];
-  return [element("b", "", title), element("span", state.d >= 0 ? "" : "place", plain(more))];
+    : [app.placeName(state.s), came.size ? `   +${came.size} new` : state.s ? "" : "   " + introductionTo(app)];
+  const kind = state.d >= 0 ? "" : state.s ? "place" : "says";
+  return [element("b", "", title), element("span", kind, plain(more))];
+}
+
+// Says in one sentence what the page is.
+function introductionTo({graph}) {
+  if (graph.producer) return "A graph as " + plain(graph.producer) + " recorded it; its stages are at the left.";
+  const what = graph.isTensor ? "The tensor graph that tgc schedules" : "The kernel that tgc compiles";
+  return what + ", before the first stage; the stages are at the left.";
 }
 
 function captionOfRewrite(app) {
@@ -59,15 +69,23 @@ export function showLegend(app) {
   const {graph, scene} = app, ranges = new Set();
   for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);
   byId("legend").replaceChildren(...[...ranges].slice(0, kMostRanges).map((r) => {
-    const arg = graph.argText(r), button = element("button");
-    button.append(dot(colorOfRange(arg)), plain(arg.replace(/AxisType\./, "").replace(/[()]/g, "")));
-    button.title = "select this range";
-    button.addEventListener("click", () => app.go({n: r}));
+    const arg = graph.argText(r), [size] = graph.sourcesOf(r), type = (/AxisType\.(\w+)/.exec(arg) || ["", ""])[1];
+    const times = size === undefined ? "" : " \u00d7" + expressionOf(graph, size);
+    const button = buttonOf("", () => app.go({n: app.state.n === r ? -1 : r}));
+    button.append(dot(colorOfRange(arg)), plain([nameOf(graph, r), type].join(" ") + times));
+    button.title = "outlines its boxes; a click selects it";
+    const outline = (isOn) => () => {
+      const {n} = app.state, selected = n >= 0 && graph.opName(n) === "RANGE" ? n : -1;
+      app.canvas.outline(isOn ? r : selected);
+    };
+    for (const [event, isOn] of [["pointerenter", true], ["focus", true], ["pointerleave", false], ["blur", false]])
+      button.addEventListener(/** @type {string} */ (event), outline(isOn));
     return button;
   }));
 }
 
-function dot(color) {
+/** Returns a dot of a colour. @param {string} color */
+export function dot(color) {
   const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
   for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color]]) circle.setAttribute(k, v);

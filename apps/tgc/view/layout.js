@@ -2,9 +2,9 @@
 // compiled to WebAssembly, determines their positions.
 import {foldedGraph} from "./folding.js";
 import {Box, Size} from "./box.js";
-import {isValue} from "./values.js";
 /** @typedef {import("./replay.js").Shown} Shown */
 /** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./expressions.js").Inline} Inline */
 
 /** An edge from a box to a box that uses it. A stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
@@ -27,41 +27,42 @@ export async function loadLayout(code) {
  *   ghosts?: Map<number, Box>}} Before */
 
 /** Lays out one graph, or two as one: before and after a change. `wish`: what to fold.
- * @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
- *  @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
+ * @param {Inline} inline which nodes are text in their users @param {Shown[]} graphs drawn as one: what went and what
+ *  came @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
-export function drawingOf(g, graphs, before, wish = null) { return placed(boxesOf(g, graphs, before, wish)); }
+export function drawingOf(inline, graphs, before, wish = null) { return placed(boxesOf(inline, graphs, before, wish)); }
 
 /** The first step of drawingOf(): makes the boxes. placed() then gives them positions and edges. Both take a while.
- * @param {Recorded} g @param {Shown[]} graphs @param {Before | null} before
+ * @param {Inline} inline @param {Shown[]} graphs @param {Before | null} before
  * @param {import("./folding.js").Wish | null} wish */
-export function boxesOf(g, graphs, before, wish = null) {
-  const whole = union(graphs), hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish) : null;
+export function boxesOf(inline, graphs, before, wish = null) {
+  const {g} = inline, whole = union(graphs), isText = (n) => inline.has(n);
+  const hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish, isText) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
-  const ghosts = (before && before.ghosts) || new Map(), isBox = (key) => byKey.has(key);
+  const ghosts = (before && before.ghosts) || new Map();
   for (const key of order) {
-    if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
+    if (inline.has(key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
     // A box is reused if its sources are unchanged and still have boxes.
-    const stays = was !== undefined && was.list === list && was.sources.every(isBox);
-    const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
+    const stays = was !== undefined && was.list === list && was.fits(byKey, inline) && !inline.stale.has(key);
+    const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null, inline);
     if (!stays) fresh.push(boxes.length);
     boxes.push(box), byKey.set(key, box);
   }
-  return {g, before, base, boxes, byKey, fresh, ghosts, whole, hidden};
+  return {g, inline, before, base, boxes, byKey, fresh, ghosts, whole, hidden};
 }
 
 /** The second step of drawingOf(): positions and edges. @param {ReturnType<typeof boxesOf>} begun @returns {Drawing} */
-export function placed({g, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
+export function placed({g, inline, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
   const lines = base ? linesThatStay(base, byKey) : [];
   place(g, boxes, fresh, lines, before);
   for (const [key, {x, y, row}] of ghosts) {
-    const box = new Box(g, key, whole.sources.get(key), new Map(), null);
+    const box = new Box(g, key, whole.sources.get(key), new Map(), null, inline);
     Object.assign(box, {x: x + kBehind / 2, y: y - kBehind, row, ghost: true});
     boxes.unshift(box), byKey.set(key, box);
   }
-  const home = new Homes(g, boxes, byKey, hidden ? hidden.owner : new Map());
+  const home = new Homes(inline, boxes, byKey, hidden ? hidden.owner : new Map());
   return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
@@ -74,24 +75,33 @@ function union([was, is]) {
   return {order, sources: {has: (key) => of(key).has(key), get: (key) => of(key).get(key)}};
 }
 
-/** Finds the box that shows a node, with the interface of a Map: its own box, the box in which it is text, or the fold
- * that hides it. */
+/** Finds the box that shows a node, with the interface of a Map: its own box, the first box in which it is text, or the
+ * fold that hides it. */
 class Homes {
-  /** `owner`: for a hidden node, its box. @param {Recorded} g @param {Box[]} boxes @param {Map<number, Box>} byKey
+  /** `owner`: for a hidden node, its box. @param {Inline} inline @param {Box[]} boxes @param {Map<number, Box>} byKey
    *  @param {Map<number, number>} owner of what is hidden, its box */
-  constructor(g, boxes, byKey, owner) { this.g = g, this.boxes = boxes, this.byKey = byKey, this.owner = owner; }
+  constructor(inline, boxes, byKey, owner) {
+    this.inline = inline, this.g = inline.g, this.boxes = boxes, this.byKey = byKey, this.owner = owner;
+  }
   has(n) { return this.get(n) !== undefined; }
   /** @param {number} n @returns {Box | undefined} */
-  get(n) {
-    const copy = n + this.g.count, box = this.byKey.get(n) || this.byKey.get(copy) || this.#values().get(n);
-    return box || this.byKey.get(this.owner.get(n) ?? this.owner.get(copy));
+  get(n) { return this.all(n)[0]; }
+  /** Returns all boxes that show a node. @param {number} n @returns {Box[]} */
+  all(n) {
+    const copy = n + this.g.count, box = this.byKey.get(n) || this.byKey.get(copy);
+    if (box) return [box];
+    const fold = this.byKey.get(this.owner.get(n) ?? this.owner.get(copy));
+    return this.#texts().get(n) || (fold ? [fold] : []);
   }
-  #values() {
-    if (this.values) return this.values;
-    this.values = new Map();
+  // Returns the boxes in which each node is text.
+  #texts() {
+    if (this.texts) return this.texts;
+    this.texts = new Map();
     for (const box of this.boxes)
-      for (const s of this.g.sourcesOf(box.n)) if (isValue(this.g, s) && !this.values.has(s)) this.values.set(s, box);
-    return this.values;
+      this.inline.forEach(box.n, (s) => {
+        this.texts.has(s) ? this.texts.get(s).push(box) : this.texts.set(s, [box]);
+      });
+    return this.texts;
   }
 }
 

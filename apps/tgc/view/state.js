@@ -1,13 +1,17 @@
 // The state of the page. The address contains it, so that every state has a link.
 
 /** g: number of the graph; s: place (point between stages); r: rewrite of the stage before it, -1: none; n: selected
- * node; d: place to compare with, -1: none; o: compare with the other input; t: text; q: search; m: model view; e:
- * estimated times even if there are measured ones; f: folds (folding.js); v: the view's position and scale
+ * node; d: place to compare with, -1: none; o: compare with the other input; t: text; u: second text, "": none; q:
+ * search; m: model view; e: estimated times even if there are measured ones; a: index arithmetic has boxes; w: long
+ * lines are not wrapped; h: hidden panes, as letters (s stages, t texts, d details); f: folds (folding.js); v: the
+ * view's position and scale
  * @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
- *   e: boolean, f: string[], v: number[] | null}} State */
+ *   e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[], v: number[] | null}} State */
 
-export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, o: false,
+export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, a: false, o: false,
+  w: false, u: "", h: "",
   f: [], v: null};
+const kFlags = ["m", "o", "e", "a", "w"];
 
 /** @param {State} state */
 export function addressOf(state) {
@@ -15,9 +19,9 @@ export function addressOf(state) {
   for (const key of ["g", "s", "r", "n", "d"]) if (state[key] >= 0) out.set(key, String(state[key]));
   if (state.t !== kStart.t) out.set("t", state.t);
   if (state.q) out.set("q", state.q);
-  if (state.m) out.set("m", "1");
-  if (state.o) out.set("o", "1");
-  if (state.e) out.set("e", "1");
+  for (const key of kFlags) if (state[key]) out.set(key, "1");
+  if (state.u) out.set("u", state.u);
+  if (state.h) out.set("h", state.h);
   if (state.f.length) out.set("f", state.f.join("."));
   if (state.v) out.set("v", state.v.join("_"));
   return "#" + out.toString();
@@ -29,9 +33,10 @@ export function stateOf(address) {
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
   for (const key of ["s", "r", "n", "d"]) out[key] = number(from.get(key));
   out.g = number(from.get("g"));
-  out.t = from.get("t") || out.t, out.q = from.get("q") || "";
-  for (const key of ["m", "o", "e"]) out[key] = from.get(key) === "1";
-  out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9})?|m\d{0,9})$/.test(word));
+  out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.u = from.get("u") || "";
+  out.h = [...new Set(from.get("h") || "")].filter((pane) => "std".includes(pane)).join("");
+  for (const key of kFlags) out[key] = from.get(key) === "1";
+  out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9})?|m\d{0,9}|a)$/.test(word));
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;
   return out;

@@ -1,38 +1,39 @@
-// The panel of texts, at the right, with one tab for each text. The selected node is marked in all texts.
-import {RowList, element} from "./list.js";
+// The panel of texts, at the right: one text or two side by side, with one tab for each text. The selected node is
+// marked in all texts.
+import {byId, element} from "./list.js";
+import {counted} from "./amounts.js";
 import {linesOfNodes, textsAt} from "./texts.js";
+import {TextView} from "./textview.js";
 import {plain} from "./data.js";
 
-const kLineHeight = 18;
-
 export class TextPanel {
-  /** @param {HTMLElement} tabs @param {HTMLElement} home @param {import("./app.js").App} app */
-  constructor(tabs, home, app) {
-    this.tabs = tabs, this.app = app, this.cache = new Map();
-    this.marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
-    this.list = new RowList(home, {label: "lines of the text", role: "listbox", rowRole: "option", height: kLineHeight,
-      fill: (row, line, i) => this.#fill(row, line, i), chosen: (_, i) => this.choose(i)});
-    this.list.box.addEventListener("keydown", (e) => {
-      const by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
-      if (!by || e.shiftKey) return;
-      e.preventDefault(), e.stopPropagation();
-      this.choose(Math.max(0, Math.min(this.list.items.length - 1, this.list.selected + by)));
-    });
+  /** @param {import("./app.js").App} app */
+  constructor(app) {
+    this.app = app, this.cache = new Map();
+    const view = (home, label, textOf) =>
+      new TextView(byId(home), label, (line, at) => this.choose(line, at, textOf()));
+    this.list = view("text", "lines of the text", () => this.text);
+    this.second = view("text2", "lines of the second text", () => this.other);
+    this.marks = {};
   }
 
   show() {
     const {graph, story, state} = this.app;
-    const texts = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
+    const texts = this.texts = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
     this.text = texts.find((t) => t.kind === state.t) || texts[0];
-    this.texts = texts;
-    this.tabs.replaceChildren(...texts.map((t) => {
+    this.other = state.u ? texts.find((t) => t.kind === state.u) || null : null;
+    this.#showTabs(byId("tabs"), "text", this.text, "t");
+    this.#showTabs(byId("tabs2"), "text2", this.other, "u");
+    this.mark();
+  }
+  #showTabs(home, panel, shown, key) {
+    home.replaceChildren(...this.texts.map((t) => {
       const tab = element("button", "", t.title);
-      tab.setAttribute("role", "tab"), tab.setAttribute("aria-controls", "text");
-      tab.setAttribute("aria-selected", String(t === this.text));
-      tab.addEventListener("click", () => this.app.go({t: t.kind}));
+      tab.setAttribute("role", "tab"), tab.setAttribute("aria-controls", panel);
+      tab.setAttribute("aria-selected", String(t === shown));
+      tab.addEventListener("click", () => this.app.go({[key]: t.kind}));
       return tab;
     }));
-    this.mark();
   }
 
   /** Makes the texts of a graph. Returns whether that took time. @returns {boolean} whether that took time */
@@ -43,35 +44,41 @@ export class TextPanel {
   }
 
   mark() {
-    const {story, state, query} = this.app, text = this.text;
-    this.marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
-    if (!text) return;
+    byId("text").parentElement.classList.toggle("unwrapped", this.app.state.w);
+    this.marks = this.#mark(this.list, this.text);
+    if (this.other) this.#mark(this.second, this.other);
+  }
+  /** @param {TextView} view @param {import("./texts.js").Text} text */
+  #mark(view, text) {
+    const {story, state, query} = this.app;
+    const marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
+    if (!text) return marks;
     const lit = this.app.litAt(text.place);
-    if (lit.size) Object.assign(this.marks, linesOfNodes(text, story, lit));
+    if (lit.size) Object.assign(marks, linesOfNodes(text, story, lit));
     if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of ["came", "went"]) {
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
         // for a rewrite, mark only the lines of its own nodes
-        this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
+        marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
       }
     }
-    if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) this.marks.found.add(i); });
-    const sameText = this.list.items === text.lines;
-    const first = Math.min(...this.marks.own, ...(this.marks.own.size ? [] : this.marks.near));
-    const isChosen = this.chosen !== undefined && this.marks.own.has(this.chosen);
+    if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) marks.found.add(i); });
+    const first = Math.min(...marks.own, ...(marks.own.size ? [] : marks.near));
+    const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
     const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
-    if (sameText) this.list.refresh(selected);
-    else this.list.show(text.lines, selected), this.list.scrollTo(0);
-    if (![...this.marks.own].some((l) => this.list.isSeen(l))) this.list.reveal(selected);
+    view.show(text.lines);
+    view.mark(marks, new Map(), selected);
+    view.reveal(selected, marks.own);
+    return marks;
   }
 
-  /** Selects the node of a line. @param {number} i */
-  choose(i) {
-    const {app, text} = this, nodes = text.nodesOf.get(i);
+  /** Selects the node of a line. @param {number} i @param {number} at position in the line; -1: none
+   *  @param {import("./texts.js").Text} text */
+  choose(i, at = -1, text = this.text) {
+    const {app} = this, nodes = text.nodesOf.get(i);
     this.chosen = i;
-    this.list.refresh(i);
     if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
-    else app.say("line " + (i + 1) + " is of no node: " + plain(text.lines[i]).trim());
+    else app.say("no node is shown in line " + (i + 1) + ": " + plain(text.lines[i]).trim());
   }
 
   nextTab(by) {
@@ -79,11 +86,8 @@ export class TextPanel {
     this.app.go({t: this.texts[(at + by + this.texts.length) % this.texts.length].kind});
   }
 
-  #fill(row, line, i) {
-    const m = this.marks;
-    for (const kind of ["came", "went", "near", "found"]) if (m[kind].has(i)) row.classList.add(kind);
-    if (m.own.has(i)) row.classList.add("lit");
-    row.append(element("span", "number", (m.came.has(i) ? "+ " : m.went.has(i) ? "\u2212 " : "") + (i + 1)),
-      element("span", "code", plain(line)));
+  async copy() {
+    const isCopied = await this.list.copy(), {title, lines} = this.text;
+    this.app.say(isCopied ? `${title} copied: ${counted(lines.length, "line")}` : "the browser refuses to copy");
   }
 }

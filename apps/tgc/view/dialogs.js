@@ -1,0 +1,111 @@
+// Dialogs with tables that can be filtered and sorted; menus; and toasts, which say what a command did.
+import {byId, element} from "./list.js";
+
+/** A row of a dialog's table: its cells, what they are sorted by if not by their text, and its group.
+ * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string}} TableRow */
+
+const kToastMs = 4000;
+
+/** Shows a text for some seconds. Screen readers announce it. @param {string} text */
+export function toast(text) {
+  const box = byId("toast");
+  box.textContent = text, box.hidden = !text;
+  clearTimeout(Number(box.dataset.timer));
+  box.dataset.timer = String(setTimeout(() => { box.hidden = true; }, kToastMs));
+}
+
+export const dialog = () => /** @type {HTMLDialogElement} */ (byId("dialog"));
+
+/** Makes a button. @param {string} text @param {() => void} action @param {string} [kind] its class */
+export function buttonOf(text, action, kind = "") {
+  const out = /** @type {HTMLButtonElement} */ (element("button", kind, text));
+  out.type = "button";
+  out.addEventListener("click", action);
+  return out;
+}
+
+/** A click outside closes the dialog, and so does Escape, which the browser handles. */
+export function installDialog() {
+  dialog().addEventListener("click", (e) => { if (e.target === dialog()) dialog().close(); });
+}
+
+/** Shows a dialog with a heading, a field that filters its rows, and a table. A click on a column's name sorts it.
+ * @param {string} title @param {{name: string, num?: boolean}[]} heads @param {TableRow[]} rows
+ * @param {string} [note] text above the table */
+export function showTable(title, heads, rows, note = "") {
+  const box = dialog(), heading = element("h2", "", title), top = element("div", "top"), table = element("table");
+  const close = buttonOf("\u2715", () => box.close(), "close"), body = element("div", "body"), head = element("tr");
+  const filter = /** @type {HTMLInputElement} */ (element("input"));
+  heading.id = "dialog-title", close.setAttribute("aria-label", "close"), close.title = "close (Escape)";
+  Object.assign(filter, {type: "search", placeholder: "filter", spellcheck: false});
+  filter.setAttribute("aria-label", "filter the rows");
+  let sorted = -1, isUp = true;
+  const canSort = rows.length > 1 && !rows.some((r) => r.group);
+  const fill = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const textOf = (cell) => (typeof cell === "string" ? cell : cell.textContent || "");
+    const all = (r) => [r.group || "", ...r.cells.map(textOf)].join(" ").toLowerCase();
+    const kept = rows.filter((r) => words.every((w) => all(r).includes(w)));
+    const value = (r) => (r.values ? r.values[sorted] : textOf(r.cells[sorted]));
+    if (sorted >= 0) kept.sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (isUp ? 1 : -1));
+    [...table.querySelectorAll("tbody")].forEach((old) => old.remove());
+    let part = null, group = null;
+    for (const r of kept) {
+      if (!part || r.group !== group) table.append(part = groupOf(group = r.group, heads.length));
+      part.append(rowOf(r, heads));
+    }
+    if (!kept.length) table.append(groupOf("nothing matches", heads.length));
+  };
+  heads.forEach((h, i) => {
+    const cell = Object.assign(element("th", h.num ? "num" : ""), {scope: "col"});
+    const sort = () => {
+      isUp = sorted === i ? !isUp : !h.num, sorted = i;
+      [...head.children].forEach((c) => c.removeAttribute("aria-sort"));
+      cell.setAttribute("aria-sort", isUp ? "ascending" : "descending"), fill();
+    };
+    cell.append(canSort ? buttonOf(h.name, sort) : h.name), head.append(cell);
+  });
+  table.append(element("thead"));
+  table.firstChild.append(head);
+  filter.addEventListener("input", fill);
+  fill();
+  top.append(heading, filter, close);
+  body.tabIndex = 0;
+  if (note) body.append(element("p", "facts", note));
+  body.append(table);
+  box.replaceChildren(top, body);
+  box.showModal();
+  filter.focus();
+}
+
+function groupOf(name, columns) {
+  const out = element("tbody");
+  if (!name) return out;
+  const row = element("tr"), cell = Object.assign(element("th", "group", name), {colSpan: columns, scope: "rowgroup"});
+  row.append(cell), out.append(row);
+  return out;
+}
+function rowOf({cells}, heads) {
+  const out = element("tr");
+  cells.forEach((cell, i) => {
+    const td = element("td", heads[i].num ? "num" : "");
+    td.append(cell), out.append(td);
+  });
+  return out;
+}
+
+/** Opens a menu below a button. Escape and a click outside close it, as the browser does for popovers.
+ * @param {HTMLElement} button @param {{text: string, key: string, isOn?: boolean, run: () => void}[]} items */
+export function showMenu(button, items) {
+  const menu = byId("menu"), {left, bottom} = button.getBoundingClientRect();
+  menu.replaceChildren(...items.map(({text, key, isOn, run}) => {
+    const item = buttonOf("", () => { menu.hidePopover(), run(); });
+    item.setAttribute("role", isOn === undefined ? "menuitem" : "menuitemcheckbox");
+    if (isOn !== undefined) item.setAttribute("aria-checked", String(isOn));
+    item.append(element("span", "check", isOn ? "\u2713" : ""), element("span", "says", text), element("kbd", "", key));
+    return item;
+  }));
+  menu.style.left = Math.min(left, innerWidth - 330) + "px", menu.style.top = bottom + 4 + "px";
+  menu.showPopover();
+  /** @type {HTMLElement} */ (menu.firstChild).focus();
+}
