@@ -16,6 +16,7 @@ export class StageList {
   constructor(home, app) {
     this.app = app;
     this.openQuiet = new Set(), this.openGroups = new Set();
+    /** @type {Map<import("./data.js").Stage, string>} */ this.loops = new Map();
     this.list = new RowList(home, {label: "stages and rewrites", role: "tree", rowRole: "treeitem", height: kRowHeight,
       fill: (row, item) => this.#fill(row, item), chosen: (item) => this.choose(item)});
   }
@@ -124,6 +125,14 @@ export class StageList {
     }
   }
 
+  // Returns what a stage did to loops, one line for each.
+  #loops(stage) {
+    const {graph} = this.app;
+    if (!this.loops.has(stage))
+      this.loops.set(stage, loopChanges(graph, stage.from, stage.to).map((text) => "\n" + text).join(""));
+    return this.loops.get(stage);
+  }
+
   #fill(row, item) {
     const {graph, app} = {graph: this.app.graph, app: this.app};
     const say = (kind, text) => row.append(element("span", kind, plain(text)));
@@ -145,8 +154,7 @@ export class StageList {
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
       const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
-      const loops = stage && stage.changed ? loopChanges(graph, stage.from, stage.to) : [];
-      row.title = stage ? stage.name + watched + loops.map((text) => "\n" + text).join("") : "the input graph";
+      row.title = stage ? stage.name + watched + this.#loops(stage) : "the input graph";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "filter") {
