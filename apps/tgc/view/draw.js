@@ -7,9 +7,9 @@ import {nameOf} from "./expressions.js";
 /** @typedef {import("./box.js").Box} Box */
 
 /** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found;
- * `edited`: with changed text; `dims`: boxes without a mark are dimmed.
+ * `edited`: with changed text; `dims`: boxes without a mark are pale, so that the changed ones stand out.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
- *  edited: Set<number>, found: Set<number>, selected: number, dims: boolean}} Marks */
+ *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
 // Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
@@ -403,8 +403,8 @@ export class GraphCanvas {
     const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key);
     const selected = m.selected === box.key, edited = m.edited.has(box.key), height = this.#heightOf(box);
     const x = box.x, y = box.y - height / 2;
-    const isMarked = came || edited || lit || selected || m.found.has(box.key);
-    c.globalAlpha = went ? 0.75 : m.dims && !isMarked ? 0.6 : 1;
+    const isPale = m.dims && !came && !lit && !selected && !edited && !m.found.has(box.key) && box !== this.hovered;
+    c.globalAlpha = went ? 0.75 : isPale ? 0.55 : 1;
     if (box.fold && box.fold.count) this.#drawSheets(c, x, y, height, this.#fillOf(op));
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
     c.beginPath(), c.roundRect(x, y, Size.width, height, 5), c.fill();

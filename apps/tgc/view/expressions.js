@@ -34,7 +34,8 @@ export function nameOf(g, n) {
 }
 
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
- * `inline`: gives the sources, and which of these are text; others are shown as numbers.
+ * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
+ * show the order of sums and products.
  * @param {Recorded} g @param {number} key @param {number} within @param {Inline | null} inline @returns {string} */
 export function expressionOf(g, key, within = 0, inline = null) {
   const n = key % g.count, op = g.opName(n);
@@ -52,7 +53,8 @@ export function expressionOf(g, key, within = 0, inline = null) {
     const [sign, tight] = kOperators[op];
     if (op === "CMPNE" && constant(1) === "True") return put("!" + of(0, kTightest), kTightest - 1);
     if (op === "MUL" && constant(1) === "-1") return put("-" + of(0, tight), tight);
-    const right = of(1, op === "ADD" || op === "MUL" || op === "AND" ? tight : tight + 1);
+    const isLoose = (op === "ADD" || op === "MUL" || op === "AND") && !(inline && inline.isExact);
+    const right = of(1, isLoose ? tight : tight + 1);
     if (op === "ADD" && right.startsWith("-")) return put(of(0, tight) + right, tight);
     return put(of(0, tight) + sign + right, tight);
   }

@@ -1,10 +1,12 @@
 // The header of the page: graph, point between stages or rewrite, and search results. The ranges are below it.
-import {counted, inTime} from "./amounts.js";
+import {counted} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
 import {expressionOf, nameOf} from "./expressions.js";
 import {plain} from "./data.js";
-import {nodeTitle, placeBeside} from "./details.js";
+import {nodeTitle} from "./details.js";
+import {changeText} from "./rewrites.js";
+import {nameOfRule} from "./stages.js";
 import {byId, element} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -45,12 +47,10 @@ function introductionTo({graph}) {
 }
 
 function captionOfRewrite(app) {
-  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], {rule: number, ns} = rewrites[state.r];
-  const rule = graph.rules[number];
-  const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
-  return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
-    element("span", "place", plain(`  ${placeBeside(rule)}${source}`)),
-    element("span", "together", `   ${time}${time ? ", " : ""}${state.r + 1} of ${rewrites.length}`)];
+  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], rule = graph.rules[rewrites[state.r].rule];
+  return [element("b", "", plain(nameOfRule(rule))),
+    element("span", "place", plain("  " + changeText(graph, rewrites[state.r]))),
+    element("span", "together", `   ${state.r + 1} of ${rewrites.length}`)];
 }
 
 function captionOfOther(app) {
