@@ -225,8 +225,8 @@ export class App {
         for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
     if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
-      const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
-      if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
+      const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
+      if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
     /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
     const found = new Set(), {inline} = this.drawings;
