@@ -435,7 +435,7 @@ Status confine(const Confinement& what, int channel) {
     auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
     if (!kSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
-#ifdef __GLIBC__
+#if TGC_LINUX && defined(__GLIBC__)
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
 #endif
 #if TGC_LINUX
