@@ -55,7 +55,8 @@ export function expressionOf(g, key, within = 0, inline = null) {
     const [sign, tight] = kOperators[op];
     if (op === "CMPNE" && constant(1) === "True") return put("!" + of(0, kTightest), kTightest - 1);
     if (op === "MUL" && constant(1) === "-1") return put("-" + of(0, tight), tight);
-    const isLoose = (op === "ADD" || op === "MUL" || op === "AND") && !(inline && inline.isExact);
+    const isSame = /^(ADD|MUL|AND|OR|XOR)$/.test(op) && g.opName(s[1] % g.count) === op;  // a+(b+c)
+    const isLoose = isSame && !(inline && inline.isExact);
     const right = of(1, isLoose ? tight : tight + 1);
     if (op === "ADD" && right.startsWith("-")) return put(of(0, tight) + right, tight);
     return put(of(0, tight) + sign + right, tight);
