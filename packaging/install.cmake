@@ -6,11 +6,8 @@
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
-foreach(engine tgc_llvm tgc_lld tgc_clang tgc_cuda_emulator tgc_hip_emulator)
-  if(TARGET ${engine})
-    install(TARGETS ${engine} LIBRARY DESTINATION lib/tgc COMPONENT tgc)
-  endif()
-endforeach()
+get_property(loaded GLOBAL PROPERTY TGC_LOADED)
+install(TARGETS ${loaded} LIBRARY DESTINATION lib/tgc COMPONENT tgc)
 foreach(header lib/runtime/device.h lib/support/result.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION include/tgc/${folder} COMPONENT tgc)

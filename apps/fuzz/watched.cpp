@@ -18,6 +18,7 @@
 #include <memory>
 #include <sstream>
 
+#include "lib/contain/system.h"
 #include "lib/support/sanitized.h"
 
 namespace tgc::fuzz {
@@ -139,7 +140,7 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
     if (WIFSIGNALED(status))
       d.how = WTERMSIG(status) == SIGPROF   ? hang_of(limit_seconds)
               : WTERMSIG(status) == SIGALRM ? hang_of(kWaiting * limit_seconds) + " by the clock"
-                                            : "SIG" + std::string(sigabbrev_np(WTERMSIG(status)));
+                                            : signal_name(WTERMSIG(status));
     else d.how = "exit code " + std::to_string(WEXITSTATUS(status));
     out.next = d.index + 1;
     out.died = std::move(d);

@@ -16,7 +16,7 @@ struct BisectOptions {
   Overrides over{.imports = true, .live_rewrites = true};
 };
 
-int print_report(const BisectReport& report, bool json) {
+int print_bisect_report(const BisectReport& report, bool json) {
   if (json) print(report.json());
   else if (report.error.empty()) print(report.text());
   else trouble({.message = "'" + report.kernel + "': " + report.error});
@@ -28,7 +28,7 @@ int run_bisect(BisectOptions& o) {
   const std::string& command = o.plan.command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
   if (require(is_model_file(o.trial.input.name)))
-    return print_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
+    return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
   Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
@@ -40,7 +40,7 @@ int run_bisect(BisectOptions& o) {
     if (following && *following) o.trial.input.is_only_kernel = false;
     BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
                                                     : bisect(session, **graph, o.trial, o.plan);
-    worst = std::max(worst, print_report(report, o.json));
+    worst = std::max(worst, print_bisect_report(report, o.json));
     bound.insert(report.variables.begin(), report.variables.end());
     graph = std::move(following);
   }

@@ -44,7 +44,7 @@ TEST_CASE("cli: emulate sets tinygrad's variables and returns the exit code of t
   Ran r = run_tgc("emulate --race --device=cuda::sm_86 -- sh -c 'env; exit 7' -- --x", "/dev/null", "DEV=CUDA:PTX");
   INFO(r.out, r.err);
   CHECK(r.code == 7);
-  for (const char* part : {"\nDEV=CUDA:PTX\n", "\nTGC_CUDA_EMULATOR_RACE=1\n", "\nTGC_CUDA_EMULATOR_ARCH=sm_86\n",
+  for (const char* part : {"\nDEV=CUDA:PTX\n", "\nTGC_CUDA_EMULATOR_RACE=report\n", "\nTGC_CUDA_EMULATOR_ARCH=sm_86\n",
                            "/libtgc_cuda_emulator.so\n", "\nCUDA_PATH=/", "\nNVRTC_PATH=/", "\nCACHEDB=/"})
     CHECK_MESSAGE(has("\n" + r.out, part), part);
   Ran hip = run_tgc("emulate --device=AMD -- env", "/dev/null", "DEV=CPU CACHEDB=own.db");

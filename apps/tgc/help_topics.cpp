@@ -5,6 +5,7 @@
 #include "lib/beam/beam_settings.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/support/limits.h"
+#include "lib/support/log.h"
 #include "lib/text/formats.h"
 
 namespace tgc {
@@ -83,7 +84,8 @@ struct Topic {
 constexpr Topic kTopics[] = {{"stages", stages},           {"formats", formats}, {"settings", settings},
                              {"targets", targets},         {"inputs", inputs_text}, {"recording", recording_text},
                              {"debug", debug_text},        {"exit-codes", exit_codes_text},
-                             {"faults", faults_text},      {"limits", limits}, {"beam", beam_variables_text}};
+                             {"faults", faults_text},      {"limits", limits}, {"log", log_help},
+                             {"beam", beam_variables_text}};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "lib/beam/found_opts.h"
 #include "lib/driver/environment.h"
 #include "lib/support/limits.h"
+#include "lib/support/log.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
 #include "lib/text/whole_lines.h"
@@ -89,6 +90,8 @@ int run_command(int argc, char** argv) {
   tgc::add_global_options(app);
   app.parse_complete_callback(tgc::keep_process_limits);  // called before the command runs
   if (auto status = tgc::set_limits_of_environment(); !status) return tgc::trouble(status.diag());
+  tgc::set_log_output(tgc::tell);
+  if (auto status = tgc::set_log_levels_of_environment(); !status) return tgc::trouble(status.diag());
   int exit_code = 0;
   if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
   try {

@@ -4,6 +4,7 @@
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/limits.h"
+#include "lib/support/log.h"
 
 namespace tgc {
 namespace {
@@ -33,6 +34,19 @@ void add_global_options(CLI::App& app) {
       ->allow_extra_args(false)
       ->trigger_on_parse()
       ->take_all();
+  auto be_verbose = [](int64_t) {
+    static int times = 0;
+    take("-v", set_log_levels(++times > 1 ? "debug" : "info"));
+  };
+  app.add_flag_function("-v,--verbose", be_verbose, "log what happens inside; -vv logs more; see `tgc help log`")
+      ->trigger_on_parse();
+  auto log_file = [](const std::string& path) {
+    if (log_levels == decltype(log_levels){}) take("--log-file", set_log_levels("info"));
+    take("--log-file", set_log_file(path));
+  };
+  app.add_option_function<std::string>("--log-file", log_file, "write the log to this file")
+      ->type_name("FILE")
+      ->trigger_on_parse();
   app.add_flag_callback("--allow-custom", [] { allow_custom(true); },
                         "compile and run the code in the input's CUSTOM and CUSTOMI nodes")
       ->trigger_on_parse();

@@ -7,6 +7,8 @@
 #include "lib/spec/spec.h"
 #include "lib/support/check.h"
 #include "lib/support/clocks.h"
+#include "lib/support/counted.h"
+#include "lib/support/log.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
@@ -49,6 +51,17 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
   return {.message = "item " + std::to_string(number) + " of the schedule is a " +
                      std::string(name_of(schedule.items[number].ast.op())) + ", not a kernel",
           .expected = "the number of a kernel"};
+}
+
+// Logs a stage that has run, with its time and the numbers of nodes before and after it.
+void log_step(const std::string& name, const Compilation::Step& step, double seconds, bool failed) {
+  std::string text = name.empty() ? "" : name + ": ";
+  text.append(step.row->name).append(formatted(": %.3f ms", seconds * 1e3));
+  if (step.row->is_graph_stage()) {
+    const size_t before = toposort(step.before).size(), after = toposort(step.after).size();
+    text += formatted(before == after ? ", %zu nodes" : ", %zu nodes -> %zu", before, after);
+  }
+  log_entry(LogTopic::Compilation, LogLevel::Debug, text + (failed ? ", failed" : ""));
 }
 
 Diag wrong_stage(const InputGraph& in, const StageRow& row) {
@@ -214,7 +227,8 @@ Result<Compilation::Step> Compilation::step() {
   if (!row) return Diag{"every stage has run"};
   if (s_->watcher) s_->watcher->stage(*row, s_->current);
   Step step{row, s_->current, s_->current};
-  auto begin = s_->tensor ? Clock::now() : Clock::time_point();
+  const bool is_logged = logs(LogTopic::Compilation, LogLevel::Debug);
+  auto begin = s_->tensor || is_logged ? Clock::now() : Clock::time_point();
   auto note = [&](const auto& result) {
     if (result) return;
     s_->failure = result.diag();
@@ -236,6 +250,7 @@ Result<Compilation::Step> Compilation::step() {
   }
   s_->at = row;
   if (s_->tensor) s_->seconds += seconds_since(begin);
+  if (is_logged) log_step(s_->in.info.name, step, seconds_since(begin), s_->failure.has_value());
   if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
   if (s_->failure) return *s_->failure;
   return step;

@@ -12,6 +12,9 @@
 #include "lib/compile/llvm_fault.h"
 #include "lib/compile/own_folder.h"
 #include "lib/compile/self_contained.h"
+#include "lib/support/clocks.h"
+#include "lib/support/counted.h"
+#include "lib/support/log.h"
 
 namespace tgc {
 namespace {
@@ -73,6 +76,10 @@ std::string fault_of_environment() {
     if (std::string_view fault(one.begin(), one.end()); fault.starts_with(kFault))
       return std::string(fault.substr(kFault.size()));
   return "";
+}
+
+std::string described(const CompileJob& job, Artifact what) {
+  return std::string(name_of(job.language)) + " of '" + job.name + "' to " + std::string(name_of(what));
 }
 
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
@@ -149,8 +156,12 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
 
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   try {
+    const auto begin = logs(LogTopic::Compile, LogLevel::Info) ? Clock::now() : Clock::time_point();
     std::string made =
         takes_no_compiler(job, what) ? run_compiler(job, what) : compile_contained(job, what, run_compiler);
+    log_info(LogTopic::Compile, [&] {
+      return described(job, what) + formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
+    });
     return what == Artifact::Assembly ? listing(made, job) : made;
   } catch (const Rejected& rejected) {
     return explained(job, rejected.diag());
@@ -173,7 +184,9 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   if (!cache.enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });
   if (!key) return key.diag();
-  if (auto found = cache.get(*key)) return *found;
+  auto found = cache.get(*key);
+  log_info(LogTopic::Compile, [&] { return described(job, what) + (found ? ": in the cache" : ": not in the cache"); });
+  if (found) return *found;
   auto made = compile_uncached(job, what);
   if (made) cache.put(*key, *made);
   return made;

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "lib/support/parts.h"
+
 namespace tgc {
 namespace {
 
@@ -33,6 +35,9 @@ Engine* begin(Engine* (*make)()) noexcept {
 
 template <class Engine>
 Result<Engine*> load_engine(const char* file, const char* symbol, const char* packages) {
+#ifndef TGC_LLVM
+  return absent_part("the compilers LLVM, lld and clang", "TGC_LLVM");
+#endif
   void* handle = open(place_of(file));
   if (!handle) {
     const char* why = ::dlerror();
@@ -47,19 +52,20 @@ Result<Engine*> load_engine(const char* file, const char* symbol, const char* pa
 }  // namespace
 
 Result<LlvmEngine*> llvm_engine() {
-  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", "tgc_llvm_engine", "llvm-19-dev");
+  static Result<LlvmEngine*> engine =
+      load_engine<LlvmEngine>("libtgc_llvm.so", "tgc_llvm_engine", "LLVM (Debian: llvm-19-dev)");
   return engine;
 }
 
 Result<LldEngine*> lld_engine() {
   static Result<LldEngine*> engine =
-      load_engine<LldEngine>("libtgc_lld.so", "tgc_lld_engine", "llvm-19-dev and liblld-19-dev");
+      load_engine<LldEngine>("libtgc_lld.so", "tgc_lld_engine", "lld (Debian: liblld-19-dev)");
   return engine;
 }
 
 Result<ClangEngine*> clang_engine() {
   static Result<ClangEngine*> engine =
-      load_engine<ClangEngine>("libtgc_clang.so", "tgc_clang_engine", "libclang-19-dev");
+      load_engine<ClangEngine>("libtgc_clang.so", "tgc_clang_engine", "clang (Debian: libclang-19-dev)");
   return engine;
 }
 

@@ -49,6 +49,7 @@ std::vector<std::string> opencl_arguments(const CompileJob& job) {
 
 // ---- HIP: clang without ROCm's headers, but with ROCm's device libraries
 constexpr const char* kDeviceLibraries[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+                                            "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                                             "/usr/lib/amdgcn/bitcode"};
 
 fs::path device_libraries() {

@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "lib/compile/own_folder.h"
+#include "lib/contain/system.h"
 
 extern char** environ;
 
@@ -36,7 +37,7 @@ struct Pipe {
   int read = -1, write = -1;
   Pipe() {
     int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) != 0) throw Failure("cannot make a pipe: " + error_text(errno));
+    if (!make_pipe(fds)) throw Failure("cannot make a pipe: " + error_text(errno));
     read = fds[0], write = fds[1];
   }
   ~Pipe() { close_read(), close_write(); }

@@ -18,9 +18,11 @@
 #include <span>
 #include <utility>
 
+#include "lib/contain/system.h"
+#include "lib/support/log.h"
 #include "lib/support/sanitized.h"
 
-#ifdef __linux__
+#if TGC_LINUX
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -104,7 +106,7 @@ Status close_inherited(int channel) {
 }
 
 // ---- Landlock; its restrictions cannot be lifted later
-#if defined(__linux__) && defined(SYS_landlock_create_ruleset)
+#if TGC_LINUX && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
 constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14, kIoctl = 1u << 15;  // added by ABI versions 2, 3 and 5
@@ -425,15 +427,18 @@ void restrict_calls(int, int) {}
 
 void prepare_confinement() { (void)program_for(Rights::Compute); }
 
+constexpr std::string_view kRightsNames[] = {"memory and messages", "reading compilers' files", "what drivers need"};
+
 Status confine(const Confinement& what, int channel) {
+  log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
     auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
     if (!kSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
-#ifdef __GLIBC__
+#if TGC_LINUX && defined(__GLIBC__)
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
 #endif
-#ifdef __linux__
+#if TGC_LINUX
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
 #endif
     if (!kSanitized) restrict_files(what).value_or_throw();

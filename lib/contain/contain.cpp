@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
+
+#include "lib/contain/system.h"
+#if TGC_LINUX
 #include <sys/prctl.h>
 #include <ucontext.h>
 #endif
@@ -25,15 +27,17 @@
 
 #include "lib/contain/bytes.h"
 #include "lib/support/counted.h"
+#include "lib/support/log.h"
 
 namespace tgc {
 namespace {
 
 // Every message from the worker to its parent begins with a Header, which has one of these kinds.
-enum class Kind : uint32_t { Answer, Error, Fault };
+enum class Kind : uint32_t { Answer, Error, Fault, Log };
 struct Header {
   Kind kind = Kind::Answer;
-  int32_t signal = 0, code = 0;  // fault: the signal and si_code (for SIGSYS: number of the system call)
+  // fault: the signal and si_code (for SIGSYS: number of the system call); log entry: the topic and the level
+  int32_t signal = 0, code = 0;
   uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
   uint64_t bytes = 0;            // size of the text that follows the header
   char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
@@ -41,11 +45,6 @@ struct Header {
   uint64_t away = 0;             // number of bytes between the address and the nearest watched range
   uint64_t size = 0;             // size of the nearest watched range in bytes
 };
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
 
 constexpr uint64_t kNearTheStack = 1 << 20;
 
@@ -113,9 +112,9 @@ int fault_fd = -1;
 std::span<const NamedMemory> watched;
 
 uint64_t stack_pointer([[maybe_unused]] void* context) {
-#if defined(__linux__) && defined(__x86_64__)
+#if TGC_LINUX && defined(__x86_64__)
   return uint64_t(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-#elif defined(__linux__) && defined(__aarch64__)
+#elif TGC_LINUX && defined(__aarch64__)
   return static_cast<ucontext_t*>(context)->uc_mcontext.sp;
 #else
   return 0;
@@ -140,7 +139,7 @@ void name_memory(Header& h) {
 void report_fault(int signal, siginfo_t* info, void* context) {
   Header header{.kind = Kind::Fault, .signal = signal, .code = info->si_code};
   if (signal != SIGABRT && signal != SIGSYS) header.address = reinterpret_cast<uint64_t>(info->si_addr);
-#ifdef __linux__
+#if TGC_LINUX
   if (signal == SIGSYS) header.code = info->si_syscall;
 #endif
   if (signal == SIGSEGV || signal == SIGBUS) name_memory(header), header.stack = stack_pointer(context);
@@ -165,7 +164,7 @@ void catch_faults(int fd) {
 // Makes the worker the out-of-memory killer's first victim, kills it when its parent dies, and disables core files.
 void be_expendable() {
   setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
-#ifdef __linux__
+#if TGC_LINUX
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
     write_all(fd, "1000", 4);
@@ -302,13 +301,31 @@ Channels& channels() {
 
 }  // namespace
 
+namespace {
+
+constexpr size_t kMostLogged = 4096;
+std::mutex messages_to_parent;  // a log entry of another thread must not interrupt an answer
+
+bool write_message(int channel, Header header, std::string_view text) {
+  std::lock_guard lock(messages_to_parent);
+  header.bytes = text.size();
+  return write_all(channel, &header, sizeof header) && write_all(channel, text.data(), text.size());
+}
+
+void log_of_worker(const Header& header, const std::string& text, pid_t worker) {
+  if (header.signal < 0 || size_t(header.signal) >= kLogTopics || text.size() > kMostLogged) return;
+  const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
+  log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
+}
+
+}  // namespace
+
 void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
 
 void Worker::answer(const Result<std::string>& result) const {
   std::string diag = result ? "" : packed(result.diag());
   const std::string& text = result ? *result : diag;
-  Header header{.kind = result ? Kind::Answer : Kind::Error, .bytes = text.size()};
-  bool sent = write_all(channel_, &header, sizeof header) && write_all(channel_, text.data(), text.size());
+  const bool sent = write_message(channel_, {.kind = result ? Kind::Answer : Kind::Error}, text);
   if (!sent) _exit(0);  // the parent process is gone
 }
 
@@ -342,12 +359,17 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     be_expendable();
     catch_faults(ends[1]);
     Worker worker(ends[1]);
+    forward_log([channel = ends[1]](LogTopic topic, LogLevel level, std::string_view text) {
+      const Header header{.kind = Kind::Log, .signal = int32_t(topic), .code = int32_t(level)};
+      write_message(channel, header, text.substr(0, kMostLogged));
+    });
     auto done = catch_failures([&] { return body(worker).value_or_throw(); });
     if (!done) worker.answer(done.diag());
     _exit(0);
   }
   setpgid(child, child);  // parent and child both call it, so that the group exists whichever runs first
   close(ends[1]);
+  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child) + " started"; });
   return WorkerProcess(child, ends[0]);
 }
 
@@ -364,6 +386,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 
 int WorkerProcess::end() {
   if (!child_ || !is_ours()) return child_ = 0;
+  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_) + " is ended"; });
   kill(-child_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
@@ -374,6 +397,7 @@ int WorkerProcess::end() {
 }
 
 Diag WorkerProcess::dies(Death death, Diag diag) {
+  log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
   death_ = death;
   return cause_ = std::move(diag);
 }
@@ -390,9 +414,15 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
   Reader reader(channel_, child_, timeout_seconds, progress);
   Header header;
   std::string text;
-  Read got = reader.read(&header, sizeof header);
-  bool believable = got == Read::Done && header.bytes <= kMostBytes;
-  if (believable) got = reader.read(text, header.bytes);
+  Read got;
+  bool believable;
+  do {
+    text.clear();
+    got = reader.read(&header, sizeof header);
+    believable = got == Read::Done && header.bytes <= kMostBytes;
+    if (believable) got = reader.read(text, header.bytes);
+    if (believable && got == Read::Done && header.kind == Kind::Log) log_of_worker(header, text, child_);
+  } while (believable && got == Read::Done && header.kind == Kind::Log);
   if (believable && got == Read::Done && header.kind == Kind::Answer) return text;
   if (believable && got == Read::Done && header.kind == Kind::Error)
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });

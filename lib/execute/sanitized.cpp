@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr const char* kClangFolder = "/usr/lib/llvm-19/bin";
+constexpr const char* kClangFolder = TGC_CLANG_FOLDER;
 
 // The main program around the kernel, in C: reads buffers and variables from standard input, calls the kernel for each
 // thread in turn, and writes the buffers to standard output. First it writes the buffers' addresses to standard error,

@@ -13,8 +13,10 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/contain/system.h"
 #include "lib/support/counted.h"
 #include "lib/support/limits.h"
+#include "lib/support/log.h"
 
 extern char** environ;
 
@@ -54,7 +56,7 @@ class WithoutSigpipe {
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
-    if (pipe2(ends, O_CLOEXEC)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
+    if (!make_pipe(ends)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
   }
   ~Pipe() {
     for (int end : ends)
@@ -113,6 +115,7 @@ void Answerer::start() {
   if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
   fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
   pid_ = pid, to_ = to.take(1), from_ = from.take(0), alive_ = alive.take(1);
+  log_info(LogTopic::Live, [&] { return "process " + std::to_string(pid_) + " started: " + command_; });
 }
 
 Answerer::~Answerer() {
@@ -183,7 +186,14 @@ Result<std::string> Answerer::ask(const std::string& question) {
     if (to_ < 0) start();
     return std::move(ask_running(question).value_or_throw());
   });
-  if (!line) fail();
+  if (line) log_debug(LogTopic::Live, [&] {
+      return formatted("process %d answered a question of %zu bytes with %zu bytes", int(pid_), question.size(),
+                       line->size());
+    });
+  else {
+    log_info(LogTopic::Live, [&] { return line.diag().message + "; the next question restarts it"; });
+    fail();
+  }
   return line;
 }
 

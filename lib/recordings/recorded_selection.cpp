@@ -59,7 +59,7 @@ Status RecordedSelection::outcome() const {
     if (matched_.contains(word)) continue;
     std::vector<std::string_view> names(names_.begin(), names_.end());
     if (const StageRow* row = find_row(word))
-      return Diag{.message = "the recording has no stage '" + std::string(row->name) + "', which tgc's own pipeline has",
+      return Diag{.message = "the recording has no '" + std::string(row->name) + "', a stage of tgc's own pipeline",
                   .expected = "a stage that `tgc stages RECORDING` lists"};
     return unknown_name("stage", word, names, "a stage that `tgc stages RECORDING` lists");
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lib/support/lines.h"
+#include "lib/support/parts.h"
 
 namespace tgc {
 namespace {
@@ -38,6 +39,9 @@ const Emulator* find_emulator(std::string_view device) {
 }
 
 Result<std::string> path_of(const Emulator& emulator) {
+#ifndef TGC_EMULATE
+  return absent_part("the emulators of GPUs", "TGC_EMULATE");
+#endif
   // in builds and installations, emulators are in ../lib/tgc relative to the executable's folder
   namespace fs = std::filesystem;
   std::error_code error;

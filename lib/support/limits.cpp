@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/log.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/settings.h"
 
@@ -107,6 +108,7 @@ void keep_process_limits() {
 Diag over_limit(Limit which) {
   const LimitInfo& info = kLimits[size_t(which)];
   std::string name(info.name), what(info.help.substr(0, info.help.find(';')));
+  log_info(LogTopic::Limits, [&] { return name + "=" + std::to_string(limit(which)) + " was met"; });
   return {.message = "more than " + std::to_string(limit(which)) + " " + what,
           .expected = "at most that, or --limit " + name + "=N for more (`tgc help limits`)"};
 }

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns the path of the file `name` of the source tree. Defined in testing_main.cc, which knows the tree's location.
+// Returns the path of the file `name` of the source tree. Defined in apps/tests/main.cpp.
 std::string source_path(const std::string& name);
 inline std::string test_path(const std::string& name) { return source_path("testdata/" + name); }
 

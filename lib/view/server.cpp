@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lib/contain/system.h"
 #include "lib/support/hex.h"
 
 namespace tgc {
@@ -168,7 +169,7 @@ void ViewServer::serve(const Session& session) {
     pollfd wait{socket_, POLLIN, 0};
     int ready = poll(&wait, 1, kTick);
     if (ready == 0) continue;
-    int connection = ready < 0 ? -1 : accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    int connection = ready < 0 ? -1 : accept_connection(socket_);
     if (connection < 0) {  // without free descriptors, the next poll would return at once, too
       std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
       continue;

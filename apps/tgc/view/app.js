@@ -19,7 +19,7 @@ import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
 
-const kMostUnfolded = 150;  // number of boxes above which a tensor graph is shown folded
+const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -31,6 +31,7 @@ export class App {
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
+    /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
     this.tip = new Tip(byId("tip"), this);
     this.minimap = new Minimap(byId("minimap"), this.canvas);
@@ -100,8 +101,9 @@ export class App {
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g), state.p), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
+    if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
     const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
-    for (let p = 0; p <= far; p++)
+    for (let p = drawings.isFolded(state) ? far + 1 : 0; p <= far; p++)
       while (drawings.prepare(p)) {
         await pause();
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
@@ -114,13 +116,10 @@ export class App {
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
-    if (state.s < 0 && !state.f.length) {
-      state = {...state, f: await this.#firstFolds()};
-      if (turn !== this.turn) return;
-    }
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
+    if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map();
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
     if (follows && this.chosen) this.#follow(this.chosen);
@@ -158,7 +157,7 @@ export class App {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
       for (let p = 0; p <= story.last; p++)
-        if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
+        if (drawings.prepare(p) || this.textPanel.prepare(p) || this.#countFound(p)) return requestIdleCallback(next);
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
       if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the user's most likely next step
     };
@@ -167,6 +166,16 @@ export class App {
       document.body.dataset.whole = "1";
       requestIdleCallback(next);
     }, {timeout: 200});
+  }
+  // Counts the nodes that the search finds at a place. Returns whether that took time.
+  #countFound(place) {
+    const {graph, query, foundAt} = this;
+    if (query.empty || foundAt.has(place)) return false;
+    const isSame = place && !graph.stages[place - 1].changed && foundAt.has(place - 1);
+    const count = () => graph.nodesOf(this.story.root(place)).filter((n) => query.node(graph, n)).length;
+    foundAt.set(place, isSame ? foundAt.get(place - 1) : count());
+    this.stageList.list.refresh();
+    return true;
   }
   /** Finds the rewrite that a bisection holds responsible for a wrong result; null: there is none.
    * @returns {{s: number, r: number} | null} */
@@ -193,10 +202,10 @@ export class App {
   }
 
   // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
-  async #firstFolds() {
-    const {graph, drawings} = this, root = this.story.root(0);
+  async #firstFolds({graph, story}, drawings) {
+    const root = story.root(0);
     if (graph.madeOf.length) return ["m"];
-    if (!graph.isTensor || drawings.at(0).boxes.length <= kMostUnfolded) return [];
+    if (!graph.isTensor || graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
     const blocks = drawings.blocksOf(root);
     await pause();
@@ -216,16 +225,17 @@ export class App {
         for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
     if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
-      const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
-      if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
+      const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
+      if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
-    this.found = [];
-    if (!this.query.empty)
-      for (const box of scene.drawing.boxes) {
-        const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
-        if (!state.a) for (const n of [...nodes]) this.drawings.inline.forEach(n, (s) => { nodes.push(s); });
-        if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
-      }
+    /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
+    const found = new Set(), {inline} = this.drawings;
+    for (const box of this.query.empty ? [] : scene.drawing.boxes) {
+      const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+      if (!state.a) for (const n of [...nodes]) inline.forEach(n, (s) => { nodes.push(s); });
+      for (const n of nodes) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
+    }
+    this.found.push(...found);
     marks.dims &&= marks.came.size + marks.went.size + marks.edited.size > 0;
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
@@ -302,8 +312,8 @@ export class App {
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {
-      const {word} = box.fold, isOneOfAll = !f.includes(word) && (f.includes("a") || f.includes("m"));
-      return this.go({f: isOneOfAll ? [...f, word] : without(word)});
+      const {word} = box.fold;
+      return this.go({f: f.includes(word) ? without(word) : [...f, word]});  // one of many, if it is not in the address
     }
     const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
     if (f.includes(opened)) return this.go({f: without(opened)});
@@ -328,8 +338,8 @@ export class App {
   }
   nextFound(by) {
     if (this.found.length) {
-      const at = this.found.findIndex((b) => b.n === this.state.n);
-      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
+      const at = this.found.indexOf(this.state.n);
+      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length]});
     }
     const list = this.foundRewrites();
     if (!list.length) return this.say("nothing found");

@@ -42,31 +42,72 @@ export function timeline(items, total, opened) {
   return root;
 }
 
+const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLeastLabel = 60, kLeastLabelHeight = 12;  // of the memory plan
+
+/** Returns round numbers from 0 to `most`, at most `count` + 1 of them. */
+function ticks(most, count) {
+  const rough = most / count, power = 10 ** Math.floor(Math.log10(rough || 1));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) || 1;
+  return Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
+}
+
 /** Draws buffers that share memory: a box for each buffer, as wide as the time of its use and as high as its size.
- * @param {any} schedule @param {Item[]} items */
-export function memoryPlan(schedule, items) {
-  const height = 220, label = "memory plan over the items of the schedule";
+ * @param {any} schedule @param {Item[]} items @param {(buffer: number) => void} opened */
+export function memoryPlan(schedule, items, opened) {
+  const height = kPlanHeight, label = "memory plan; the table of buffers has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, role: "img", "aria-label": label});
-  const first = new Map(), last = new Map(), starts = [];
-  items.forEach((item, i) => {
-    for (const b of schedule.kernels[item.number].buffers) {
-      if (!first.has(b)) first.set(b, i);
-      last.set(b, i);
-    }
-  });
+  const lives = livesOf(schedule, items), starts = [];
   let all = 0;
   for (const shared of schedule.shared) starts.push(all), all += shared.bytes;
-  const x = (i) => kEdge + i / items.length * kInner, y = (bytes) => height - 12 - bytes / (all || 1) * (height - 24);
+  const inner = kWidth - kLeft - kEdge, x = (i) => kLeft + i / items.length * inner;
+  const y = (bytes) => height - kBottom - bytes / (all || 1) * (height - kBottom - 16);
+  for (const bytes of ticks(all, 5)) {
+    const at = y(bytes), text = {x: kLeft - 6, y: at + 4, class: "quiet", "text-anchor": "end"};
+    root.append(svg("line", {x1: kLeft, x2: kWidth - kEdge, y1: at, y2: at, class: "grid"}));
+    root.append(svg("text", text, amount(bytes, "B")));
+  }
+  for (const i of ticks(items.length, 10).filter(Number.isInteger))
+    root.append(svg("text", {x: x(i), y: height - 12, class: "quiet", "text-anchor": "middle"}, String(i)));
+  const below = {x: kWidth - kEdge, y: height - 1, class: "quiet", "text-anchor": "end"};
+  root.append(svg("text", below, "item of the schedule"));
   schedule.buffers.forEach((b, i) => {
-    if (!b.place || b.place.shared === undefined || !first.has(i)) return;
-    const low = starts[b.place.shared] + b.place.offset, bottom = y(low);
+    if (!b.place || b.place.shared === undefined || !lives.has(i)) return;
+    const {first, last} = lives.get(i), low = starts[b.place.shared] + b.place.offset, bottom = y(low);
     const top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
-    const left = x(first.get(i)), width = Math.max(1, x(last.get(i) + 1) - left), fill = kPaints[i % kPaints.length];
+    const left = x(first), width = Math.max(1, x(last + 1) - left), fill = kPaints[i % kPaints.length];
     const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75,
-      stroke: "currentColor", "stroke-width": 0.3});
+      stroke: "currentColor", "stroke-width": 0.3, tabindex: -1});
     box.append(svg("title", {},
-      plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first.get(i)} to ${last.get(i)}`)));
+      plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
+    box.addEventListener("click", () => opened(i));
     root.append(box);
+    if (width < kLeastLabel || bottom - top < kLeastLabelHeight) return;
+    const at = {x: left + 4, y: (top + bottom) / 2 + 4, class: "on", "pointer-events": "none"};
+    root.append(svg("text", at, `${i}: ${amount(b.bytes, "B")}`));
   });
   return root;
+}
+
+/** Returns for each used buffer its first and last item. @param {any} schedule @param {Item[]} items
+ *  @returns {Map<number, {first: number, last: number}>} */
+export function livesOf(schedule, items) {
+  const out = new Map();
+  items.forEach((item, i) => {
+    for (const b of schedule.kernels[item.number].buffers)
+      out.set(b, {first: out.has(b) ? out.get(b).first : i, last: i});
+  });
+  return out;
+}
+
+/** Returns the largest number of bytes that buffers which share memory take at one time, and the item of that time.
+ * @param {any} schedule @param {Item[]} items */
+export function peakOf(schedule, items) {
+  const lives = livesOf(schedule, items), change = new Array(items.length + 1).fill(0);
+  schedule.buffers.forEach((b, i) => {
+    if (!b.place || b.place.shared === undefined || !lives.has(i)) return;
+    change[lives.get(i).first] += b.bytes, change[lives.get(i).last + 1] -= b.bytes;
+  });
+  let now = 0, bytes = 0, item = 0;
+  change.forEach((by, i) => { now += by; if (now > bytes) bytes = now, item = i; });
+  return {bytes, item};
 }

@@ -25,6 +25,8 @@ export const kCommands = [
       run: (app) => stage(app, 1)},
     {name: "previous-stage", keys: ["ArrowLeft", "h"], says: "previous stage that changed something",
       run: (app) => stage(app, -1)},
+    {name: "quiet-stages", keys: ["a"], says: "show or hide the stages that changed nothing",
+      run: (app) => app.stageList.toggleQuiet()},
     {name: "first-stage", keys: ["Home"], says: "the first graph", run: (app) => app.stageList.goTo(0)},
     {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)}]),
   ...group("Select nodes", [
@@ -115,9 +117,9 @@ export function installCommands(app) {
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
   theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
   addEventListener("keydown", (e) => {
-    if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey)
-      return;
-    if (dialog().open || document.querySelector(":popover-open")) return;
+    const target = /** @type {HTMLElement} */ (e.target), {open} = dialog();
+    const isField = target.matches("input, select, textarea") && !dialog().contains(target);
+    if (isField || open || e.ctrlKey || e.metaKey || e.altKey || document.querySelector(":popover-open")) return;
     const key = (e.shiftKey && e.key.startsWith("Arrow") ? "Shift+" : "") + e.key;
     const command = kCommands.find((c) => c.keys.includes(key));
     if (!command) return;
@@ -224,13 +226,14 @@ async function unfold(app) {
   await app.go({f: []});
   if (app.scene.drawing.boxes.length > 2 * before) app.canvas.begin();
 }
-function foldAlike(app) {
-  const box = app.scene.drawing.home.get(app.state.n);
-  const words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOfBlock) : [];
-  if (!words.length) return app.say(box ? "no node is used only by this node" : "select a node first");
-  const rest = app.state.f.filter((word) => !words.includes(word));
-  app.say(words.length + " blocks are alike");
-  return app.go({f: app.state.f.includes(words[0]) ? rest : [...rest, ...words]});
+async function foldAlike(app) {
+  const box = app.scene.drawing.home.get(app.state.n), {f} = app.state;
+  const blocks = box ? app.drawings.blocksOf(app.scene.root).alike(box.key) : [];
+  if (!blocks.length) return app.say(box ? "no node is used only by this node" : "select a node first");
+  const all = Math.min(...blocks.map((b) => b.head)) + "*", words = new Set(blocks.map(wordOfBlock));
+  const rest = f.filter((word) => word !== all && !words.has(word));
+  await app.go({f: f.includes(all) ? rest : [...rest, all]});
+  app.say(counted(blocks.length, "block") + (f.includes(all) ? " unfolded" : " folded"));
 }
 async function foldRepeats(app) {
   const {f} = app.state, all = app.drawings.blocksOf(app.scene.root);

@@ -15,6 +15,7 @@ const kStraight = 22;  // length of the vertical part of an edge next to a row o
 // Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
 // dots, least with all text, least at the start, and a readable one.
 const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.7, kRead = 0.8;
+const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
 const kTitle = 10, kSmall = 8.5;  // minimum size of titles and of other text, in pixels
 
@@ -28,7 +29,8 @@ export class GraphCanvas {
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
     /** @type {Marks} */
-    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1};
+    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1,
+      dims: false};
     this.regions = false;
     this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
     /** @type {Box | null} */ this.hovered = null;
@@ -193,11 +195,19 @@ export class GraphCanvas {
       }
       from = null;
     });
+    // A mouse's wheel zooms. A trackpad pans, and zooms with two fingers (then the browser sets ctrlKey). The first
+    // event of a gesture decides which device it is, so that a gesture does not change between panning and zooming.
+    let last = 0, isWheel = false;
     c.addEventListener("wheel", (e) => {
       e.preventDefault();
-      if (e.ctrlKey || e.metaKey || !e.shiftKey && Math.abs(e.deltaX) < 1)
-        this.zoom(Math.exp(-e.deltaY * 0.0016), {x: e.offsetX, y: e.offsetY});
-      else this.pan(e.deltaX || e.deltaY, e.deltaX ? e.deltaY : 0);
+      if (e.timeStamp - last > kGestureMs)
+        isWheel = e.deltaMode !== 0 || !e.deltaX && Math.abs(e.deltaY) >= kWheelStep && Number.isInteger(e.deltaY);
+      last = e.timeStamp;
+      const lines = e.deltaMode ? 30 : 1;
+      const at = {x: e.offsetX, y: e.offsetY};
+      if (e.ctrlKey || e.metaKey) this.zoom(Math.exp(-Math.max(-30, Math.min(30, e.deltaY)) * 0.01), at);
+      else if (isWheel && !e.shiftKey) this.zoom(Math.exp(-e.deltaY * lines * 0.0016), at);
+      else this.pan(e.shiftKey && !e.deltaX ? e.deltaY * lines : e.deltaX, e.shiftKey ? 0 : e.deltaY);
     }, {passive: false});
   }
 
@@ -394,7 +404,7 @@ export class GraphCanvas {
     const selected = m.selected === box.key, edited = m.edited.has(box.key), height = this.#heightOf(box);
     const x = box.x, y = box.y - height / 2;
     const isPale = m.dims && !came && !lit && !selected && !edited && !m.found.has(box.key) && box !== this.hovered;
-    c.globalAlpha = went ? 0.75 : isPale ? 0.45 : 1;
+    c.globalAlpha = went ? 0.75 : isPale ? 0.55 : 1;
     if (box.fold && box.fold.count) this.#drawSheets(c, x, y, height, this.#fillOf(op));
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
     c.beginPath(), c.roundRect(x, y, Size.width, height, 5), c.fill();

@@ -88,11 +88,19 @@ export class Drawings {
     return {place: (key) => drawing.byKey.get(key) || moved.get(key), taken, rows, base: drawing};
   }
 
+  /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
+  isFolded({s, r, d, o, f}) { return s <= 0 && r < 0 && d < 0 && !o && (f.includes("a") || f.includes("m")); }
+
   #ofPlace(state) {
-    const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
+    const root = this.story.root(state.s), came = new Set(), {inline} = this;
+    if (this.isFolded(state)) {
+      const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+      return {drawing: drawingOf(inline, [shown], null, wish), came, went: new Set(), root};
+    }
+    const drawing = this.at(state.s);
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      const {inline} = this, isNew = (n) => {
+      const isNew = (n) => {
         if (before.has(n)) return false;
         const origin = was.get(n);  // a node that differs from its origin only in its sources does not count as new
         return origin === undefined || origin < 0 || !this.#alike(origin, n);
@@ -105,10 +113,10 @@ export class Drawings {
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(this.inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(this.inline, [shown], null, wish) : folded, came, went: new Set(), root};
+    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -119,19 +127,27 @@ export class Drawings {
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
-    const g = this.graph, {heads, all, repeats, flipped} = wordsOf(state.f), out = {heads: new Map(), model: null};
+    const g = this.graph, {heads, alike, all, repeats, flipped} = wordsOf(state.f);
+    const out = {heads: new Map(), model: null};
     const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place)), words = new Set(state.f);
-    const known = new Set();
-    for (const block of repeats ? this.blocksOf(this.story.root(place)).repeats() : []) {
-      const word = wordOfBlock(block);
-      known.add(word);
-      if (!words.has(word) && shown.sources.has(block.head))
-        out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + block.count + " alike"]});
+    const known = new Set(), blocks = () => this.blocksOf(this.story.root(place));
+    const foldAll = (list, count) => {
+      for (const block of list) {
+        const word = wordOfBlock(block);
+        known.add(word);
+        if (!words.has(word) && shown.sources.has(block.head))
+          out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + (count || block.count) + " alike"]});
+      }
+    };
+    if (repeats) foldAll(blocks().repeats(), 0);
+    for (const n of alike) {
+      const list = blocks().alike(here(n));
+      foldAll(list, list.length);
     }
     for (const {head, floor, word} of heads) {
       if (known.has(word)) continue;
-      const key = here(head), alike = floor < 0 ? [] : this.blocksOf(this.story.root(place)).alike(key);
-      const lines = alike.length > 1 ? ["one of " + alike.length + " alike"] : [];
+      const key = here(head), count = floor < 0 ? 0 : blocks().alike(key).length;
+      const lines = count > 1 ? ["one of " + count + " alike"] : [];
       if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines});
     }
     if (g.madeOf.length && (all || flipped.size)) {

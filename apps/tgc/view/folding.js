@@ -1,7 +1,7 @@
 // Folding: boxes that stand for several nodes. Each fold is a word in the address: "20" folds node 20 with the nodes
 // that only it uses, "20-12" folds the block from node 20 down to node 12, which is not included, "m" folds each node
-// of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5. "a" folds all repeated blocks;
-// with it, the word of one of them unfolds that block.
+// of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5. "a" folds all repeated blocks,
+// and "20*" all blocks like that of node 20; with these, the word of one of the blocks unfolds it.
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -15,12 +15,13 @@ import {isValue} from "./values.js";
  *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} Wish */
 
 /** Parses the words of an address that fold nodes. @param {string[]} words
- *  @returns {{heads: {head: number, floor: number, word: string}[], all: boolean, repeats: boolean,
+ *  @returns {{heads: {head: number, floor: number, word: string}[], alike: number[], all: boolean, repeats: boolean,
  *   flipped: Set<number>}} */
 export function wordsOf(words) {
-  const out = {heads: [], all: words.includes("m"), repeats: words.includes("a"), flipped: new Set()};
+  const out = {heads: [], alike: [], all: words.includes("m"), repeats: words.includes("a"), flipped: new Set()};
   for (const word of words) {
     const [, head, floor] = /^(\d+)(?:-(\d+))?$/.exec(word) || [], one = /^m(\d+)$/.exec(word);
+    if (/^\d+\*$/.test(word)) out.alike.push(parseInt(word));
     if (head) out.heads.push({head: Number(head), floor: floor ? Number(floor) : -1, word});
     if (one) out.flipped.add(Number(one[1]));
   }

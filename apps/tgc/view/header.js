@@ -42,9 +42,8 @@ function captionOf(app) {
 
 // Says in one sentence what the page is.
 function introductionTo({graph}) {
-  if (graph.producer) return "A graph as " + plain(graph.producer) + " recorded it; its stages are at the left.";
-  const what = graph.isTensor ? "The tensor graph that tgc schedules" : "The kernel that tgc compiles";
-  return what + ", before the first stage; the stages are at the left.";
+  if (graph.producer) return "as " + plain(graph.producer) + " recorded it; its stages are at the left";
+  return (graph.isTensor ? "what tgc schedules" : "what tgc compiles") + ", stage by stage, as listed at the left";
 }
 
 function captionOfRewrite(app) {
@@ -88,7 +87,8 @@ export function showLegend(app) {
 export function dot(color) {
   const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
-  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color]]) circle.setAttribute(k, v);
+  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color], ["stroke", "currentColor"],
+    ["stroke-width", "0.4"]]) circle.setAttribute(k, v);
   svg.append(circle);
   return svg;
 }

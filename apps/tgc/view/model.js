@@ -1,7 +1,8 @@
 // The model view: the schedule as a timeline and as a list, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
-import {memoryPlan, timeline} from "./charts.js";
-import {element} from "./list.js";
+import {memoryPlan, peakOf, timeline} from "./charts.js";
+import {buttonOf} from "./dialogs.js";
+import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
 
@@ -58,13 +59,26 @@ export async function showModel(home, app) {
   else facts(inTime(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
     index.measured ? "M: measured times." : "Not measured; tgc view --run measures.");
   out.push(timeline(items, total, (item) => openItem(app, item)));
+  const showBuffer = (i) => {
+    const row = byId("buffer-" + i), old = home.querySelector("tr.shown");
+    if (old) old.classList.remove("shown");
+    row.classList.add("shown"), row.scrollIntoView({block: "center"});
+  };
   if (schedule.shared && schedule.shared.length) {
+    const peak = peakOf(schedule, items);
     heading("Memory plan");
-    facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards.");
-    out.push(memoryPlan(schedule, items));
+    facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards. At most ",
+      amount(peak.bytes, "B"), " are in use at a time, at item ", String(peak.item), ". A click shows the buffer.");
+    out.push(memoryPlan(schedule, items, showBuffer));
   }
   heading("Kernels by cost");
-  out.push(table(app, items, total));
+  const peaks = peaksOf(items, isMeasured);
+  facts("A kernel is bound by memory if its bytes take longer than its operations at the peak rates: ",
+    amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"),
+    isMeasured ? ", the highest rates that kernels of this model reached." : ", which are assumed.");
+  out.push(table(app, items, total, peaks, showBuffer));
+  heading("Buffers");
+  out.push(bufferTable(app, schedule, items));
   if (graph.madeOf.length) {
     heading("The model's nodes and their kernels");
     out.push(nodeTable(app, items, graph, nodes));
@@ -92,10 +106,7 @@ function tableOf(heads) {
 }
 function opener(app, item, text) {
   if (item.graph < 0) return text;
-  const button = /** @type {HTMLButtonElement} */ (element("button", "", text));
-  button.type = "button";
-  button.addEventListener("click", () => openItem(app, item));
-  return button;
+  return buttonOf(text, () => openItem(app, item));
 }
 
 function nodeTable(app, items, graph, nodes) {
@@ -116,16 +127,52 @@ function openItem(app, item) {
   if (item.graph >= 0) app.openGraph(item.graph);
 }
 
-function table(app, items, total) {
+/** Returns the peak rates: the highest that measured kernels reach, or the assumed ones. @param {Item[]} items */
+function peaksOf(items, isMeasured) {
+  if (!isMeasured) return {bytes: kBytesPerSecond, ops: kOpsPerSecond};
+  const most = (of) => Math.max(1, ...items.filter((item) => item.measured).map((item) => of(item) / item.measured));
+  return {bytes: most((item) => item.bytes), ops: most((item) => item.ops)};
+}
+
+function table(app, items, total, peaks, showBuffer) {
   const measured = app.index.measured ? ["#measured"] : [];
-  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#nodes",
-    "writes", "reads", "made for"]);
+  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#GB/s",
+    "#Gop/s", "bound by", "#nodes", "writes", "reads", "made for"]);
+  const buffers = (list) => {
+    const cell = element("span");
+    for (const b of list) cell.append(buttonOf(String(b), () => showBuffer(b)), " ");
+    return cell;
+  };
+  const rate = (n, item) => (n && item.seconds ? (n / item.seconds / 1e9).toPrecision(3) : "");
   for (const item of [...items].sort((a, b) => b.seconds - a.seconds)) {
     const share = (100 * item.seconds / total).toFixed(1) + " %";
     const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
+    const bound = !item.ops || item.bytes / peaks.bytes >= item.ops / peaks.ops ? "memory" : "arithmetic";
     out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share],
       [inTime(item.estimate)], ...took, [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""],
-      [String(item.nodes)], item.writes.join(" "), item.reads.join(" "), plain(item.madeFor)));
+      [rate(item.bytes, item)], [rate(item.ops, item)], bound, [String(item.nodes)], buffers(item.writes),
+      buffers(item.reads), plain(item.madeFor)));
   }
+  return out;
+}
+
+function bufferTable(app, schedule, items) {
+  const out = tableOf(["#buffer", "dtype", "#size", "written by", "read by"]), writers = new Map(), readers = new Map();
+  const add = (map, b, item) => { map.has(b) ? map.get(b).push(item) : map.set(b, [item]); };
+  for (const item of items) {
+    for (const b of item.writes) add(writers, b, item);
+    for (const b of item.reads) add(readers, b, item);
+  }
+  const links = (list = []) => {
+    const cell = element("span");
+    for (const item of list) cell.append(opener(app, item, item.number + " " + plain(item.name)), "  ");
+    return cell;
+  };
+  schedule.buffers.forEach((b, i) => {
+    const row = element("tr");
+    row.id = "buffer-" + i;
+    out.lastChild.append(cells(row, [String(i)], plain(b.dtype), [amount(b.bytes, "B")], links(writers.get(i)),
+      links(readers.get(i))));
+  });
   return out;
 }

@@ -106,6 +106,13 @@ export class StageList {
     return this.show();
   }
 
+  /** Shows all stages that changed nothing, or hides them. */
+  toggleQuiet() {
+    const all = this.rows.filter((r) => r.kind === "quiet").map((r) => r.place);
+    this.openQuiet = all.every((place) => this.openQuiet.has(place)) ? new Set() : new Set(all);
+    this.show();
+  }
+
   /** Shows the graph at a point between stages, compared with that at the pinned point, if the user has pinned one. */
   goTo(s) {
     const {app} = this;
@@ -156,6 +163,7 @@ export class StageList {
       const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
       row.title = stage ? stage.name + watched + this.#loops(stage) : "the input graph";
       if (stage && stage.to < 0) say("count", "refused");
+      if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "filter") {
       row.classList.add("run");

@@ -3,6 +3,7 @@
 import {byId, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {linesOfNodes, textsAt} from "./texts.js";
+import {spansOf} from "./subexpressions.js";
 import {TextView} from "./textview.js";
 import {plain} from "./data.js";
 
@@ -67,17 +68,31 @@ export class TextPanel {
     const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
     const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
     view.show(text.lines);
-    view.mark(marks, new Map(), selected);
+    view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
     view.reveal(selected, marks.own);
     return marks;
   }
 
-  /** Selects the node of a line. @param {number} i @param {number} at position in the line; -1: none
+  // Returns the parts of lines that show the lit nodes without a line of their own.
+  #parts(text, lit, {near}) {
+    const out = new Map(), {graph} = this.app;
+    for (const line of near) {
+      const spans = spansOf(graph, text, line), found = [...lit].find((n) => spans.has(n));
+      if (found !== undefined) out.set(line, spans.get(found));
+    }
+    return out;
+  }
+
+  /** Selects the node of a line, or of the smallest part of it around a position.
+   * @param {number} i @param {number} at position in the line; -1: none
    *  @param {import("./texts.js").Text} text */
   choose(i, at = -1, text = this.text) {
     const {app} = this, nodes = text.nodesOf.get(i);
     this.chosen = i;
-    if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
+    const parts = at < 0 ? [] : [...spansOf(app.graph, text, i)].filter(([, [from, to]]) => from <= at && at < to);
+    parts.sort(([, a], [, b]) => (a[1] - a[0]) - (b[1] - b[0]));
+    if (parts.length) app.selectAt(text.place, parts[0][0]);
+    else if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
     else app.say("no node is shown in line " + (i + 1) + ": " + plain(text.lines[i]).trim());
   }
 

@@ -13,10 +13,11 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/Path.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
 #include <algorithm>
@@ -135,10 +136,14 @@ std::string compile_text(std::string_view source, const std::string& file, const
   // step and create temporary files.
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
-  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
   Complaint complaint;
   FirstError first(complaint);
+#if LLVM_VERSION_MAJOR >= 21
+  clang::DiagnosticOptions options;
+#else
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+#endif
   Diagnostics diagnostics(new clang::DiagnosticsEngine(ids, options, &first, false));
   std::vector<std::string> arguments_of_compiler = compiler_arguments(command, diagnostics, complaint);
   if (!complaint.message.empty()) refuse(complaint);
@@ -148,7 +153,11 @@ std::string compile_text(std::string_view source, const std::string& file, const
   clang::CompilerInstance compiler;
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(complaint);
   compiler.getDiagnosticOpts().ShowCarets = false;  // also suppresses "1 error generated" on standard error
+#if LLVM_VERSION_MAJOR >= 20
+  compiler.createDiagnostics(*llvm::vfs::getRealFileSystem(), &first, false);
+#else
   compiler.createDiagnostics(&first, false);
+#endif
   llvm::SmallString<256> folder(compiler.getHeaderSearchOpts().ResourceDir);
   llvm::sys::path::remove_dots(folder, true);
   compiler.createFileManager(new OwnFiles(std::string(folder), libraries_of(arguments_of_compiler)));
@@ -181,11 +190,14 @@ std::vector<CodeLine> lines_of(std::string_view object) {
 class Engine final : public ClangEngine {
  public:
   Engine() {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    llvm::InitializeAllAsmParsers();
+#define TGC_TARGET(name)             \
+  LLVMInitialize##name##TargetInfo(); \
+  LLVMInitialize##name##Target();     \
+  LLVMInitialize##name##TargetMC();   \
+  LLVMInitialize##name##AsmPrinter();
+    TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
+#undef TGC_TARGET
+    LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
   }
   Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                             Form form) override {

@@ -62,8 +62,10 @@ class Disassembler {
   }
 
  private:
+  static uint32_t line_of(const llvm::DILineInfo& info) { return info.Line; }
+  static uint32_t line_of(const std::optional<llvm::DILineInfo>& info) { return info ? info->Line : 0; }  // LLVM 21
   void show_line(llvm::object::SectionedAddress address, std::string& out) {
-    uint32_t line = lines_->getLineInfoForAddress(address).Line;
+    uint32_t line = line_of(lines_->getLineInfoForAddress(address));
     if (line != shown_line_ && line != 0) out += "; line " + std::to_string(line) + "\n";
     shown_line_ = line;
   }

@@ -173,7 +173,8 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   if (plan.most >= 0 || plan.is_list) context.setOptPassGate(gate.emplace(plan.most));
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
   auto module = parse(text, context);
-  module->setTargetTriple(machine.triple);
+  using Triple = std::remove_cvref_t<decltype(module->getTargetTriple())>;  // a string until LLVM 20
+  module->setTargetTriple(Triple(machine.triple));
   module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
   if (plan.fault == "intrinsic") mistake_intrinsics(*module);

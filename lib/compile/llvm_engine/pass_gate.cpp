@@ -19,7 +19,7 @@ std::string text_of(const llvm::Any& unit) {
 
 }  // namespace
 
-bool PassGate::shouldRunPass(const llvm::StringRef pass, llvm::StringRef unit) {
+bool PassGate::shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const {
   list_ += pass.str() + "\t" + unit.str() + "\n";
   return ++number_ <= most_ || most_ < 0;
 }

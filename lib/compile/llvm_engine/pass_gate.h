@@ -6,6 +6,7 @@
 #include <llvm/IR/OptBisect.h>
 
 #include <string>
+#include <utility>
 
 namespace tgc {
 
@@ -13,17 +14,22 @@ class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(int64_t most) : most_(most) {}  // `most`: number of passes to run; -1: all
 
-  bool isEnabled() const override { return true; }
+  // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, either overrides LLVM's.
+  bool isEnabled() const { return true; }
   // LLVM calls this function before each optional pass of code generation.
-  bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef unit) override;
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const;
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {
+    return std::as_const(*this).shouldRunPass(pass, unit);
+  }
   // Called before each optimization pass. `pass` is its short name; if empty, its class name `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
   const std::string& list() const { return list_; }  // a line per optional pass: "instcombine\tfunction (E_4)\n"
 
  private:
-  int64_t most_, number_ = 0;
-  std::string list_;
+  int64_t most_;
+  mutable int64_t number_ = 0;
+  mutable std::string list_;
 };
 
 }  // namespace tgc

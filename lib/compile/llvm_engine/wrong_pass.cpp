@@ -77,20 +77,19 @@ struct WrongXor : llvm::PassInfoMixin<WrongXor> {
 }  // namespace
 
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault) {
-  using Level = llvm::OptimizationLevel;
   if (fault == "subtract")
-    builder.registerScalarOptimizerLateEPCallback([](auto& passes, Level) { passes.addPass(WrongSubtract()); });
+    builder.registerScalarOptimizerLateEPCallback([](auto& passes, auto...) { passes.addPass(WrongSubtract()); });
   if (fault == "compare")
-    builder.registerOptimizerEarlyEPCallback([](auto& passes, Level) {
+    builder.registerOptimizerEarlyEPCallback([](auto& passes, auto...) {
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(WrongCompare()));
     });
   if (fault == "select")
-    builder.registerVectorizerStartEPCallback([](auto& passes, Level) { passes.addPass(WrongSelect()); });
+    builder.registerVectorizerStartEPCallback([](auto& passes, auto...) { passes.addPass(WrongSelect()); });
   if (fault == "xor")
-    builder.registerVectorizerStartEPCallback([](auto& passes, Level) { passes.addPass(WrongXor()); });
+    builder.registerVectorizerStartEPCallback([](auto& passes, auto...) { passes.addPass(WrongXor()); });
   if (fault == "constant")
     builder.registerOptimizerLastEPCallback(
-        [](auto& passes, Level) { passes.addPass(llvm::createModuleToFunctionPassAdaptor(WrongConstant())); });
+        [](auto& passes, auto...) { passes.addPass(llvm::createModuleToFunctionPassAdaptor(WrongConstant())); });
 }
 
 void mistake_intrinsics(llvm::Module& module) {

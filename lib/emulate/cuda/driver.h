@@ -1,4 +1,4 @@
-// The emulated NVIDIA GPU: loads PTX and runs launches for the CUDA driver functions in driver.cc.
+// The emulated NVIDIA GPU: loads PTX and runs launches for the CUDA driver functions in cuda_api.cpp.
 #pragma once
 #include <string_view>
 

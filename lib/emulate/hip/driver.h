@@ -1,4 +1,4 @@
-// The emulated AMD GPU: loads code objects and runs launches for the HIP functions in driver.cc.
+// The emulated AMD GPU: loads code objects and runs launches for the HIP functions in hip_api.cpp.
 #pragma once
 #include "lib/emulate/driver.h"
 #include "lib/emulate/hip/launch.h"

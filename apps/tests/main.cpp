@@ -1,0 +1,15 @@
+// The entry point of the unit test programs, which contain every *_test.cpp of the source tree.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "lib/support/testing.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+namespace tgc {
+std::string source_path(const std::string& name) { return TGC_SOURCE_DIR "/" + name; }
+}  // namespace tgc
+
+int main(int argc, char** argv) {
+  for (int fd = 3; fd < 64; fd++) close(fd);  // ctest's: some tests let programs open only a few more
+  return doctest::Context(argc, argv).run();
+}

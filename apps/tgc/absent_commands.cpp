@@ -1,0 +1,23 @@
+// For builds without parts of tgc: the commands that are nothing without their part say so.
+#include "apps/tgc/command.h"
+#include "lib/support/parts.h"
+
+namespace tgc {
+namespace {
+
+[[maybe_unused]] void add_absent(Command& cmd, const std::string& name, const std::string& option) {
+  cmd.describe("Not in this build of tgc: it was made without " + option + ".", "tgc " + name);
+  cmd->allow_extras();
+  cmd.runs([name, option]() -> int { throw Failure(absent_part("`tgc " + name + "`", option)); });
+}
+
+}  // namespace
+
+#ifndef TGC_BEAM
+void add_beam(Command& cmd) { add_absent(cmd, "beam", "TGC_BEAM"); }
+#endif
+#ifndef TGC_VIEW
+void add_view(Command& cmd) { add_absent(cmd, "view", "TGC_VIEW"); }
+#endif
+
+}  // namespace tgc

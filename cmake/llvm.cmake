@@ -1,0 +1,42 @@
+# Finds LLVM 19 to 21 with lld and clang. Sets, if found:
+#   TGC_LLVM_VERSION, TGC_LLVM_BIN, TGC_LLVM_INCLUDE, TGC_LLVM_LIB   the version and the folders
+#   LLVM_LIBRARY, LLD_ELF_LIBRARY, LLD_COMMON_LIBRARY, CLANG_LIBRARY  libraries
+#   WASM_CLANG, WASM_LINKER                                           programs that compile the layout of the page of tgc view
+set(LLVM_ROOT "" CACHE PATH "folder of an LLVM installation, with bin/llvm-config; default: the first that is found")
+set(TGC_LLVM_MAJORS 19 20 21)   # 19 first: the release that the tests compare texts with
+
+if(LLVM_ROOT)
+  set(only NO_DEFAULT_PATH)
+endif()
+foreach(major ${TGC_LLVM_MAJORS})
+  list(APPEND llvm_configs llvm-config-${major})
+  list(APPEND wasm_clangs clang++-${major})
+  list(APPEND wasm_linkers wasm-ld-${major})
+  list(APPEND llvm_folders /usr/lib/llvm-${major}/bin /usr/lib/llvm${major}/bin /opt/homebrew/opt/llvm@${major}/bin)
+endforeach()
+find_program(LLVM_CONFIG NAMES ${llvm_configs} llvm-config HINTS ${LLVM_ROOT}/bin PATHS ${llvm_folders} ${only})
+function(llvm_config out)
+  execute_process(COMMAND ${LLVM_CONFIG} ${ARGN} OUTPUT_VARIABLE text OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+set(TGC_LLVM_VERSION "")
+if(LLVM_CONFIG)
+  llvm_config(TGC_LLVM_VERSION --version)
+  string(REGEX MATCH "^[0-9]+" llvm_major "${TGC_LLVM_VERSION}")
+  if(NOT llvm_major IN_LIST TGC_LLVM_MAJORS)
+    message(STATUS "${LLVM_CONFIG} is of LLVM ${TGC_LLVM_VERSION}; tgc uses one of LLVM ${TGC_LLVM_MAJORS}")
+    set(TGC_LLVM_VERSION "")
+  endif()
+endif()
+if(TGC_LLVM_VERSION)
+  llvm_config(TGC_LLVM_BIN --bindir)
+  llvm_config(TGC_LLVM_INCLUDE --includedir)
+  llvm_config(TGC_LLVM_LIB --libdir)
+  find_library(LLVM_LIBRARY NAMES LLVM-${llvm_major} LLVM PATHS ${TGC_LLVM_LIB} NO_DEFAULT_PATH)
+  find_library(LLD_ELF_LIBRARY lldELF PATHS ${TGC_LLVM_LIB} NO_DEFAULT_PATH)
+  find_library(LLD_COMMON_LIBRARY lldCommon PATHS ${TGC_LLVM_LIB} NO_DEFAULT_PATH)
+  file(GLOB clang_names RELATIVE ${TGC_LLVM_LIB} ${TGC_LLVM_LIB}/libclang-cpp.so*)   # Debian has it only with a version in its name
+  find_library(CLANG_LIBRARY NAMES clang-cpp ${clang_names} PATHS ${TGC_LLVM_LIB} NO_DEFAULT_PATH)
+endif()
+find_program(WASM_CLANG NAMES ${wasm_clangs} clang++ HINTS ${TGC_LLVM_BIN})
+find_program(WASM_LINKER NAMES ${wasm_linkers} wasm-ld HINTS ${TGC_LLVM_BIN})

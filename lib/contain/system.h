@@ -1,0 +1,23 @@
+// System functions that only some systems have, with a substitute for the others.
+#pragma once
+#include <string>
+
+// True on Linux, unless the build is to use only POSIX (TGC_PORTABLE).
+#if defined(__linux__) && !defined(TGC_PORTABLE)
+#define TGC_LINUX 1
+#else
+#define TGC_LINUX 0
+#endif
+
+namespace tgc {
+
+// Makes a pipe whose ends are closed when the process executes another program. Returns false and sets errno if it
+// fails. Without pipe2, a program that another thread executes at the same moment may inherit the ends.
+bool make_pipe(int ends[2]);
+
+// Accepts a connection; like make_pipe, it is closed when the process executes another program. -1: errno says why.
+int accept_connection(int socket);
+
+std::string signal_name(int signal);  // "SIGSEGV"; "signal 99" if it has no name
+
+}  // namespace tgc

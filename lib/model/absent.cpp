@@ -1,0 +1,23 @@
+// For builds without TGC_ONNX: opening a model is an error, so no other function here is ever called.
+#include "lib/model/conformance.h"
+#include "lib/support/parts.h"
+
+namespace tgc {
+namespace {
+
+Diag absent() { return absent_part("ONNX models", "TGC_ONNX"); }
+
+}  // namespace
+
+Result<Model> Model::open(const std::string&, const std::string&) { return absent(); }
+std::string Model::folder() const { throw Failure(absent()); }
+Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_t>&) const { return absent(); }
+std::vector<const onnx::ValueInfo*> Model::declared_inputs() const { throw Failure(absent()); }
+std::vector<std::string> Model::output_names() const { throw Failure(absent()); }
+Result<ModelOutputs> Model::build(Graph&, const std::map<std::string, Value>&) const { return absent(); }
+Value input_value(Graph&, onnx::ValueProto, const onnx::TypeProto&) { throw Failure(absent()); }
+Value input_value(Graph&, const Array&) { throw Failure(absent()); }
+CaseResult run_case(const std::string&, const CaseOptions&) { throw Failure(absent()); }
+std::vector<std::string> find_cases(const std::vector<std::string>&) { throw Failure(absent()); }
+
+}  // namespace tgc

@@ -1,0 +1,67 @@
+// Checks that every golden of testdata/ passes all stages, in this process, so that the rules that it hits count as hit
+// (apps/tests/rule_hits.cpp).
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <optional>
+
+#include "lib/compilation/compilation.h"
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+
+using namespace tgc;
+
+namespace {
+
+// Compiles the record's graph to its source and returns the error if a stage refuses the graph.
+std::optional<std::string> refusal(const GoldenRecord& record, const Settings& settings) {
+  auto error_of = [](const auto& result) { return result ? std::nullopt : std::optional(result.diag().text()); };
+  auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
+  if (!in) return error_of(in);
+  in->is_tensor_graph = record.target.empty();
+  auto c = Compilation::begin(std::move(*in), {.target = record.target});
+  if (!c) return error_of(c);
+  if (c->is_tensor_graph()) return error_of(c->schedule());
+  if (auto error = error_of(c->list())) return error;
+  if (auto error = error_of(c->output(row_of(OutputKind::LaunchFacts)))) return error;
+  return record.source_error ? std::nullopt : error_of(c->source());
+}
+
+// Returns the stage that refused the record's graph in tinygrad: the one after its last recorded stage.
+std::string_view refusing_stage(const GoldenRecord& record) {
+  auto stages = kernel_stages();
+  auto last = std::ranges::find(stages, std::string_view(record.stages.back().name), &Stage::name);
+  return std::next(last)->name;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the goldens of testdata pass all stages, but for what tinygrad refuses: the message names the stage, the rule and "
+    "the node") {
+  size_t records = 0, refused = 0;
+  for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) {
+    auto reader = GoldenReader::open(entry.path().string());
+    REQUIRE(reader);
+    Settings settings;
+    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
+    for (;; records++) {
+      auto record = reader->next();
+      REQUIRE(record);
+      if (!*record) break;
+      INFO(entry.path() << " " << (*record)->id << " " << (*record)->target);
+      auto message = refusal(**record, settings);
+      INFO(message.value_or("passes"));
+      CHECK(message.has_value() == (*record)->error.has_value());
+      if (!message || !(*record)->error) continue;
+      refused++;
+      std::string stage = "'" + std::string(refusing_stage(**record)) + "'";
+      CHECK(message->starts_with("stage " + stage + ": "));
+      CHECK(message->find("\n  in stage " + stage + ", rule ") != message->npos);
+      CHECK(message->find(", at\n    Ops.") != message->npos);
+    }
+  }
+  CHECK(records > 100);
+  CHECK(refused >= 2);
+}
