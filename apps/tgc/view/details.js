@@ -42,7 +42,7 @@ export function showDetails(home, app) {
   fact("tag", graph.strings[graph.tag[n]]);
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
   fact("made for", graph.madeOf[nodeOf(graph, app.story, place, n)]);
-  fact("ranges", ranges.map((r) => nameOf(graph, r) + " " + axisTypeOf(graph, r)).join("   "));
+  fact("ranges", ranges.map((r) => nameOf(graph, r) + " " + axisTypeOf(graph, r)).join(", "));
   const {fold} = app.scene.drawing.home.get(n) || {};
   if (fold) {
     const ops = opsOf(graph, fold.members.map((key) => key % graph.count));
