@@ -18,8 +18,10 @@ int run(const ConformOptions& o) {
   plan.style.color = use_color(1);
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
   if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
-  if (!o.baseline.empty() && !o.write)  // report an unreadable baseline before running the tested compiler
+  if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
     require(ConformReport{.as = o.as}.compare_to_baseline(o.baseline));
+    plan.baseline = require(read_baseline(o.baseline, o.as));
+  }
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
   report.as = o.as;
   ConformCounts all = report.total();

@@ -55,10 +55,16 @@ class RecordedBisection {
             RecordedPipeline::read(in.record, imported_from(in).producer, in.file).value_or_throw())) {}
 
   Verdict find() {
-    if (reads_other_stored_elements())
-      return {.kind = Kind::Unresolved,
-              .detail = "the AST reads other elements of an array that it stores: the order of its loops decides its "
-                        "result, so the cause is in the schedule"};
+    Verdict out = first_difference();
+    if (out.kind != Kind::Same && reads_other_stored_elements())
+      out = {.kind = Kind::Unresolved,
+             .detail = "the AST reads other elements of an array that it stores: the order of its loops decides its "
+                       "result, so the cause is in the schedule"};
+    return out;
+  }
+
+ private:
+  Verdict first_difference() {
     make_trials();
     std::vector<const Row*> rows;  // the rows with a new graph that REF can run
     for (const Row& row : pipeline_.rows()) {
@@ -80,7 +86,6 @@ class RecordedBisection {
                                           " computes what the AST does"};
   }
 
- private:
   // Returns whether a value that the AST stores depends on another element of the same array, within one set of loops.
   bool reads_other_stored_elements() const {
     for (UOp store : toposort(in_.root)) {
@@ -428,7 +433,8 @@ class RecordedBisection {
         auto done = execute(*made, *place->device, *inputs, t.variables, options_.device.execute_options(*place));
         if (!done) {
           report_.failure = done.diag().message;
-          return done.diag().message.starts_with("killed by ") ? StageResult::Differs : StageResult::Unknown;
+          const bool is_fault = done.diag().kernel_fault || report_.failure.starts_with("killed by ");
+          return is_fault ? StageResult::Differs : StageResult::Unknown;
         }
         return compare(t, Result<Arrays>(copy_of(done->outputs)));
       };

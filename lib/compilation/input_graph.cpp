@@ -29,6 +29,8 @@ static bool is_inside_kernel(UOp u) {
 
 bool looks_like_tensor_graph(UOp root) {
   if (root.is(Op::CALL)) return true;
+  const bool has_arrays = op_in_backward_slice_with_self(root, {Op::PARAM, Op::DEFINE_GLOBAL});
+  if (root.graph().is_foreign() && !has_arrays && op_in_backward_slice_with_self(root, ops::Movement)) return true;
   if (root.graph().is_foreign())
     for (UOp u : toposort(root))
       if (u.is(Op::BUFFER) && is_inside_kernel(u)) return false;

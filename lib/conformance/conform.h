@@ -29,6 +29,7 @@ struct ConformPlan {
   GraphMap map;         // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle style = {};
   size_t show = 3;      // number of differences to report in detail
+  std::set<std::string> baseline = {};  // report only differences of these answers in detail; empty: of all
   double seconds = 60;  // time limit for one answer
 };
 
@@ -39,6 +40,10 @@ struct ConformCounts {
   size_t asked() const { return compared() + not_supported; }
   size_t& of(AnswerVerdict verdict);
 };
+
+// Reads a baseline, a file that ConformReport::write_baseline() wrote: the keys of the answers that conformed. Fails if
+// it was written with another comparison than `as` (--as).
+Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
   struct Answered {

@@ -14,8 +14,14 @@ namespace {
 constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
 constexpr std::string_view kAs = "# --as=";
 
-// Reads a baseline file. Each entry names a question that was answered correctly. Fails if another comparison than `as`
-// was written.
+std::string with_commas(size_t n) {
+  std::string out = std::to_string(n);
+  for (size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+}  // namespace
+
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as) {
   auto text = read_file(file);
   if (!text) return text.diag();
@@ -33,14 +39,6 @@ Result<std::set<std::string>> read_baseline(const std::string& file, const std::
   }
   return out;
 }
-
-std::string with_commas(size_t n) {
-  std::string out = std::to_string(n);
-  for (size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
-  return out;
-}
-
-}  // namespace
 
 std::string_view name_of(AnswerVerdict verdict) {
   constexpr std::string_view kNames[] = {"same", "different", "not supported", "error"};

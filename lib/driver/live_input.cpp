@@ -1,5 +1,6 @@
 #include "lib/driver/live_input.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lib/compilation/tinygrad_question.h"
@@ -35,6 +36,16 @@ Values settings_of_question(const Session& session, const TinygradFacts& tinygra
   return {out.begin(), out.end()};
 }
 
+// Returns the target of `in` with its architecture: the recorded one, else the one that a device alone means.
+std::string target_of_question(const Session& session, const InputGraph& in) {
+  const std::string target = session.target_for(in), recorded = in.record ? in.record->target : in.info.target;
+  if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
+  if (recorded.starts_with(target + ":")) return recorded;
+  auto whole = parse_target(target, Settings());
+  const bool has_arch = whole && !whole->arch.empty();
+  return has_arch ? whole->name() : target;
+}
+
 }  // namespace
 
 Result<CompileQuestion> live_question(const Session& session, const InputGraph& in) {
@@ -47,7 +58,7 @@ Result<CompileQuestion> live_question(const Session& session, const InputGraph& 
                          .file = in.file});
     if (over.native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
     if (!over.opts.empty()) throw Failure("--opts is for tgc's own pipeline, and --live compiles in tinygrad");
-    CompileQuestion out{.id = in.info.name, .target = session.target_for(in), .is_tensor_graph = in.is_tensor_graph};
+    CompileQuestion out{.id = in.info.name, .target = target_of_question(session, in), .is_tensor_graph = in.is_tensor_graph};
     out.is_live = true, out.rewrites = session.over.live_rewrites;
     out.settings = settings_of_question(session, tinygrad, in.info.settings);
     const Release from = in.graph->release(), to = release_of(tinygrad.producer);

@@ -410,7 +410,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
 // option leaves out may be any, so CL:CL also names CL:CL:cl_khr_fp16.
 bool Source::has_wanted_target(const GoldenRecord& record) const {
   const Overrides& over = session_->over;
-  if (over.target.empty() || over.native || !over.imports || record.target.empty()) return true;
+  if (over.target.empty() || over.native || session_->live || !over.imports || record.target.empty()) return true;
   if (release_of(records_->header().producer) == Release::v0_12) return true;
   return (record.target + ":").starts_with(over.target + ":");
 }

@@ -1,6 +1,8 @@
 #include "lib/replay/live_check.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "lib/compilation/selection.h"
 #include "lib/driver/live_input.h"
@@ -15,6 +17,27 @@ namespace {
 constexpr std::string_view kGraphs = "graphs", kAll = "all", kKernels = "kernels";
 constexpr std::string_view kOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kWithoutTinygrad[] = {"text", "forms", "spec", "resume"};
+
+// Replaces the numbers of the buffers in pyrender's text that are not in `known` by their order in the text. tinygrad
+// numbers a new buffer after those that the program has made before.
+std::string with_numbered_buffers(const std::string& text, std::set<std::string>& known, bool learns) {
+  constexpr std::string_view kBuffer = "UOp.new_buffer(";
+  std::string out;
+  std::map<std::string, std::string> numbers;
+  size_t at = 0;
+  for (size_t begin; (begin = text.find(kBuffer, at)) != text.npos;) {
+    size_t end = begin + kBuffer.size();
+    for (int depth = 1; end < text.size() && depth; end++) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    const size_t comma = text.rfind(' ', end) + 1;
+    const std::string number = text.substr(comma, end - 1 - comma);
+    if (learns) known.insert(number);
+    out.append(text, at, comma - at);
+    if (known.contains(number)) out += number;
+    else out += numbers.try_emplace(number, "new" + std::to_string(numbers.size())).first->second;
+    at = end - 1;
+  }
+  return out.append(text, at);
+}
 
 class LiveCheck {
  public:
@@ -37,6 +60,7 @@ class LiveCheck {
     const RecordedStages theirs(recorded_), ours(made_);
     for (const RecordedStage& s : theirs)
       if (s.kind != RecordedStage::Kind::Ast) check(s, find(ours, s.name, seen[s.name]++));
+      else if (s.text && recorded_.target.empty()) learn_buffers(s);
     return std::move(report_);
   }
 
@@ -56,6 +80,11 @@ class LiveCheck {
     return nullptr;
   }
 
+  void learn_buffers(const RecordedStage& ast) {
+    auto root = root_of(recorded_, ast);
+    auto text = root ? write_graph(Format::Pyrender, *root) : Result<std::string>(root.diag());
+    if (text) with_numbered_buffers(*text, buffers_, true);
+  }
   void diverge(const std::string& name, const std::string& explanation) {
     if (report_.first.empty()) report_.first = name, report_.explanation = explanation;
   }
@@ -80,6 +109,8 @@ class LiveCheck {
     if (*theirs == *ours) return settle(name, CheckVerdict::Same, "");
     auto their_text = write_graph(Format::Pyrender, *theirs), our_text = write_graph(Format::Pyrender, *ours);
     if (!their_text || !our_text) return settle(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
+    if (recorded_.target.empty())
+      for (std::string* text : {&*their_text, &*our_text}) *text = with_numbered_buffers(*text, buffers_, false);
     const bool same = *their_text == *our_text;  // what the reader of a text added may differ
     settle(name, same ? CheckVerdict::Same : CheckVerdict::Different, same ? "" : difference(*their_text, *our_text));
   }
@@ -113,6 +144,7 @@ class LiveCheck {
   const GoldenRecord &recorded_, &made_;
   const CheckPlan& plan_;
   std::string producer_;
+  std::set<std::string> buffers_;  // the numbers of the buffers of a tensor graph
   Graph graph_;
   RecordReport report_;
 };

@@ -29,7 +29,10 @@ class RecordedRun {
 
   void run() {
     if (!in_.record)
-      throw Failure("a tensor graph of tinygrad " + std::string(name_of(release_)) + " without a recorded schedule");
+      throw Failure(Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release_)) +
+                                    " without a recorded schedule",
+                         .file = in_.file,
+                         .expected = "--live=PYTHON, whose tinygrad makes the schedule, or a recording"});
     const GoldenRecord& record = *in_.record;
     const Settings settings = session_.settings_for().value_or_throw();
     const bool compiles = session_.over.native || !o_.device.name.empty();

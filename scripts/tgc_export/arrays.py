@@ -12,7 +12,8 @@ def contents(buffer):
   """Returns (dtype, bytes) of an allocated buffer; None for any other object."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
-  return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
+  try: return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
+  except Exception: return None  # a view of memory that is not allocated yet
 
 
 class ArraySaver:

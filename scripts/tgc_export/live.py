@@ -76,6 +76,7 @@ class LiveRecorder(GraphRecorder):
     matches = MatchFilter(self, skipped["place"], int(skipped["n"]), skipped.get("stage")) if skipped else None
     with contextlib.ExitStack() as stack:
       stack.enter_context(helpers.Context(**self.values_of(question.get("settings", {}))))
+      if "SCACHE" in helpers.ContextVar._cache: stack.enter_context(helpers.Context(SCACHE=0))  # a cached schedule has no stages
       if question.get("rewrites") or matches:
         on_match = self.add_match if question.get("rewrites") else lambda *match: None
         rewrite = rewrite_with_callback(on_match, matches.declines if matches else None)

@@ -9,6 +9,8 @@ import {StageList} from "./stages.js";
 import {TextPanel} from "./textpanel.js";
 import {showDetails} from "./details.js";
 import {showHeader, showLegend} from "./header.js";
+import {showVerdict} from "./verdict.js";
+import {pairsOf} from "./pairs.js";
 import {queryOf} from "./search.js";
 import {addressOf, stateOf} from "./state.js";
 import {toast} from "./dialogs.js";
@@ -17,7 +19,7 @@ import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
 
-const kMostUnfolded = 150;  // number of boxes above which a tensor graph is shown folded
+const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -25,6 +27,7 @@ export class App {
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     this.opened = new Map();
+    this.pairs = pairsOf(index.graphs);
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
@@ -58,15 +61,17 @@ export class App {
   /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. @param {number} g */
   openGraph(g) {
     this.pinned = -1;
-    return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
   }
 
   /** Returns a graph of the page with its story and drawings, which are kept. `whole`: reads its rewrites, too; without
-   * them only the first graph of its stages can be shown. @param {number} g
-   *  @param {boolean} whole with its rewrites, without which only its first graph can be shown */
-  async open(g, whole = true) {
+   * them only the first graph of its stages can be shown. `partner`: the graph of the other input to compare it with;
+   * -1: the one that is paired with it. @param {number} g @param {boolean} whole @param {number} partner */
+  async open(g, whole = true, partner = -1) {
+    const pair = this.#pairOf(g, partner);
+    if (this.opened.has(g) && this.opened.get(g).pair !== pair) this.opened.delete(g);
     if (!this.opened.has(g)) {
-      const graph = await Recorded.begin(await this.fetchGraph(g)), pair = this.pairOf(g);
+      const graph = await Recorded.begin(await this.fetchGraph(g));
       if (pair >= 0) {
         await graph.readEvents();
         const other = await Recorded.read(await this.fetchGraph(pair));
@@ -74,7 +79,7 @@ export class App {
       }
       const story = new Story(graph);
       if (!this.opened.has(g))
-        this.opened.set(g, {graph, story, cache: new Map(),
+        this.opened.set(g, {graph, story, pair, cache: new Map(),
           drawings: [true, false].map((hides) => new Drawings(graph, story, hides))});
     }
     const opened = this.opened.get(g);
@@ -82,14 +87,11 @@ export class App {
     return opened;
   }
 
-  /** The number of the other input's graph that is compared with this one; -1: none. */
-  pairOf(g) {
-    const {graphs} = this.index, own = graphs[g];
-    const others = graphs.map((_, i) => i).filter((i) => graphs[i].side !== own.side);
-    if (!others.length) return -1;
-    const same = others.find((i) => graphs[i].name === own.name && graphs[i].target === own.target);
-    const place = graphs.slice(0, g).filter((x) => x.side === own.side).length;
-    return same !== undefined ? same : place < others.length ? others[place] : -1;
+  // Returns the other input's graph that is compared with this one; -1: none.
+  #pairOf(g, partner) {
+    const {graphs} = this.index;
+    if (partner >= 0 && partner < graphs.length && graphs[partner].side !== graphs[g].side) return partner;
+    return this.pairs.has(g) ? this.pairs.get(g).with : -1;
   }
 
   /** `follows`: the selected node is what the node that the user chose is in the graph to show.
@@ -97,10 +99,11 @@ export class App {
   async show(state, follows = false) {
     const turn = this.turn = (this.turn || 0) + 1;
     const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
-    const opened = await this.open(g, !this.#isFirst(state, g)), before = this.graph;
+    const opened = await this.open(g, !this.#isFirst(state, g), state.p), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
+    if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
     const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
-    for (let p = 0; p <= far; p++)
+    for (let p = drawings.isFolded(state) ? far + 1 : 0; p <= far; p++)
       while (drawings.prepare(p)) {
         await pause();
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
@@ -113,10 +116,6 @@ export class App {
     if (accused) return this.show({...state, ...accused});
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
-    if (state.s < 0 && !state.f.length) {
-      state = {...state, f: await this.#firstFolds()};
-      if (turn !== this.turn) return;
-    }
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
@@ -131,7 +130,7 @@ export class App {
     this.stageList.show();
     this.textPanel.show();
     showDetails(byId("details"), this);
-    showHeader(this), showLegend(this);
+    showHeader(this), showLegend(this), showVerdict(this);
     if (this.showTools) this.showTools();
     if (this.whenShown) this.whenShown(this);
     // Stores the time at which the first graph was drawn, for scripts/bench_view.py.
@@ -203,10 +202,10 @@ export class App {
   }
 
   // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
-  async #firstFolds() {
-    const {graph, drawings} = this, root = this.story.root(0);
+  async #firstFolds({graph, story}, drawings) {
+    const root = story.root(0);
     if (graph.madeOf.length) return ["m"];
-    if (!graph.isTensor || drawings.at(0).boxes.length <= kMostUnfolded) return [];
+    if (!graph.isTensor || graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
     const blocks = drawings.blocksOf(root);
     await pause();
@@ -218,7 +217,7 @@ export class App {
   #showGraph(isNew, old) {
     const {state, scene} = this;
     const marks = {came: scene.came, went: scene.went, edited: scene.edited || new Set(), lit: new Set(),
-      found: new Set(), selected: -1};
+      found: new Set(), selected: -1, dims: state.r >= 0 || state.d >= 0 || state.o};
     if (state.n >= 0) {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
@@ -226,16 +225,18 @@ export class App {
         for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
     if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
-      const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
-      if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
+      const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
+      if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
-    this.found = [];
-    if (!this.query.empty)
-      for (const box of scene.drawing.boxes) {
-        const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
-        if (!state.a) for (const n of [...nodes]) this.drawings.inline.forEach(n, (s) => { nodes.push(s); });
-        if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
-      }
+    /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
+    const found = new Set(), {inline} = this.drawings;
+    for (const box of this.query.empty ? [] : scene.drawing.boxes) {
+      const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+      if (!state.a) for (const n of [...nodes]) inline.forEach(n, (s) => { nodes.push(s); });
+      for (const n of nodes) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
+    }
+    this.found.push(...found);
+    marks.dims &&= marks.came.size + marks.went.size + marks.edited.size > 0;
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
@@ -245,13 +246,13 @@ export class App {
     else if (isUnseen && !state.m) {
       const showStart = () => {
         this.canvas.begin();
-        if (state.r >= 0) this.#revealChange();
+        if (marks.dims) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
       if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view resizes the canvas
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
-    } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
+    } else if (marks.dims && ["r", "s", "d", "o"].some((key) => state[key] !== old[key])) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && scene.drawing !== this.shown && !this.#anythingSeen()) this.canvas.begin();
@@ -337,8 +338,8 @@ export class App {
   }
   nextFound(by) {
     if (this.found.length) {
-      const at = this.found.findIndex((b) => b.n === this.state.n);
-      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
+      const at = this.found.indexOf(this.state.n);
+      return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length]});
     }
     const list = this.foundRewrites();
     if (!list.length) return this.say("nothing found");

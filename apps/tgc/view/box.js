@@ -61,12 +61,13 @@ export class Box {
     }
     const isNamed = g.argText(this.n) || g.isTensor && this.#shape() !== "";
     const hasText = told.some((s, i) => this.#isText(i, s));
-    return (isNamed ? 1 : 0) + (hasText && !(g.opName(this.n) === "RANGE") ? 1 : 0);
+    return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
   // Returns the node's own lines: its arg, and the sources that are text.
   #own() {
     const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
     told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });
+    if (op === "PARAM" && texts.size === 1) return [shortArg(g, n) + "[" + [...texts.values()][0] + "]"];
     if (op === "RANGE") return [[shortArg(g, n), ...texts.values()].join(" \u00d7 ")];
     const arg = [shortArg(g, n), g.isTensor ? this.#shape() : ""].filter(Boolean).join("  ");
     if (arg) out.push(arg);
@@ -104,6 +105,7 @@ export class Box {
 function shortArg(/** @type {Recorded} */ g, n) {
   const arg = g.argText(n), op = g.opName(n), name = nameOf(g, n);
   if (op === "RANGE") return name + " " + (/AxisType\.(\w+)/.exec(arg) || ["", ""])[1];
+  if (op === "PARAM") return name + " " + g.dtypeName(n);
   if (name.startsWith("data")) return name + " " + g.dtypeName(n).replace(/\.ptr\((-?\d+)\)/, "[$1]");
   if (arg.startsWith("KernelInfo")) return (/name='([^']*)'/.exec(arg) || ["", arg])[1].replace(/\\x1b\[\d+m/g, "");
   return arg.replace(/Ops\.|dtypes\.|AxisType\.|AddrSpace\./g, "");

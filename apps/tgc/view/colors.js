@@ -1,22 +1,32 @@
-// The colours of ops, which are those of tinygrad's VIZ, and of ranges by axis type.
+// The colours of the ops of all releases, and of ranges by axis type. Those of ops are VIZ's, if it has one.
 
-const kMovement = ["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"];
-const kAlu = ["EXP2", "LOG2", "SIN", "SQRT", "RECIPROCAL", "NEG", "TRUNC", "ADD", "MUL", "IDIV", "MAX", "MOD", "CMPLT",
-  "CMPNE", "CMPEQ", "XOR", "SHL", "SHR", "OR", "AND", "SUB", "FDIV", "POW", "WHERE", "MULACC"];
-const kOps = {LOAD: "#ffc0c0", STORE: "#87ceeb", CONST: "#e0e0e0", VCONST: "#e0e0e0", REDUCE: "#ff5b5b",
-  DEFINE_GLOBAL: "#cb9037", DEFINE_LOCAL: "#f2cb91", DEFINE_REG: "#f2cb91", REDUCE_AXIS: "#ff6b6b", RANGE: "#c8a0e0",
-  ASSIGN: "#909090", BARRIER: "#ff8080", IF: "#c8b0c0", SPECIAL: "#c0c0ff", INDEX: "#cef263", WMMA: "#efefc0",
-  MULTI: "#f6ccff", KERNEL: "#3e7f55", CUSTOM_KERNEL: "#3ebf55", THREEFRY: "#ffff80", BUFFER_VIEW: "#e5eaff",
-  BUFFER: "#b0bdff", COPY: "#a040a0", ENCDEC: "#bf71b6", ALLREDUCE: "#ff40a0",
-  MSELECT: "#d040a0", MSTACK: "#d040a0", CONTIGUOUS: "#ffc14d", BUFFERIZE: "#ff991c", AFTER: "#8a7866", END: "#524c46"};
-for (const op of kMovement) kOps[op] = "#d8f9e4";
-for (const op of kAlu) kOps[op] = "#ffffc0";
+const kOpsByColor = {
+  "#ffc0c0": "LOAD", "#87ceeb": "STORE", "#909090": "ASSIGN REWRITE_ERROR",
+  "#e0e0e0": "CONST VCONST UNIQUE LUNIQUE DEVICE",
+  "#cb9037": "DEFINE_GLOBAL", "#f2cb91": "DEFINE_LOCAL DEFINE_REG", "#c0c0ff": "SPECIAL DEFINE_VAR BIND",
+  "#ff5b5b": "REDUCE SHAPED_WMMA", "#ff6b6b": "REDUCE_AXIS", "#efefc0": "WMMA", "#cef263": "INDEX",
+  "#c8a0e0": "RANGE", "#ff8080": "BARRIER WAIT", "#c8b0c0": "IF ENDIF", "#8a7866": "AFTER GROUP",
+  "#524c46": "END ENDRANGE BLOCK BLOCKSTART BLOCKEND BLOCKFINAL",
+  "#ffffc0": "EXP2 LOG2 SIN SQRT RECIPROCAL RECIP NEG TRUNC "
+    + "ADD MUL IDIV CDIV FLOORDIV MAX MOD CMOD FLOORMOD CMPLT CMPNE CMPEQ XOR SHL SHR OR AND SUB FDIV POW WHERE MULACC",
+  "#ffe9c4": "CAST BITCAST PRECAST", "#ffff80": "THREEFRY",
+  "#d8f9e4": "RESHAPE EXPAND PERMUTE PAD SHRINK FLIP STACK VECTORIZE GEP CAT PTRCAT VCAT VIEW VALID",
+  "#c9efef": "UNROLL CONTRACT TUPLE GETTUPLE", "#f6ccff": "MULTI UNSHARD", "#eec4ff": "INS", "#e5eaff": "BUFFER_VIEW",
+  "#b0bdff": "BUFFER", "#9db1f0": "GETADDR", "#a040a0": "COPY", "#bf71b6": "ENCDEC CUSTOM_FUNCTION CUSTOM CUSTOMI",
+  "#ff40a0": "ALLREDUCE", "#d040a0": "MSELECT MSTACK", "#ffc14d": "CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE",
+  "#ff991c": "BUFFERIZE", "#ac640d": "STAGE", "#3e7f55": "KERNEL", "#3ebf55": "CUSTOM_KERNEL",
+  "#80ffc0": "CHILD CHILDREN",
+  "#00b7c8": "CALL", "#c07788": "FUNCTION", "#14686f": "PARAM", "#c0c0c0": "SOURCE PYLITERAL", "#404040": "BINARY",
+  "#7df4ff": "LINEAR PROGRAM", "#d8dde3": "SINK NOOP"};
+const kOps = {};
+for (const [color, ops] of Object.entries(kOpsByColor)) for (const op of ops.split(" ")) kOps[op] = color;
 
 /** @param {string} op */
 export function colorOfOp(op) { return kOps[op] || "#ffffff"; }
 
-const kAxes = {GLOBAL: "#3b82f6", WARP: "#06b6d4", LOCAL: "#0891b2", LOOP: "#6b7280", GROUP_REDUCE: "#dc2626",
-  REDUCE: "#ef4444", UPCAST: "#eab308", UNROLL: "#a855f7", THREAD: "#2563eb", OUTER: "#0d9488", PLACEHOLDER: "#9ca3af"};
+const kAxes = {GLOBAL: "#3b82f6", WARP: "#06b6d4", LOCAL: "#0891b2", LOOP: "#6b7280", WEAK: "#9aa1ac",
+  GROUP_REDUCE: "#dc2626", REDUCE: "#ef4444", UPCAST: "#eab308", UNROLL: "#a855f7", THREAD: "#2563eb", OUTER: "#0d9488",
+  DEVICE: "#16a34a", PLACEHOLDER: "#9ca3af"};
 /** @param {string} arg of a RANGE */
 export function colorOfRange(arg) { return kAxes[(/AxisType\.(\w+)/.exec(arg) || ["", ""])[1]] || "#9ca3af"; }
 

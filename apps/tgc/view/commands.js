@@ -117,9 +117,9 @@ export function installCommands(app) {
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
   theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
   addEventListener("keydown", (e) => {
-    if (/** @type {HTMLElement} */ (e.target).matches("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey)
-      return;
-    if (dialog().open || document.querySelector(":popover-open")) return;
+    const target = /** @type {HTMLElement} */ (e.target), {open} = dialog();
+    const isField = target.matches("input, select, textarea") && !dialog().contains(target);
+    if (isField || open || e.ctrlKey || e.metaKey || e.altKey || document.querySelector(":popover-open")) return;
     const key = (e.shiftKey && e.key.startsWith("Arrow") ? "Shift+" : "") + e.key;
     const command = kCommands.find((c) => c.keys.includes(key));
     if (!command) return;

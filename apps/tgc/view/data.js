@@ -1,7 +1,8 @@
 // A recording (format: lib/view/README.md) as arrays, for fast access.
 import {EventReader, Kind} from "./events.js";
 
-/** @typedef {{name: string, branch: string, file: string, line: number, source: string}} Rule */
+/** `source`: its file and line in tinygrad; `text`: what it says, "(x + 0) -> x", if it is a rule of tgc.
+ * @typedef {{name: string, branch: string, file: string, line: number, source: string, text: string}} Rule */
 /** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
  * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
  *   nodes?: number[]}} RawText */
@@ -9,8 +10,8 @@ import {EventReader, Kind} from "./events.js";
 /** A graph_rewrite of a whole graph or of a part of it, with the indices of its events.
  * @typedef {{name: string, set: string, rules: number, bottomUp: boolean, input: number, result: number, depth: number,
  *   events: number[], begin: number, rewrites: number}} Run */
-/** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number, madeCount: number,
- *   ns: number}} Rewrite */
+/** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number,
+ *   madeCount: number}} Rewrite */
 /** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `told`: its number of events, which
  * readEvents() reads.
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
@@ -67,7 +68,7 @@ export class Recorded {
     this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // columns, decoded on demand
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
-      line: r[3], source: this.strings[r[4]]}));
+      line: r[3], source: this.strings[r[4]], text: this.strings[r[5]]}));
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
       told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
@@ -181,8 +182,8 @@ export class Recorded {
       else if (kind === Kind.Rewrite) {
         if (run) run.events.push(at), run.rewrites++;
         rewrites.push({at, run, rule: events[i + 1], before: events[i + 2], after: events[i + 3],
-          madeFrom: events[i + 4], madeCount: events[i + 5], ns: events[i + 6]});
-        i += 7;
+          madeFrom: events[i + 4], madeCount: events[i + 5]});
+        i += 6;
       } else {
         if (run) run.events.push(at);
         i += kind === Kind.Rebuilt ? 3 : 2;

@@ -5,6 +5,8 @@ import {counted, inTime} from "./amounts.js";
 import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
+import {changeText, kernelName, loopChanges, optsOf} from "./rewrites.js";
+import {nameOfRule} from "./stages.js";
 
 const kMostListed = 40;  // maximum number of nodes in a list
 
@@ -28,7 +30,9 @@ export function showDetails(home, app) {
     if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
   };
   const text = (map) => (map.has(n) ? graph.strings[map.get(n)] : "");
-  fact("arg", graph.argText(n));
+  const arg = graph.argText(n), opts = optsOf(arg);
+  if (kernelName(arg)) fact("kernel", kernelName(arg)), fact("opts", opts.join(", ") || "none");
+  else fact("arg", arg);
   fact("dtype", graph.dtypeName(n));
   fact("shape", text(graph.shapes) && "(" + text(graph.shapes) + ")");
   const bounds = graph.bounds.get(n);
@@ -127,10 +131,8 @@ function whereFrom(out, app, place, n) {
     if (step.rewrite >= 0) {
       const rule = graph.rules[stage.rewrites[step.rewrite].rule];
       if (kKinds[step.kind]) item.append(kKinds[step.kind]);
-      item.append(link(plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")),
-        () => app.go({s: step.place, r: step.rewrite, d: -1})));
-      item.append(element("span", "place",
-        "  " + plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""))));
+      item.append(link(plain(nameOfRule(rule)), () => app.go({s: step.place, r: step.rewrite, d: -1})));
+      item.append(element("span", "place", "  " + plain(placeBeside(rule))), ...inBrackets(sourceOf(app, rule)));
     } else item.append(kKinds[step.kind]);
     if (step.node >= 0 && step.node !== n)
       item.append(element("span", "place", "  of "),
@@ -176,16 +178,37 @@ function accusation(out, app) {
 /** Returns file and line of a rule; "" if they are its name, as in recordings of other releases. */
 export function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
 
-// Shows a rewrite: its rule, and the nodes before and after it.
+const inBrackets = (item) => (item ? [element("span", "place", " ("), item, element("span", "place", ")")] : []);
+
+/** Returns the file and line of a rule in tinygrad, as a link to its source; null: unknown.
+ * @param {import("./app.js").App} app @param {import("./data.js").Rule} rule */
+function sourceOf(app, rule) {
+  const text = rule.source || (app.graph.producer ? rule.file + ":" + rule.line : "");
+  const place = /^([a-z][\w/]*\.py):(\d+)$/.exec(text), release = app.graph.producer || app.index.tinygrad;
+  const version = /^(?:tinygrad )?(\d+\.\d+\.\d+)/.exec(release);
+  if (!place || !version) return text ? element("span", "place", plain(text)) : null;
+  const out = /** @type {HTMLAnchorElement} */ (element("a", "place", text));
+  out.href = `https://github.com/tinygrad/tinygrad/blob/v${version[1]}/tinygrad/${place[1]}#L${place[2]}`;
+  out.target = "_blank", out.rel = "noreferrer", out.title = "the rule in tinygrad " + version[1];
+  return out;
+}
+
+// Shows a rewrite: what it did, its rule, and the nodes before and after it.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
-  const rule = graph.rules[r.rule];
-  const out = [element("h2", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")))];
-  const list = element("dl");
-  const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
-  fact("rule", placeBeside(rule)), fact("tinygrad's", rule.source), fact("stage", stage.name);
-  fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
-  if (!graph.producer) fact("made", counted(r.madeCount, "node"));  // a recording does not say
+  const rule = graph.rules[r.rule], out = [element("h2", "", plain(nameOfRule(rule)))], list = element("dl");
+  const add = (name, ...items) => {
+    if (!items.every(Boolean)) return;
+    const home = element("dd");
+    home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
+    list.append(element("dt", "", name), home);
+  };
+  add("did", changeText(graph, r)), add("rule", rule.text);
+  add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
+  add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
+  if (!graph.producer) add("made", counted(r.madeCount, "node"));  // a recording does not say
+  const alike = stage.rewrites.filter((x) => x.rule === r.rule).length;
+  if (alike > 1) add("times", link(alike + " in this stage", () => filterBy(app, rule)));
   out.push(list);
   nodeList(out, app, "\u2212 before", [r.before]);
   nodeList(out, app, "+ after", [r.after]);
@@ -193,6 +216,41 @@ function rewriteOverview(app) {
   nodeList(out, app, "+ below it", came);
   accusation(out, app);
   return out;
+}
+
+// Lists only the rewrites of a rule.
+function filterBy(app, rule) {
+  const {rules} = app.graph, isPart = rules.some((r) => r.name !== rule.name && r.name.includes(rule.name));
+  const exact = "/^" + rule.name.replace(/[^\w-]/g, "\\$&") + "$/";
+  return app.go({q: "rule:" + (isPart || /\s/.test(rule.name) ? exact : rule.name)});
+}
+
+// Summarises what the stage before the shown graph did: its loops, opts, and how often it applied which rule.
+function stageOverview(out, app) {
+  const {graph, state, story} = app, stage = graph.stages[state.s - 1], list = element("dl");
+  const add = (name, items, kind = "chip") => {
+    if (!items.length) return;
+    const home = element("dd");
+    home.append(...items.map((text) => element("span", kind, plain(text))));
+    list.append(element("dt", "", name), home);
+  };
+  const opts = (place) => optsOf(graph.argText(story.root(place)));
+  add("nodes", [stage.nodes + (stage.changed ? ", " + app.nodeCount(state.s - 1) + " before" : "")], "");
+  add("loops", loopChanges(graph, story.root(state.s - 1), story.root(state.s)));
+  if (opts(state.s).join() !== opts(state.s - 1).join()) add("opts", opts(state.s));
+  out.push(element("h3", "", "the stage " + plain(stage.name)), list);
+  const counts = new Map();
+  for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);
+  if (!counts.size) return;
+  const rules = element("ul");
+  for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
+    const item = element("li");
+    item.append(element("span", "place", String(count).padStart(4) + "  "),
+      link(plain(nameOfRule(graph.rules[rule])), () => filterBy(app, graph.rules[rule])),
+      element("span", "place", "  " + plain(graph.rules[rule].text || placeBeside(graph.rules[rule]))));
+    rules.append(item);
+  }
+  out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
 }
 
 /** Shows details of the graph if no node is selected. */
@@ -215,20 +273,6 @@ function overview(app) {
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
   showBundle(out, app), accusation(out, app), allDifferences(out, app);
-  if (state.s > 0 && state.r < 0) {
-    const stage = graph.stages[state.s - 1], counts = new Map();
-    for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);
-    if (counts.size) {
-      const rules = element("ul");
-      for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
-        const item = element("li"), first = stage.rewrites.findIndex((r) => r.rule === rule);
-        const chosen = link(plain(graph.rules[rule].name), () => app.go({r: first}));
-        item.append(element("span", "place", String(count).padStart(4) + "  "), chosen,
-          element("span", "place", "  " + placeBeside(graph.rules[rule])));
-        rules.append(item);
-      }
-      out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
-    }
-  }
+  if (state.s > 0) stageOverview(out, app);
   return out;
 }

@@ -24,8 +24,14 @@ export function buttonOf(text, action, kind = "") {
   return out;
 }
 
-/** A click outside closes the dialog, and so does Escape, which the browser handles. */
+/** A click outside closes the dialog, and so does Escape, which the browser handles. Arrow keys move through menus. */
 export function installDialog() {
+  byId("menu").addEventListener("keydown", (e) => {
+    const items = [...byId("menu").children], by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
+    if (!by) return;
+    e.preventDefault(), e.stopPropagation();
+    items[(items.indexOf(document.activeElement) + by + items.length) % items.length].focus();
+  });
   dialog().addEventListener("click", (e) => { if (e.target === dialog()) dialog().close(); });
 }
 

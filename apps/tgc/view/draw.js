@@ -7,9 +7,9 @@ import {nameOf} from "./expressions.js";
 /** @typedef {import("./box.js").Box} Box */
 
 /** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found;
- * `edited`: with changed text.
+ * `edited`: with changed text; `dims`: boxes without a mark are pale, so that the changed ones stand out.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
- *  edited: Set<number>, found: Set<number>, selected: number}} Marks */
+ *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
 // Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
@@ -29,7 +29,8 @@ export class GraphCanvas {
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
     /** @type {Marks} */
-    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1};
+    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1,
+      dims: false};
     this.regions = false;
     this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
     /** @type {Box | null} */ this.hovered = null;
@@ -402,7 +403,8 @@ export class GraphCanvas {
     const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key);
     const selected = m.selected === box.key, edited = m.edited.has(box.key), height = this.#heightOf(box);
     const x = box.x, y = box.y - height / 2;
-    c.globalAlpha = went ? 0.75 : 1;
+    const isPale = m.dims && !came && !lit && !selected && !edited && !m.found.has(box.key) && box !== this.hovered;
+    c.globalAlpha = went ? 0.75 : isPale ? 0.55 : 1;
     if (box.fold && box.fold.count) this.#drawSheets(c, x, y, height, this.#fillOf(op));
     c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
     c.beginPath(), c.roundRect(x, y, Size.width, height, 5), c.fill();

@@ -1,9 +1,10 @@
 // The drawings of the graphs at all places (points between stages). A node keeps its position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
-import {Inline, expressionOf} from "./expressions.js";
+import {Inline} from "./expressions.js";
 import {diffOf} from "./match.js";
 import {isValue} from "./values.js";
+import {wholeSidesOf} from "./rewrites.js";
 import {Blocks} from "./blocks.js";
 import {wordOfBlock, wordsOf} from "./folding.js";
 import {nodeOf} from "./made.js";
@@ -87,11 +88,19 @@ export class Drawings {
     return {place: (key) => drawing.byKey.get(key) || moved.get(key), taken, rows, base: drawing};
   }
 
+  /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
+  isFolded({s, r, d, o, f}) { return s <= 0 && r < 0 && d < 0 && !o && (f.includes("a") || f.includes("m")); }
+
   #ofPlace(state) {
-    const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
+    const root = this.story.root(state.s), came = new Set(), {inline} = this;
+    if (this.isFolded(state)) {
+      const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+      return {drawing: drawingOf(inline, [shown], null, wish), came, went: new Set(), root};
+    }
+    const drawing = this.at(state.s);
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      const {inline} = this, isNew = (n) => {
+      const isNew = (n) => {
         if (before.has(n)) return false;
         const origin = was.get(n);  // a node that differs from its origin only in its sources does not count as new
         return origin === undefined || origin < 0 || !this.#alike(origin, n);
@@ -104,10 +113,10 @@ export class Drawings {
     }
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(this.inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(this.inline, [shown], null, wish) : folded, came, went: new Set(), root};
+    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -178,12 +187,12 @@ export class Drawings {
       for (let i = 0; i < 1000 && !base.byKey.has(n) && after.from.has(n); i++) n = after.from.get(n);
       return n;
     };
-    const inline = this.inline.rewritten(was, is, [rewrite.before, rewrite.after].map((n, i) =>
-      (i ? "+ " : "\u2212 ") + expressionOf(g, n)));
+    const inline = this.inline.rewritten(was, is,
+      wholeSidesOf(g, rewrite).map((text, i) => (i ? "+ " : "\u2212 ") + text));
     const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !inline.has(k % g.count)));
     const came = boxes(is, was), went = boxes(was, is), wish = this.#wish(state, state.s - 1, is, origin);
     return {drawing: this.#both(inline, was, is, base, origin, came, went, wish), came, went, root: is.root,
-      edited: inline.edited};
+      edited: new Set([...inline.edited, ...withNewValues(g, was, is)])};
   }
   // Returns the graph before a rewrite. This is usually the graph after the previous rewrite, which was drawn before.
   #before(state, run, stage, rewrite) {
@@ -252,6 +261,15 @@ export class Drawings {
     const wish = this.#wish(state, state.s, is, (key) => key);
     return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish), came, went, root: to, diff};
   }
+}
+
+// Returns the nodes of a graph that have other values among their sources than before a rewrite.
+function withNewValues(g, was, is) {
+  const isNew = (key) => {
+    const old = was.sources.has(key) ? was.sources.get(key) : null, list = is.sources.get(key);
+    return old && old !== list && list.some((s, i) => s !== old[i] && isValue(g, s % g.count));
+  };
+  return is.order.filter(isNew);
 }
 
 /** Returns the folds without those that have these words, because they would hide a change.

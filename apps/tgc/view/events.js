@@ -68,8 +68,8 @@ export class EventReader {
   #replace(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
 
   /** Reads the next events and appends them to `out` as numbers: 0 begin (input, name, set, number of rules,
-   * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made,
-   * ns), 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out they are added to it */
+   * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made),
+   * 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out they are added to it */
   next(count, out) {
     for (let i = 0; i < count; i++) {
       const kind = this.#next("kind");
@@ -95,14 +95,14 @@ export class EventReader {
   #rewrite(out) {
     const g = this.g, rule = this.#next("rule"), before = this.#before("rewritten");
     const made = this.madeEnd + this.#next("made");
-    const count = this.#next("made_count"), code = this.#next("became"), time = this.#next("time");
+    const count = this.#next("made_count"), code = this.#next("became");
     this.madeEnd = made + count;
     const from = count ? this.madeEnd - 1 : before, far = code - 1;
     const created = from - (far & 1 ? -((far + 1) >> 1) : far >> 1), kept = g.source[g.first[before] - 1 - code];
     const after = code === 0 ? this.became.get(before) : code < 0 ? kept : created;
     this.became.set(before, after);
     this.#replace(before, after);
-    out.push(Kind.Rewrite, rule, before, after, made, count, time ? 4 ** time : 0);
+    out.push(Kind.Rewrite, rule, before, after, made, count);
   }
 
   // Returns the row for `before` with its sources replaced: an equal existing row, else the next derived row.

@@ -7,11 +7,12 @@ const kMostText = 240;  // maximum length of the text of index arithmetic, in ch
 const kTightest = 20;   // binds more tightly than all operators
 
 /** Operators: their text, and how tightly they bind. */
-const kOperators = {MUL: ["*", 10], IDIV: ["//", 10], FDIV: ["/", 10], MOD: ["%", 10], ADD: ["+", 9], SUB: ["-", 9],
+const kOperators = {MUL: ["*", 10], IDIV: ["//", 10], CDIV: ["//", 10], FLOORDIV: ["//", 10], FDIV: ["/", 10],
+  MOD: ["%", 10], CMOD: ["%", 10], FLOORMOD: ["%", 10], ADD: ["+", 9], SUB: ["-", 9],
   SHL: ["<<", 8], SHR: [">>", 8], AND: ["&", 7], XOR: ["^", 6], OR: ["|", 5], CMPLT: ["<", 4], CMPNE: ["!=", 4],
   CMPEQ: ["==", 4]};
 const kIndexNames = new Set(["RANGE", "SPECIAL", "DEFINE_VAR"]);  // the names in index arithmetic
-const kArithmeticOps = new Set(["CAST", "WHERE", "MAX", "NEG", "VECTORIZE", "GEP"]);
+const kArithmeticOps = new Set(["CAST", "WHERE", "MAX", "NEG", "VECTORIZE", "STACK", "GEP"]);
 const kIndexDtypes = new Set(["index", "weakint"]);
 const kIntegers = /^(bool|int|long|uint|ulong|short|ushort|char|uchar|int\d+|uint\d+|u?longlong|weakint|index)$/;
 
@@ -28,13 +29,15 @@ export function nameOf(g, n) {
   }
   if (op === "SPECIAL") return (/'([^']*)'/.exec(arg) || ["", arg])[1];
   if (op === "DEFINE_VAR") return (/'([^']*)'/.exec(arg) || ["", arg])[1];
-  if (op === "DEFINE_GLOBAL" || op === "PARAM" && /^\d+$/.test(arg)) return "data" + arg;
+  if (op === "DEFINE_GLOBAL") return "data" + arg;
+  if (op === "PARAM") return "data" + (/^(?:ParamArg\()?(\d+)/.exec(arg) || ["", "?"])[1];
   if (op === "DEFINE_LOCAL" || op === "DEFINE_REG") return (op === "DEFINE_REG" ? "acc" : "local") + arg;
   return "";
 }
 
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
- * `inline`: gives the sources, and which of these are text; others are shown as numbers.
+ * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
+ * show the order of sums and products.
  * @param {Recorded} g @param {number} key @param {number} within @param {Inline | null} inline @returns {string} */
 export function expressionOf(g, key, within = 0, inline = null) {
   const n = key % g.count, op = g.opName(n);
@@ -52,7 +55,9 @@ export function expressionOf(g, key, within = 0, inline = null) {
     const [sign, tight] = kOperators[op];
     if (op === "CMPNE" && constant(1) === "True") return put("!" + of(0, kTightest), kTightest - 1);
     if (op === "MUL" && constant(1) === "-1") return put("-" + of(0, tight), tight);
-    const right = of(1, op === "ADD" || op === "MUL" || op === "AND" ? tight : tight + 1);
+    const isSame = /^(ADD|MUL|AND|OR|XOR)$/.test(op) && g.opName(s[1] % g.count) === op;  // a+(b+c)
+    const isLoose = isSame && !(inline && inline.isExact);
+    const right = of(1, isLoose ? tight : tight + 1);
     if (op === "ADD" && right.startsWith("-")) return put(of(0, tight) + right, tight);
     return put(of(0, tight) + sign + right, tight);
   }
@@ -67,7 +72,7 @@ export function expressionOf(g, key, within = 0, inline = null) {
   if (op === "GEP" && s.length === 1) return of(0, kTightest) + "." + g.argText(n).replace(/[(), ]/g, "");
   if (op === "NEG" && s.length === 1) return put("-" + of(0, kTightest), 10);
   const all = Array.from(s, (_, i) => of(i)).join(", ");
-  return op === "VECTORIZE" ? "(" + all + ")" : op.toLowerCase() + "(" + all + ")";
+  return op === "VECTORIZE" || op === "STACK" ? "(" + all + ")" : op.toLowerCase() + "(" + all + ")";
 }
 
 const scalar = (g, n) => g.dtypeName(n).replace(/\.vec\(\d+\)/, "");

@@ -1,10 +1,12 @@
 // The header of the page: graph, point between stages or rewrite, and search results. The ranges are below it.
-import {counted, inTime} from "./amounts.js";
+import {counted} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
 import {expressionOf, nameOf} from "./expressions.js";
 import {plain} from "./data.js";
-import {nodeTitle, placeBeside} from "./details.js";
+import {nodeTitle} from "./details.js";
+import {changeText} from "./rewrites.js";
+import {nameOfRule} from "./stages.js";
 import {byId, element} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -40,18 +42,15 @@ function captionOf(app) {
 
 // Says in one sentence what the page is.
 function introductionTo({graph}) {
-  if (graph.producer) return "A graph as " + plain(graph.producer) + " recorded it; its stages are at the left.";
-  const what = graph.isTensor ? "The tensor graph that tgc schedules" : "The kernel that tgc compiles";
-  return what + ", before the first stage; the stages are at the left.";
+  if (graph.producer) return "as " + plain(graph.producer) + " recorded it; its stages are at the left";
+  return (graph.isTensor ? "what tgc schedules" : "what tgc compiles") + ", stage by stage, as listed at the left";
 }
 
 function captionOfRewrite(app) {
-  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], {rule: number, ns} = rewrites[state.r];
-  const rule = graph.rules[number];
-  const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
-  return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
-    element("span", "place", plain(`  ${placeBeside(rule)}${source}`)),
-    element("span", "together", `   ${time}${time ? ", " : ""}${state.r + 1} of ${rewrites.length}`)];
+  const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], rule = graph.rules[rewrites[state.r].rule];
+  return [element("b", "", plain(nameOfRule(rule))),
+    element("span", "place", plain("  " + changeText(graph, rewrites[state.r]))),
+    element("span", "together", `   ${state.r + 1} of ${rewrites.length}`)];
 }
 
 function captionOfOther(app) {
@@ -88,7 +87,8 @@ export function showLegend(app) {
 export function dot(color) {
   const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
-  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color]]) circle.setAttribute(k, v);
+  for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color], ["stroke", "currentColor"],
+    ["stroke-width", "0.4"]]) circle.setAttribute(k, v);
   svg.append(circle);
   return svg;
 }

@@ -40,7 +40,7 @@ const kMarks = [["--came", "added by the stage or the rewrite"], ["--went", "rem
 
 /** Lists the colours: of marks, and of the ops of the shown graph. @param {App} app */
 export function showColors(app) {
-  const css = getComputedStyle(document.documentElement), counts = new Map(), named = new Set();
+  const css = getComputedStyle(document.documentElement), counts = new Map();
   for (const box of app.scene.drawing.boxes) {
     const op = app.graph.opName(box.n);
     counts.set(op, (counts.get(op) || 0) + 1);
@@ -49,11 +49,9 @@ export function showColors(app) {
     group: "Outlines and lines of text"}));
   const byColor = [...counts].sort((a, b) => colorOfOp(a[0]).localeCompare(colorOfOp(b[0])) || b[1] - a[1]);
   const ops = byColor.map(([op, count]) => {
-    const color = colorOfOp(op), isFirst = !named.has(color);
-    named.add(color);
     const find = buttonOf(op, () => { dialog().close(), app.go({q: "op:" + op}); });
     find.title = "find these";
-    return {cells: [isFirst ? dot(color) : "", find, String(count)], group: "Ops of this graph"};
+    return {cells: [dot(colorOfOp(op)), find, String(count)], group: "Ops of this graph"};
   });
   showTable("Colors", [{name: "color"}, {name: "meaning"}, {name: "boxes", num: true}], [...marks, ...ops]);
 }

@@ -2,9 +2,12 @@
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
+import {changeText, loopChanges} from "./rewrites.js";
 
-/** @typedef {{kind: "place" | "quiet" | "run" | "rewrite", place: number, index: number, count: number,
- *   depth: number}} Row */
+/** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": equal neighbours;
+ * "filter": the rule of which the rewrites are listed.
+ * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,
+ *   last: number, count: number, depth: number, within: string, run: import("./data.js").Run}} Row */
 
 const kRowHeight = 25;
 
@@ -12,13 +15,15 @@ export class StageList {
   /** @param {HTMLElement} home @param {import("./app.js").App} app */
   constructor(home, app) {
     this.app = app;
-    this.openQuiet = new Set();
+    this.openQuiet = new Set(), this.openGroups = new Set();
+    /** @type {Map<import("./data.js").Stage, string>} */ this.loops = new Map();
     this.list = new RowList(home, {label: "stages and rewrites", role: "tree", rowRole: "treeitem", height: kRowHeight,
       fill: (row, item) => this.#fill(row, item), chosen: (item) => this.choose(item)});
   }
 
   show() {
-    const {graph, state} = this.app, of = [state.s, ...this.openQuiet].join();
+    const {graph, state} = this.app, filter = this.#filter() ? state.q : "";
+    const of = [state.s, state.r, filter, ...this.openQuiet, ...this.openGroups].join();
     if (this.rowsOf !== of || this.rowsGraph !== graph)
       this.rows = this.#rows(), this.rowsOf = of, this.rowsGraph = graph;
     const selected = this.rows.findIndex((r) => this.#isShown(r));
@@ -51,19 +56,35 @@ export class StageList {
     if (row.place !== state.s) return false;
     return row.kind === "place" ? state.r < 0 : row.kind === "rewrite" && row.index === state.r;
   }
+  // Returns whether the search asks for rules: then only rewrites of these rules are listed.
+  #filter() { return /(^|\s)rule:\S/.test(this.app.state.q); }
 
   #rewrites(rows, place) {
-    const stage = this.app.graph.stages[place - 1];
-    let next = 0;
-    const runs = stage.runs;
-    stage.rewrites.forEach((rewrite, index) => {
-      while (next < runs.length && runs[next].begin < rewrite.at) {
-        const run = runs[next++];
-        if (run.rewrites && (run.depth || runs.length > 1 && run.name !== stage.name))
-          rows.push({kind: "run", place, run, depth: run.depth});
-      }
-      rows.push({kind: "rewrite", place, index, depth: rewrite.run ? rewrite.run.depth : 0});
-    });
+    const {graph, state, query} = this.app, stage = graph.stages[place - 1], isFiltered = this.#filter();
+    const says = stage.name + " " + stage.alias, started = new Set();
+    const list = stage.rewrites.map((rewrite, index) => ({rewrite, index}))
+      .filter(({rewrite}) => !isFiltered || query.rule(graph.rules[rewrite.rule].name, says));
+    if (isFiltered) rows.push({kind: "filter", place, count: list.length});
+    const isSame = (a, b) => a.rewrite.rule === b.rewrite.rule && a.rewrite.run === b.rewrite.run;
+    for (let i = 0, end = 0; i < list.length; i = end) {
+      const {rewrite: {run}, index} = list[i];
+      for (end = i + 1; end < list.length && isSame(list[i], list[end]);) end++;
+      const isNamed = run && (run.depth > 0 || stage.runs.length > 1 && run.name !== stage.name);
+      const isAlone = run && run.rewrites === 1;
+      if (isNamed && !isAlone && !started.has(run)) rows.push({kind: "run", place, run, depth: run.depth});
+      started.add(run);
+      const depth = run ? run.depth : 0, within = isNamed && isAlone ? run.name : "";
+      const isGroup = end > i + 1;
+      const group = {kind: "group", place, index, last: list[end - 1].index, count: end - i, depth};
+      if (isGroup) rows.push(group);
+      if (isGroup && !this.#isOpen(group, state.r)) continue;
+      for (let k = i; k < end; k++)
+        rows.push({kind: "rewrite", place, index: list[k].index, depth: depth + (isGroup ? 1 : 0), within});
+    }
+  }
+  // Returns whether the rewrites of a group have rows: the user opened it, or the shown rewrite is one of them.
+  #isOpen({place, index, last}, shown) {
+    return this.openGroups.has(place + ":" + index) || shown >= index && shown <= last;
   }
 
   /** @param {any} row */
@@ -71,8 +92,18 @@ export class StageList {
     if (row.kind === "quiet") {
       this.openQuiet.has(row.place) ? this.openQuiet.delete(row.place) : this.openQuiet.add(row.place);
       this.show();
-    } else if (row.kind === "place") return this.goTo(row.place);
+    } else if (row.kind === "group") return this.#toggle(row);
+    else if (row.kind === "filter") return this.app.go({q: ""});
+    else if (row.kind === "place") return this.goTo(row.place);
     else if (row.kind === "rewrite") return this.app.go({s: row.place, r: row.index, d: -1, m: false});
+  }
+  #toggle({place, index, last}) {
+    const key = place + ":" + index, {r} = this.app.state;
+    const has = this.rows.some((row) => row.kind === "rewrite" && row.index === index);
+    if (has) this.openGroups.delete(key);
+    else this.openGroups.add(key);
+    if (has && r >= index && r <= last) return this.app.go({r: -1});
+    return this.show();
   }
 
   /** Shows all stages that changed nothing, or hides them. */
@@ -88,17 +119,31 @@ export class StageList {
     return app.go({s, r: -1, d: app.pinned === s ? -1 : app.pinned, m: false});
   }
 
-  /** Chooses the next or previous row that shows a graph or a rewrite. @param {number} by */
+  /** Chooses the next or previous row that shows a graph or a rewrite; of a closed group, its first or last rewrite.
+   * @param {number} by */
   step(by) {
     let i = this.rows.findIndex((r) => this.#isShown(r));
-    for (i += by; i >= 0 && i < this.rows.length; i += by)
-      if (this.rows[i].kind === "place" || this.rows[i].kind === "rewrite") return this.choose(this.rows[i]);
+    const isClosed = (row, next) => row.kind === "group" && !(next && next.index === row.index);
+    for (i += by; i >= 0 && i < this.rows.length; i += by) {
+      const row = this.rows[i];
+      if (row.kind === "place" || row.kind === "rewrite") return this.choose(row);
+      if (!isClosed(row, this.rows[i + 1])) continue;
+      return this.app.go({s: row.place, r: by > 0 ? row.index : row.last, d: -1, m: false});
+    }
+  }
+
+  // Returns what a stage did to loops, one line for each.
+  #loops(stage) {
+    const {graph} = this.app;
+    if (!this.loops.has(stage))
+      this.loops.set(stage, loopChanges(graph, stage.from, stage.to).map((text) => "\n" + text).join(""));
+    return this.loops.get(stage);
   }
 
   #fill(row, item) {
     const {graph, app} = {graph: this.app.graph, app: this.app};
     const say = (kind, text) => row.append(element("span", kind, plain(text)));
-    const level = item.kind === "rewrite" ? 2 + item.depth : item.kind === "run" ? 1 + item.depth : 1;
+    const base = {rewrite: 2, group: 2, run: 1}[item.kind], level = base ? base + item.depth : 1;
     row.setAttribute("aria-level", String(level));
     if (item.kind === "quiet") {
       row.classList.add("stage", "quiet");
@@ -116,10 +161,16 @@ export class StageList {
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
       const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
-      row.title = stage ? stage.name + watched : "the input graph";
+      row.title = stage ? stage.name + watched + this.#loops(stage) : "the input graph";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
       if (app.differs(item.place)) say("count failed", "\u2260");
+    } else if (item.kind === "filter") {
+      row.classList.add("run");
+      row.style.paddingLeft = "22px";
+      row.title = "list all rewrites";
+      say("name", "\u2715 only " + this.app.state.q);
+      say("count", item.count + " of " + graph.stages[item.place - 1].count);
     } else if (item.kind === "run") {
       row.classList.add("run");
       row.style.paddingLeft = 22 + 14 * item.depth + "px";
@@ -127,11 +178,23 @@ export class StageList {
       say("count", "\u00d7" + item.run.rewrites);
     } else {
       const rewrite = graph.stages[item.place - 1].rewrites[item.index], rule = graph.rules[rewrite.rule];
+      const change = item.kind === "group" ? "" : changeText(graph, rewrite), name = nameOfRule(rule);
       row.classList.add("rewrite");
       row.style.paddingLeft = 22 + 14 * item.depth + "px";
-      say("name", rule.name + (rule.branch ? " [" + rule.branch + "]" : ""));
-      say("count", "#" + graph.number[rewrite.before]);
-      row.title = rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : "");
+      if (item.kind === "group") {
+        const isOpen = this.rows.some((r) => r.kind === "rewrite" && r.index === item.index);
+        row.setAttribute("aria-expanded", String(isOpen));
+        say("name", (isOpen ? "\u25be " : "\u25b8 ") + name);
+        say("count", "\u00d7" + item.count);
+      } else {
+        say("rule", rule.name === "substitute" && item.within ? item.within : name), say("what", change);
+        row.title = plain([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");
+      }
+      row.title += plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""));
     }
   }
 }
+
+/** Returns the name of a rule with the branch that applied: "divmod-general [cancel]".
+ * @param {import("./data.js").Rule} rule */
+export function nameOfRule(rule) { return rule.name + (rule.branch ? " [" + rule.branch + "]" : ""); }

@@ -1,22 +1,21 @@
 // The state of the page. The address contains it, so that every state has a link.
 
 /** g: number of the graph; s: place (point between stages); r: rewrite of the stage before it, -1: none; n: selected
- * node; d: place to compare with, -1: none; o: compare with the other input; t: text; u: second text, "": none; q:
- * search; m: model view; e: estimated times even if there are measured ones; a: index arithmetic has boxes; w: long
- * lines are not wrapped; h: hidden panes, as letters (s stages, t texts, d details); f: folds (folding.js); v: the
- * view's position and scale
- * @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
- *   e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[], v: number[] | null}} State */
+ * node; d: place to compare with, -1: none; p: graph of the other input to compare with, -1: its pair; o: compare with
+ * the other input; t: text; u: second text, "": none; q: search; m: model view; e: estimated times even if there are
+ * measured ones; a: index arithmetic has boxes; w: long lines are not wrapped; h: hidden panes, as letters (s stages, t
+ * texts, d details); f: folds (folding.js); v: the view's position and scale
+ * @typedef {{g: number, s: number, r: number, n: number, d: number, p: number, t: string, q: string, m: boolean,
+ *   o: boolean, e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[], v: number[] | null}} State */
 
-export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, t: "pyrender", q: "", m: false, e: false, a: false, o: false,
-  w: false, u: "", h: "",
-  f: [], v: null};
+export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, p: -1, t: "pyrender", q: "", m: false, e: false, a: false,
+  o: false, w: false, u: "", h: "", f: [], v: null};
 const kFlags = ["m", "o", "e", "a", "w"];
 
 /** @param {State} state */
 export function addressOf(state) {
   const out = new URLSearchParams();
-  for (const key of ["g", "s", "r", "n", "d"]) if (state[key] >= 0) out.set(key, String(state[key]));
+  for (const key of ["g", "s", "r", "n", "d", "p"]) if (state[key] >= 0) out.set(key, String(state[key]));
   if (state.t !== kStart.t) out.set("t", state.t);
   if (state.q) out.set("q", state.q);
   for (const key of kFlags) if (state[key]) out.set(key, "1");
@@ -31,7 +30,7 @@ export function addressOf(state) {
 export function stateOf(address) {
   const from = new URLSearchParams(address.replace(/^#/, "")), out = {...kStart};
   const number = (text) => (/^\d{1,9}$/.test(text || "") ? Number(text) : -1);
-  for (const key of ["s", "r", "n", "d"]) out[key] = number(from.get(key));
+  for (const key of ["s", "r", "n", "d", "p"]) out[key] = number(from.get(key));
   out.g = number(from.get("g"));
   out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.u = from.get("u") || "";
   out.h = [...new Set(from.get("h") || "")].filter((pane) => "std".includes(pane)).join("");

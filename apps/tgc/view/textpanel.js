@@ -57,7 +57,7 @@ export class TextPanel {
     const lit = this.app.litAt(text.place);
     if (lit.size) Object.assign(marks, linesOfNodes(text, story, lit));
     if (text.kind === "pyrender" && text.place === state.s) {
-      for (const kind of ["came", "went"]) {
+      for (const kind of state.r < 0 ? ["came", "went"] : ["came"]) {  // the result has no removed node
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
         // for a rewrite, mark only the lines of its own nodes
         marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;

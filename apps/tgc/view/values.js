@@ -1,7 +1,7 @@
 // Decides which nodes are values. A value, such as a constant, has no box: it is text in the boxes of its users.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
+const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE", "PYLITERAL"]);
 
 /** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
 const kIsValue = new WeakMap();
@@ -22,9 +22,10 @@ export function isValue(/** @type {Recorded} */ g, n) {
 function isNewValue(/** @type {Recorded} */ g, n) {
   const op = g.opName(n);
   if (kValues.has(op)) return true;
-  if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE") {
+  if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE" || op === "STACK") {
     const list = g.sourcesOf(n);
-    return g.dtypeName(n).startsWith("index") && list.length > 0 && list.every((s) => kValues.has(g.opName(s)));
+    if (op === "STACK" && !list.length) return true;  // the shape of a scalar
+    return /^(index|weakint)/.test(g.dtypeName(n)) && list.length > 0 && list.every((s) => kValues.has(g.opName(s)));
   }
   return false;
 }
@@ -32,7 +33,8 @@ function isNewValue(/** @type {Recorded} */ g, n) {
 /** Returns the text of a value. */
 export function valueText(/** @type {Recorded} */ g, n) {
   const op = g.opName(n), arg = g.argText(n);
-  if (op === "VECTORIZE") return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";
+  if (op === "VECTORIZE" || op === "STACK")
+    return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";
   if (op === "UNIQUE" || op === "LUNIQUE") return "#" + arg;
   return arg;
 }

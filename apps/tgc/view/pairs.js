@@ -1,0 +1,34 @@
+// Pairs the graphs of two inputs, which are compared with each other: by name, by what they were made for, or by
+// structure; never by their position alone.
+
+/** @typedef {{with: number, by: string}} Pair */
+
+/** How graphs are paired, the surest way first. Graphs with equal texts are paired in order. */
+const kWays = [
+  {by: "name and target", of: (g) => [g.name, g.target].join("\n")},
+  {by: "what they were made for", of: (g) => g.made_for && [g.made_for, g.target].join("\n")},
+  {by: "equal structure", of: (g) => g.structure && [g.structure, g.target].join("\n")},
+  {by: "name", of: (g) => g.name},
+  {by: "equal structure", of: (g) => g.structure}];
+
+/** Returns, for each graph of the page that has one, its partner of the other input.
+ * @param {{name: string, target: string, made_for: string, structure: string, side: number}[]} graphs
+ * @returns {Map<number, Pair>} */
+export function pairsOf(graphs) {
+  const out = new Map(), sides = [0, 1].map((side) => graphs.map((_, g) => g).filter((g) => graphs[g].side === side));
+  const pair = (a, b, by) => { out.set(a, {with: b, by}), out.set(b, {with: a, by}); };
+  if (sides.some((list) => !list.length)) return out;
+  if (sides.every((list) => list.length === 1)) pair(sides[0][0], sides[1][0], "being the only ones");
+  for (const {by, of} of kWays) {
+    const [left, right] = sides.map((list) => list.filter((g) => !out.has(g) && of(graphs[g]))), waiting = new Map();
+    for (const b of right) {
+      const key = of(graphs[b]);
+      waiting.has(key) ? waiting.get(key).push(b) : waiting.set(key, [b]);
+    }
+    for (const a of left) {
+      const found = waiting.get(of(graphs[a]));
+      if (found && found.length) pair(a, found.shift(), by);
+    }
+  }
+  return out;
+}

@@ -1,0 +1,8 @@
+// Tests that every op of every release has a colour. A page lists the ops. Exits with 1 on a failure.
+import assert from "node:assert/strict";
+import {colorOfOp} from "../colors.js";
+import {graphsOf} from "./pages.mjs";
+
+const [{ops}] = await graphsOf(process.argv[2]);
+assert.deepEqual(ops.filter((op) => colorOfOp(op) === "#ffffff"), ["OTHER"]);
+console.log(`${ops.length} ops have colours`);

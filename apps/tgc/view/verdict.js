@@ -1,0 +1,92 @@
+// The line below the header that says what is wrong: the finding of a bisection, or where two inputs differ first.
+import {buttonOf, dialog, showTable} from "./dialogs.js";
+import {byId, element} from "./list.js";
+import {plain} from "./data.js";
+import {nodeTitle} from "./details.js";
+import {nameOfRule} from "./stages.js";
+/** @typedef {import("./app.js").App} App */
+
+/** @param {App} app */
+export function showVerdict(app) {
+  const home = byId("verdict"), {accused} = app.index.graphs[app.state.g];
+  const said = accused ? saidOfBisection(app, accused) : app.graph.other ? saidOfOther(app) : null;
+  home.hidden = !said;
+  home.className = said ? said.kind : "";
+  home.replaceChildren(...(said ? said.items : []));
+}
+
+const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
+
+// Says what a bisection found: the rule, what it made of what, and values for which that is wrong.
+function saidOfBisection(app, {verdict, rule, branch, stage, before, after, witness, detail, failure}) {
+  if (verdict === "same") return {kind: "right", items: [bold("tgc bisect: "), span("nothing is wrong")]};
+  const items = [bold("tgc bisect: ")], place = app.accusedPlace(app.state.g);
+  if (rule) {
+    items.push(span("the rule "), bold(rule + (branch ? ` [${branch}]` : "")), span(` in the stage ${stage} is wrong`));
+    if (before && after) items.push(span(`: it makes ${before} into ${after}`));
+    const {before: right, after: wrong, ...values} = witness || {};
+    const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
+    if (right !== undefined && wrong !== undefined)
+      items.push(span(`; with ${where || "these inputs"}, that is ${wrong} instead of ${right}`));
+  } else items.push(span([verdict, stage && "in the stage " + stage, detail || failure].filter(Boolean).join(", ")));
+  const {s, r} = app.state, isThere = place && place.s === s && place.r === r;
+  if (place && !isThere) items.push(buttonOf("show this rewrite", () => app.go({...place, d: -1, n: -1})));
+  return {kind: "wrong", items};
+}
+
+// Says where two inputs differ first, and which colour stands for which.
+function saidOfOther(app) {
+  const {graph, state, story} = app, {other} = graph, names = [state.g, other.index];
+  const [a, b] = (other.isFirst ? names.reverse() : names).map((g) => app.index.graphs[g].name);
+  const sides = app.index.sides || ["A", "B"], pair = app.pairs.get(state.g);
+  const label = (side, kind, letter, name) => element("span", kind, plain(`${letter}: ${name} of ${sides[side]}`));
+  let first = 0;
+  while (first <= story.last && !app.differs(first)) first++;
+  const items = [label(0, "a", "A", a), label(1, "b", "B", b)];
+  if (first > story.last) items.unshift(bold("A and B are equal  "));
+  else {
+    items.unshift(bold("The first difference is in "), element("b", "", plain(app.placeName(first))), span("  "));
+    const said = firstDifference(app, first);
+    if (said) items.push(span(said));
+    if (state.s !== first || !state.o) items.push(buttonOf("show it", () => app.go({s: first, r: -1, d: -1, o: true})));
+  }
+  const by = state.p < 0 && pair ? `paired by ${pair.by}` : "paired by you";
+  items.push(buttonOf(by, () => choosePartner(app)));
+  return {kind: first > story.last ? "right" : "differs", items};
+}
+
+// Says how the first changed node differs: "MUL index: source 1 is 16 in A, 12 in B, made by fold-binary".
+function firstDifference(app, place) {
+  const {graph, story} = app, {other} = graph;
+  if (graph.saidFirst !== undefined) return graph.saidFirst;
+  if (!app.scene.diff || app.state.s !== place || !app.state.o) return "";
+  const [changed] = app.scene.diff.changed;
+  if (!changed) return "";
+  const [n, {of, differences: [{what, before, after}]}] = changed, own = other.isFirst ? n : of;
+  const rule = place ? ruleOf(graph, story.historyAt(place), own, what) : "";
+  const made = rule ? `, made by ${rule}` : "";
+  const [inA, inB] = other.isFirst ? [before, after + made] : [before + made, after];
+  graph.saidFirst = `${nodeTitle(graph, own)}: ${what} is ${inA} in A, ${inB} in B`;
+  return graph.saidFirst;
+}
+// Returns the name of the rule that made a node, or the source of it that is called `what`; "": unknown.
+function ruleOf(graph, history, n, what) {
+  const slot = /^source (\d+)$/.exec(what), made = slot ? graph.sourcesOf(n)[Number(slot[1])] : n;
+  const {at, kind} = history.maker(made, Infinity);
+  const rewrite = kind === "rule" || kind === "part" ? history.stage.rewrites.find((r) => r.at === at) : null;
+  return rewrite ? nameOfRule(graph.rules[rewrite.rule]) : "";
+}
+
+// Lets the user choose the graph of the other input with which the shown one is compared.
+function choosePartner(app) {
+  const {graphs} = app.index, {side} = graphs[app.state.g], pair = app.pairs.get(app.state.g);
+  const others = graphs.map((_, g) => g).filter((g) => graphs[g].side !== side);
+  const heads = [{name: "graph"}, {name: "target"}, {name: "made for"}, {name: "nodes", num: true}];
+  showTable("Compare " + plain(graphs[app.state.g].name) + " with", heads, others.map((g) => {
+    const choose = () => {
+      dialog().close(), app.go({p: pair && pair.with === g ? -1 : g, s: -1, r: -1, n: -1, d: -1});
+    };
+    const {name, target, made_for: purpose, nodes} = graphs[g];
+    return {cells: [buttonOf(plain(name || "graph " + g), choose), plain(target), plain(purpose), String(nodes)]};
+  }));
+}
