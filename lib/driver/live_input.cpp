@@ -6,6 +6,7 @@
 #include "lib/compilation/tinygrad_question.h"
 #include "lib/driver/import_input.h"
 #include "lib/import/export.h"
+#include "lib/import/upgrade.h"
 #include "lib/support/name_table.h"
 
 namespace tgc {
@@ -34,6 +35,14 @@ Values settings_of_question(const Session& session, const TinygradFacts& tinygra
     out[name] = text.substr(equals + 1);
   }
   return {out.begin(), out.end()};
+}
+
+// Returns the device that the parameters of a kernel name, since 0.14.
+std::optional<std::string> device_of(UOp ast) {
+  for (UOp u : toposort(ast))
+    if (const Arg device = import::field_of(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
+      return std::string(device.text().substr(0, device.text().find(':')));
+  return std::nullopt;
 }
 
 // Returns the target of `in` with its architecture: the recorded one, else the one that a device alone means.
@@ -124,6 +133,25 @@ Result<InputGraph> compile_live(const Session& session, InputGraph in) {
   auto out = live_graph(session, std::make_shared<const GoldenRecord>(std::move(*record)), in.file);
   if (out) out->report.repro = in.report.repro, out->info.settings = in.info.settings;
   return out;
+}
+
+Result<InputGraph> compile_live_kernel(const Session& session, const InputGraph& schedule, const std::string& kernel) {
+  return catch_failures([&] {
+    const GoldenRecord& record = *schedule.record;
+    size_t number = record.kernels.size();
+    for (size_t i = 0; i < record.kernels.size(); i++)
+      if (kernel == std::to_string(i)) number = i;
+    if (number == record.kernels.size())
+      throw Failure(Diag{.message = "the schedule has no kernel '" + kernel + "'",
+                         .file = schedule.file,
+                         .expected = record.error ? *record.error : "0 to " + std::to_string(int64_t(number) - 1)});
+    const Settings settings = session.settings_for().value_or_throw();
+    auto in = load_text(settings, InputKind::Json, record.kernels[number].ast, schedule.file).value_or_throw();
+    if (in.root.is(Op::COPY)) throw Failure("kernel " + kernel + " of the schedule is a copy, which has no source");
+    in.info.name = record.id + ".kernel-" + kernel, in.info.target = device_of(in.root).value_or(record.device);
+    in.info.settings = schedule.info.settings, in.is_tensor_graph = false;
+    return std::move(compile_live(session, std::move(in)).value_or_throw());
+  });
 }
 
 Result<InputGraph> compile_live_without(const Session& session, const InputGraph& in, const RuleMatch& match) {

@@ -24,6 +24,10 @@ Result<std::vector<GoldenRecord>> kernels_of_live_model(const Session& session, 
 // Compiles `in` and returns it with the record.
 Result<InputGraph> compile_live(const Session& session, InputGraph in);
 
+// Compiles kernel number `kernel` of the schedule of `schedule`, a tensor graph that compile_live() returned, for the
+// schedule's device. Fails if there is no such kernel.
+Result<InputGraph> compile_live_kernel(const Session& session, const InputGraph& schedule, const std::string& kernel);
+
 // Compiles `in`, which compile_live() returned, again, but without one match of a rule. Fails if there is no such
 // match.
 Result<InputGraph> compile_live_without(const Session& session, const InputGraph& in, const RuleMatch& match);

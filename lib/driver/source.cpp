@@ -195,7 +195,9 @@ Result<std::optional<InputGraph>> Source::next() {
   if (session_->live && model_) return next_of_live_model();
   auto graph = next_as_read();
   if (!session_->live || !graph || !*graph) return graph;
+  const bool picks = !kernel_.empty() && !records_ && texts_.graphs.size() < 2 && (*graph)->is_tensor_graph;
   auto compiled = compile_live(*session_, std::move(**graph));
+  if (compiled && picks) compiled = compile_live_kernel(*session_, *compiled, kernel_);
   if (!compiled) return compiled.diag();
   return std::optional(std::move(*compiled));
 }
@@ -210,7 +212,7 @@ Result<std::optional<InputGraph>> Source::next_as_read() {
   if (graph->info.name.empty()) graph->info.name = name_.stem();
   if (graph->report.repro)
     if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
-  if (!kernel_.empty())
+  if (!kernel_.empty() && !(session_->live && graph->is_tensor_graph))
     if (auto status = pick_kernel(*graph); !status) return status.diag();
   return std::optional(std::move(*graph));
 }
@@ -221,7 +223,8 @@ Result<std::optional<InputGraph>> Source::next_of_texts() {
   while (number_ < count) {
     const GraphText& part = texts_.graphs[number_++];
     const std::string name = count == 1 ? name_.stem() : name_.stem() + "." + std::to_string(number_ - 1);
-    if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != name) continue;
+    const bool is_of_schedule = session_->live && count == 1;  // --kernel picks a kernel, not a graph of the text
+    if (!kernel_.empty() && !is_of_schedule && kernel_ != std::to_string(number_ - 1) && kernel_ != name) continue;
     found_ = number_;
     auto graph = read_text(part.kind, part.of(text_), name_.shown(), {});
     if (!graph) return graph.diag();

@@ -60,7 +60,7 @@ Status RecordedSelection::outcome() const {
     std::vector<std::string_view> names(names_.begin(), names_.end());
     if (const StageRow* row = find_row(word))
       return Diag{.message = "the recording has no '" + std::string(row->name) + "', a stage of tgc's own pipeline",
-                  .expected = "a stage that `tgc stages RECORDING` lists"};
+                  .expected = "a stage that `tgc stages RECORDING` lists; of a schedule's kernel: --kernel=N"};
     return unknown_name("stage", word, names, "a stage that `tgc stages RECORDING` lists");
   }
   return Unit{};
