@@ -43,7 +43,7 @@ int dump(const DumpOptions& o) {
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (shows_recording(session, graph)) {
       if (o.why)
-        return Diag{.message = "--why knows the reasons of tgc's own pipeline, 0.12.0, not those of " + graph.info.producer,
+        return Diag{.message = "--why knows the reasons of tgc's own pipeline, not those of " + graph.info.producer,
                     .expected = "`tgc trace`, which lists the rewrites of the schedule"};
       refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
       auto texts = foreign_texts(graph, recorded, plan);

@@ -79,7 +79,7 @@ class Tracer {
     TraceWatcher watcher(to);
     return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
       if (shows_recording(session_, graph)) {
-        refuse_options(*o_.app, graph, {"--nested", "--replay"});
+        refuse_options(*o_.app, graph, {"--replay"});
         RecordedSelection every("");
         return trace_recorded_rewrites(graph, o_.explain.empty() ? recorded_ : every, to);
       }

@@ -34,6 +34,16 @@ TEST_CASE("cli: a text of tinygrad 0.14 is detected and can be dumped, compared,
   CHECK(has(run_tgc("stats " + file).out, "FLOORMOD"));
 }
 
+TEST_CASE("cli: a printed tensor of tinygrad 0.14 without buffers is a tensor graph") {
+  const char* text =
+      "UOp(Ops.PAD, dtypes.int, arg=None, src=(\n"
+      "  UOp(Ops.STACK, dtypes.int, arg=None, src=(UOp(Ops.CONST, dtypes.int, arg=1, src=()),)),\n"
+      "  UOp(Ops.CONST, dtypes.weakint, arg=1, src=()),\n"
+      "  UOp(Ops.CONST, dtypes.weakint, arg=3, src=()),))\n";
+  const std::string file = put("arange.txt", text);
+  trouble("run " + file, "without a recorded schedule, expected --live=PYTHON");
+}
+
 TEST_CASE("diff: recordings, records and graphs of two releases are compared by the later release's names") {
   auto graph = [](const std::string& release, const std::string& op, const std::string& dtype) {
     return R"({"format":"tgc-graph","version":1,"producer":"tinygrad )" + release + R"(","nodes":[{"op":")" + op +

@@ -10,8 +10,8 @@ std::string rewrites() { return test_path("import/rewrites.jsonl.gz"); }
 std::string tensors() { return test_path("import/tensor.jsonl.gz"); }
 
 TEST_CASE("cli: options that mean nothing for a recording of another release are errors") {
-  for (const char* options : {"dump --machine=aarch64", "dump --lines", "stats --never", "trace --nested",
-                              "trace --replay", "verify --spec=kernel"}) {
+  for (const char* options : {"dump --machine=aarch64", "dump --lines", "stats --never", "trace --replay",
+                              "verify --spec=kernel"}) {
     INFO(options);
     const std::string text(options);
     const size_t blank = text.find(' ');

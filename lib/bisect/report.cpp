@@ -48,9 +48,12 @@ std::string BisectReport::text() const {
   std::string where;
   for (auto& [name, value] : v.witness)
     if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
-  if (!v.witness.empty())
+  if (!v.witness.empty()) {
+    const bool is_own_rule = v.location.find(".cpp:") != std::string::npos;  // IDIV and MOD print as Python's // and %
+    const bool divides = (v.before + v.after).find_first_of("/%") != std::string::npos;
     line("for", (where.empty() ? "every point" : where) + ": " + v.witness.at("before") + " before, " +
-                    v.witness.at("after") + " after");
+                    v.witness.at("after") + " after" + (is_own_rule && divides ? " (// rounds toward zero)" : ""));
+  }
   line("also", v.detail);
   if (v.can_be_confirmed())
     line("confirmed", v.confirmed && v.proof.empty()             ? "it fails with it and passes without it"

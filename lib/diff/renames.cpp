@@ -1,6 +1,7 @@
 #include "lib/diff/renames.h"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/support/lines.h"
 #include "lib/support/pytext.h"
@@ -313,10 +314,24 @@ Arg Renames::arg(Graph& graph, Arg a) const {
 }
 
 UOp Renames::apply(UOp root, bool is_older) const {
+  apply(std::array{&root}, is_older);
+  return root;
+}
+
+void Renames::apply(std::span<UOp* const> roots, bool is_older) const {
+  if (roots.empty()) return;
+  UOpMap<UOp> made(roots[0]->graph());
+  for (UOp* root : roots) {
+    apply(*root, is_older, made);
+    *root = *made.find(*root);
+  }
+}
+
+// Adds the new names of all nodes under `root` to `made`.
+void Renames::apply(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
-  UOpMap<UOp> made(graph);
   Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
-  for (UOp u : toposort(root)) {
+  for (UOp u : toposort(root, [&](UOp s) { return !made.contains(s); })) {
     node.src.clear(), node.replacement = {};
     for (UOp s : u.src()) node.src.push_back(*made.find(s));
     auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
@@ -334,7 +349,6 @@ UOp Renames::apply(UOp root, bool is_older) const {
                       std::ranges::equal(node.src, u.src()) && tag == u.tag();
     made[u] = same ? u : graph.node(node.op, node.dtype, node.src, node.arg, tag);
   }
-  return *made.find(root);
 }
 
 }  // namespace tgc

@@ -7,6 +7,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class Renames {
   // distinguishes kernels of one name (n1 in "E_4n1"). If `is_older`, the graph is of the earlier release, and its
   // representations are converted, too.
   UOp apply(UOp root, bool is_older = false) const;
+  // The same for the graphs under several roots of one Graph.
+  void apply(std::span<UOp* const> roots, bool is_older) const;
 
  private:
   bool add(std::string_view kind, std::string_view from, std::string_view to);
@@ -39,6 +42,7 @@ class Renames {
   Arg arg(Graph& graph, Arg a) const;
   struct Parts;  // op, dtype, sources and arg of a node that is being converted
   void to_common_form(Graph& graph, Parts& node) const;
+  void apply(UOp root, bool is_older, UOpMap<UOp>& made) const;
 
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };

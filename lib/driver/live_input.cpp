@@ -58,7 +58,8 @@ Result<CompileQuestion> live_question(const Session& session, const InputGraph& 
                          .file = in.file});
     if (over.native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
     if (!over.opts.empty()) throw Failure("--opts is for tgc's own pipeline, and --live compiles in tinygrad");
-    CompileQuestion out{.id = in.info.name, .target = target_of_question(session, in), .is_tensor_graph = in.is_tensor_graph};
+    CompileQuestion out{.id = in.info.name, .target = target_of_question(session, in),
+                        .is_tensor_graph = in.is_tensor_graph};
     out.is_live = true, out.rewrites = session.over.live_rewrites;
     out.settings = settings_of_question(session, tinygrad, in.info.settings);
     const Release from = in.graph->release(), to = release_of(tinygrad.producer);

@@ -8,6 +8,7 @@
 #include "lib/compilation/stage_rows.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/recorded_counts.h"
+#include "lib/recordings/recorded_trace.h"
 #include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_rewrites.h"
@@ -122,42 +123,47 @@ Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, RecordedSelect
   return out;
 }
 
-Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to) {
+Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to,
+                               const ShownNames& names) {
   if (!in.record || in.record->rewrites.empty()) throw Failure(no_rewrites(in.file));  // other records lack them too
   const GoldenRecord& r = *in.record;
   const RecordedStages recorded(r);
   auto wanted = stages.is_empty() ? Result(std::vector<bool>(recorded.size(), true)) : stages.of(recorded);
   if (!wanted) return wanted.diag();
   Graph graph;
-  auto ast = read_recorded(graph, in, recorded[0]);
-  if (!ast) return ast.diag();
-  auto matches = read_rewrites(graph, r.rewrites, in.info.producer, in.file);
-  if (!matches) return matches.diag();
-  to.kernel(r.id, r.target, ast->root);
-  UOp last = ast->root;
-  size_t next = 0, stage = 0;
+  std::vector<UOp> roots;  // the graphs of the stages
   for (size_t i = 0; i < recorded.size(); i++) {
     const RecordedStage& s = recorded[i];
-    if (s.kind != RecordedStage::Kind::Stage) continue;
-    UOp result = last;
-    if (s.text && !s.same) {
-      auto read = read_recorded(graph, in, s);
-      if (!read) return to.kernel_given_up(), read.diag();
-      result = read->root;
+    if (i && (s.kind != RecordedStage::Kind::Stage || !s.text || s.same)) {
+      roots.push_back(roots.back());
+      continue;
     }
-    const std::string_view name = intern(s.name);
-    if ((*wanted)[i]) to.stage(name, last), to.begin({.name = name, .set = name}, 0, last);
-    for (; next < matches->size() && (*matches)[next].stage <= stage; next++) {
-      const RecordedMatch& m = (*matches)[next];
-      if (!(*wanted)[i]) continue;
-      std::string_view place = intern(m.place);
-      size_t colon = std::min(place.rfind(':'), place.size() - 1);
-      auto line = uint32_t(std::strtoul(m.place.c_str() + colon + 1, nullptr, 10));
-      to.rewrite(0, {.name = place, .file = place.substr(0, colon), .line = line}, m.before, m.after, {});
-    }
-    if ((*wanted)[i]) to.end(0, result), to.stage_end(result);
-    last = result;
+    auto read = read_recorded(graph, in, s);
+    if (!read) return read.diag();
+    roots.push_back(read->root);
+  }
+  auto matches = read_rewrites(graph, r.rewrites, in.info.producer, in.file);
+  if (!matches) return matches.diag();
+  if (names.release) {
+    graph.set_release(*names.release);
+    std::vector<UOp*> all;
+    for (UOp& root : roots) all.push_back(&root);
+    for (RecordedMatch& m : *matches) all.push_back(&m.before), all.push_back(&m.after);
+    names.renames.apply(all, names.is_older);
+  }
+  RecordedTrace trace(graph, to);
+  trace.add(roots[0]);
+  to.kernel(r.id, r.target, roots[0]);
+  if (!in.made_for.empty()) to.made_for(in.made_for);
+  size_t next = 0, stage = 0;
+  for (size_t i = 0; i < recorded.size(); i++) {
+    if (recorded[i].kind != RecordedStage::Kind::Stage) continue;
+    const size_t first = next;
+    while (next < matches->size() && (*matches)[next].stage <= stage) next++;
     stage++;
+    if ((*wanted)[i])
+      trace.stage(intern(names.renames.stage(recorded[i].name)), roots[i - 1], roots[i],
+                  std::span(*matches).subspan(first, next - first));
   }
   to.kernel_end();
   return Unit{};

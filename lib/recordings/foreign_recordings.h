@@ -1,7 +1,10 @@
 // Shows recordings of tinygrad releases other than 0.12.0 without compiling them, because the native pipeline cannot
 // compile their graphs.
 #pragma once
+#include <optional>
+
 #include "lib/compilation/dump.h"
+#include "lib/diff/renames.h"
 #include "lib/driver/session.h"
 #include "lib/recordings/recorded_selection.h"
 #include "lib/trace/trace.h"
@@ -22,9 +25,17 @@ inline bool shows_recording(const Session& session, const InputGraph& in) {
 // kernel of a schedule). Graphs and lists are in the format of `plan`.
 Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, RecordedSelection& stages, const DumpPlan& plan);
 
+// The names with which a recording is shown: its own, or those of the later of two compared releases.
+struct ShownNames {
+  Renames renames = {};
+  std::optional<Release> release = {};  // empty: the recording's own
+  bool is_older = false;                // the recording is of the earlier release
+};
+
 // Sends the recorded rewrites of a kernel to `to`, of the stages that `stages` selects; an empty list selects all. The
 // name of a rule is its file and line in tinygrad. Throws Failure if the record has no rewrites
 // (tinygrad_export.py --rewrites records them), because then the other records of its file have none either.
-Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to);
+Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to,
+                               const ShownNames& names = {});
 
 }  // namespace tgc

@@ -59,8 +59,8 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
   if (!in.is_tensor_graph) return reduce(session, in, options, wanted);
   if (in.graph->is_foreign())
-    return {.error = "a schedule of another release is not reduced; `tgc bisect` names the rule, and reduce takes one of "
-                     "its kernels"};
+    return {.error = "a schedule of another release is not reduced; `tgc bisect` names the rule, and reduce takes "
+                     "one of its kernels"};
   return timed([&] {
     if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, wanted);
     return reduce_first_wrong(session, options, wanted,

@@ -89,13 +89,15 @@ class Provenance::History {
   bool is_in_result(UOp node) const { return result_.contains(node); }
 
   // Returns what made `node`: the first rewrite before event `end` that resulted in it, else the innermost rewrite that
-  // created it, else a substitution that inserted it. The rewrite that created it may still be running at `end`.
+  // created it, else a substitution that inserted it, else the rewrite that created it and is still running at `end`.
   Maker maker(UOp node, size_t end) const {
     auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
       return made(p_.events_[*i].rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, *i);
-    if (auto at = made_by_.find(p_.number(node)); at != made_by_.end()) return made(Step::Kind::Part, at->second);
+    const auto creation = made_by_.find(p_.number(node));
+    if (creation != made_by_.end() && creation->second < end) return made(Step::Kind::Part, creation->second);
     if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(Step::Kind::Part, *i);
+    if (creation != made_by_.end()) return made(Step::Kind::Part, creation->second);
     return {Step::Kind::Stage};
   }
 

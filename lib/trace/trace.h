@@ -71,7 +71,10 @@ class TraceConsumer {
   virtual void gated(int /*depth*/, UOp /*node*/) {}
 
   // Returns the number of a node, in order of creation. The nodes of a trace file have their numbers in the traced run.
-  uint32_t number(UOp u) const { return numbers_ ? *numbers_->find(u) : u.id(); }
+  uint32_t number(UOp u) const {
+    const uint32_t* known = numbers_ ? numbers_->find(u) : nullptr;
+    return known ? *known : u.id();
+  }
   virtual void set_numbers(const UOpMap<uint32_t>* numbers) { numbers_ = numbers; }
 
  private:

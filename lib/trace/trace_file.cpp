@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <set>
@@ -80,16 +81,29 @@ void TraceWriter::line(const std::string& text) {
   if (buffer_.size() > kBuffer) flush();
 }
 
-std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buffer_)); }
+std::string TraceWriter::node(UOp u) {
+  constexpr std::string_view kId = "{\"id\":";
+  std::string lines, out = std::to_string(nodes_->add(u, lines));
+  for (size_t from = 0, end; from < lines.size(); from = end) {  // writes the number of each node in place of its id
+    end = lines.find('\n', from) + 1;
+    const size_t comma = lines.find(',', from);
+    const auto id = uint32_t(std::strtoul(lines.c_str() + from + kId.size(), nullptr, 10));
+    buffer_ += std::string(kId) + std::to_string(number(graph_->at(id)));
+    buffer_.append(lines, comma, end - comma);
+  }
+  return out;
+}
 
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
+  graph_ = &ast.graph();
   const Graph& graph = ast.graph();  // node numbers restart at 0 in each kernel
   const std::string release = "tinygrad " + std::string(name_of(graph.release()));
   line(graph.is_foreign() ? event("graph", quoted(release)) : event("graph"));
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }
+void TraceWriter::made_for(std::string_view what) { line(event("made_for", quoted(what))); }
 void TraceWriter::stage(std::string_view name, UOp input) {
   std::string root = node(input);
   line(event("stage", quoted(name), root));
@@ -186,7 +200,7 @@ class Reader {
   // Returns a letter for each field after the name of an event: n number, s text, u node, o node or null, b flag.
   // `fields_` is the number of fields read so far, with the name.
   static std::string_view kinds(std::string_view name) {
-    if (name == "graph") return "s";
+    if (name == "graph" || name == "made_for") return "s";
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
     if (name == "stage_end") return "u";
@@ -222,6 +236,7 @@ class Reader {
     if (name == "graph") new_graph(fields_ > 1 ? release_of(v_.text[0]) : Release::v0_12);
     else if (name == "kernel")
       id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
+    else if (name == "made_for") to_.made_for(v_.text[0]);
     else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.stage(stage_, v_.node[0]);
     else if (!in_stage_ && name != "rule" && !kinds(name).empty()) in_.fail(0, "'" + name + "' outside of a stage");
     else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.stage_end(v_.node[0]);

@@ -4,7 +4,7 @@
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
 //   ["graph"] or ["graph","tinygrad 0.14"]                  node numbers restart at 0; the release, if not 0.12
-//   ["kernel","NAME","TARGET",node]
+//   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
@@ -32,6 +32,7 @@ class TraceWriter : public TraceConsumer {
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void made_for(std::string_view what) override;
   void kernel_end() override { nodes_.reset(); }  // nodes_ must not outlive the graph
   void kernel_given_up() override { nodes_.reset(); }
   void stage(std::string_view name, UOp input) override;
@@ -55,6 +56,7 @@ class TraceWriter : public TraceConsumer {
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
+  Graph* graph_ = nullptr;  // that of the current kernel
   // the number of each rule; key: file, line, branch
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };

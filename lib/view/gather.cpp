@@ -1,5 +1,6 @@
 #include "lib/view/gather.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -31,10 +32,12 @@ class TraceGraphs : public Recorder {
   void kernel(std::string_view id, std::string_view target, UOp ast) override {
     Recorder::kernel(id, target, ast);
     const std::string release = "tinygrad " + std::string(name_of(ast.graph().release()));
-    if (ast.graph().is_foreign()) recorded_by(producer.empty() ? release : producer);
+    if (ast.graph().is_foreign() || !producer.empty()) recorded_by(producer.empty() ? release : producer);
+    if (!purpose.empty()) made_for(purpose);
   }
 
   std::string producer;  // the release, if it is known more exactly than from the graphs
+  std::string purpose;   // what the graph was made for, if it is known beyond the trace
   TextChoice texts;
 
  private:
@@ -45,6 +48,16 @@ class TraceGraphs : public Recorder {
 struct LaterNames {
   Renames renames;
   std::string producer = {};  // the later of the two releases; empty: both recordings are of one release
+
+  ShownNames of(std::string_view by) const {
+    if (producer.empty()) return {};
+    return {renames, release_of(producer), release_of(by) < release_of(producer)};
+  }
+  // Returns the text that says who recorded a graph.
+  std::string said(const std::string& by) const {
+    const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
+    return own + (of(by).is_older ? ", by the names of " + producer : "");
+  }
 };
 
 LaterNames later_names(const std::string& a, const std::string& b) {
@@ -54,8 +67,22 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
+// Returns what a record was made for: that of a tensor graph is that of all its kernels.
+std::string made_for(const InputGraph& in) {
+  if (!in.record || !in.made_for.empty()) return in.made_for;
+  std::vector<std::string> texts;
+  for (const GoldenKernel& kernel : in.record->kernels) {
+    std::string text = made_for_text(kernel.metadata);
+    if (!text.empty() && std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
 // Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the run's producer, or empty.
-Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
+Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
+                                   const LaterNames& names) {
   Graph graph;
   TextChoice texts;
   std::string producer = by;
@@ -78,15 +105,14 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
     if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
-  if (!names.producer.empty()) {
-    const bool is_older = release_of(run.producer) < release_of(names.producer);
-    graph.set_release(release_of(names.producer));
-    for (Step& step : steps) step.root = names.renames.apply(step.root, is_older);
-    producer = run.producer.empty() ? "tinygrad 0.12.0" : run.producer;
-    if (is_older) producer += ", by the names of " + names.producer;
+  if (const ShownNames shown = names.of(run.producer); shown.release) {
+    graph.set_release(*shown.release);
+    for (Step& step : steps) step.root = shown.renames.apply(step.root, shown.is_older);
+    producer = names.said(run.producer);
   }
   Recorder recorder;
   recorder.kernel(run.id, run.target, steps[0].root);
+  recorder.made_for(made_for);
   if (steps[0].stage != "ast") recorder.begins_behind(steps[0].stage);
   if (!producer.empty()) recorder.recorded_by(producer);
   for (size_t i = 1; i < steps.size(); i++) {
@@ -107,6 +133,7 @@ class Gatherer {
       return std::move(content_);
     }
     names_ = later_names(plan_.input, plan_.other);
+    content_.sides = {shown_name(plan_.input), shown_name(plan_.other)};
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
@@ -140,7 +167,9 @@ class Gatherer {
     if (as_recorded) {
       auto source = Source::open(session_, name);
       if (!source) return source.diag();
-      if (source->kind() == InputKind::Golden) return add_runs(name);
+      if (source->kind() == InputKind::Golden && foreign_producer(name).empty()) return add_runs(name);
+      if (source->kind() == InputKind::Golden)
+        return for_each_graph(session_, name, plan_.kernel, [&](const InputGraph& in) { return add_as_recorded(in); });
     }
     return for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
   }
@@ -158,8 +187,8 @@ class Gatherer {
       if (auto status = add_recorded(run); !status) return status;
     return Unit{};
   }
-  Status add_recorded(const Run& run, const std::string& by = "") {
-    auto graph = recorded_run(run, by, names_);
+  Status add_recorded(const Run& run, const std::string& by = "", const std::string& made_for = "") {
+    auto graph = recorded_run(run, by, made_for, names_);
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
     return Unit{};
@@ -186,13 +215,14 @@ class Gatherer {
     const RecordedStages recorded = recorded_stages_of(in);
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
-    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run);
+    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run, "", made_for(in));
     TraceGraphs graphs(content_.graphs);
-    graphs.producer = in.info.producer;
+    graphs.producer = names_.producer.empty() ? in.info.producer : names_.said(in.info.producer);
+    graphs.purpose = made_for(in);
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
     RecordedSelection every("");
-    return trace_recorded_rewrites(in, every, graphs);
+    return trace_recorded_rewrites(in, every, graphs, names_.of(in.info.producer));
   }
 
   Status add(InputGraph in) {

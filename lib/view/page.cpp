@@ -17,12 +17,14 @@ std::string view_index(const ViewContent& content) {
   return json_object([&](JsonWriter& json) {
     json.member("format", "tgc-view").member("version", 1);
     json.member("tgc", tgc_version()).member("tinygrad", tinygrad_version()).member("title", content.title);
+    if (!content.sides.empty()) json.member("sides", content.sides);
     json.key("graphs").array([&] {
       for (const RecordedGraph& g : content.graphs)
         json.object([&] {
           json.member("name", g.name).member("target", g.target).member("made_for", g.made_for);
           json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.nodes);
           json.member("rewrites", g.rewrites).member("stages", g.stages).key("ms").number(g.ms, "%.3f");
+          if (!content.sides.empty()) json.member("structure", g.structure);
           json.member("error", g.error).member("ops", g.ops).member("mem", g.mem);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);

@@ -12,6 +12,7 @@ namespace tgc {
 // The content of a page.
 struct ViewContent {
   std::string title;                  // name of the input
+  std::vector<std::string> sides;     // names of the two inputs, if there are two
   std::vector<RecordedGraph> graphs;
   std::string schedule;               // schedule of a tensor graph as JSON (schedule_listing.h); else empty
   std::string measured_on;            // the device that ran the kernels; empty: not run

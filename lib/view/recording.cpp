@@ -1,6 +1,7 @@
 #include "lib/view/recording.h"
 
 #include "lib/compilation/scoped_watch.h"
+#include "lib/rewrite/rules.h"
 #include "lib/trace/watchers.h"
 #include "lib/view/recording_writer.h"
 
@@ -8,8 +9,27 @@ namespace tgc {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+constexpr size_t kMaxRuleText = 600;  // maximum number of characters of a rule's text; the rest is cut
+
+// Returns what the rule says: "(x + 0) -> x"; "" if it is not one of this program's rules.
+std::string text_of_rule(const TraceRule& r) {
+  std::string out;
+  size_t alike = 0;  // rules that are made on the same line, one for each of several ops
+  for (uint32_t id = 0; id < num_rules(); id++) {
+    const Rule* rule = rule_of(id);
+    if (!rule || rule->line != r.line || rule->name != r.name || short_file(*rule) != r.file) continue;
+    if (alike++ == 0) out = pat::to_text(*rule->left) + " -> " + right_text(*rule);
+  }
+  if (out.size() > kMaxRuleText) out = out.substr(0, kMaxRuleText) + "...";
+  return out + (alike > 1 ? ", and " + std::to_string(alike - 1) + " alike" : "");
+}
+
+}  // namespace
+
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
-  *this = Recorder();
+  graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, strings_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
   graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target too
   ast_ = ast;
@@ -37,9 +57,11 @@ void Recorder::end(int, UOp result) { events_.push_back({Event::Kind::End, resul
 void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
   auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r);
   auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
-  if (is_new) rules_.push_back({string(r.name), string(r.branch), string(r.file), r.line, string(r.source)});
+  if (is_new)
+    rules_.push_back({string(r.name), string(r.branch), string(r.file), r.line, string(r.source),
+                      string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
-                     {int64_t(at->second), cost.made_from, cost.made_to, int64_t(cost.ns)}});
+                     {int64_t(at->second), cost.made_from, cost.made_to}});
   graph_.rewrites++;
 }
 

@@ -26,6 +26,7 @@ struct RecordedGraph {
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
+  std::string structure;                       // a hash of the first graph, without names of kernels
   int side = 0;                                // the input that the graph is from: 0, or 1 for the second input
   std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
   std::string data;                            // the graph as JSON; empty: `later` makes it and the events on request
@@ -54,7 +55,7 @@ class NumberedTexts {
 };
 
 // `numbers` of Begin: index of the name, index of the rule set, count of rules, 1 if bottom-up. `numbers` of Rewrite:
-// index of the rule, begin and end of the ids of the nodes that the rewrite made, nanoseconds.
+// index of the rule, begin and end of the numbers of the nodes that the rewrite made.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
@@ -101,7 +102,7 @@ class Recorder : public TraceConsumer {
   std::vector<StageEvents> stages_;
   NumberedTexts strings_;
   struct Rule {
-    int64_t name, branch, file, line, source;
+    int64_t name, branch, file, line, source, text;
   };
   std::vector<Rule> rules_;
   std::unordered_map<std::string, size_t> rule_numbers_;

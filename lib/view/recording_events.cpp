@@ -1,7 +1,6 @@
 #include "lib/view/recording_events.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace tgc {
@@ -25,8 +24,8 @@ int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 }  // namespace
 
 EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers,
-                         const std::vector<Texts>& texts)
-    : nodes_(nodes), numbers_(numbers), texts_(texts), state_(nodes.size()), ambiguous_(nodes.size()) {
+                         const std::vector<uint32_t>& ids, const std::vector<Texts>& texts)
+    : nodes_(nodes), numbers_(numbers), ids_(ids), texts_(texts), state_(nodes.size()), ambiguous_(nodes.size()) {
   std::unordered_map<uint64_t, size_t> known;
   known.reserve(nodes.size());
   for (size_t n = 0; n < nodes.size(); n++) {
@@ -36,7 +35,7 @@ EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_
 }
 
 int64_t EventWriter::first_from(int64_t id) const {
-  return std::ranges::lower_bound(nodes_, uint32_t(id), {}, &UOp::id) - nodes_.begin();
+  return std::ranges::lower_bound(ids_, id) - ids_.begin();
 }
 
 // Returns the node that has replaced `node` so far in the innermost running graph rewrite, or else `node` itself.
@@ -96,7 +95,6 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   meet(before), meet(after);
   for (int64_t n = made; n < made + count; n++) meet(n);
   kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
-  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // log4 of the nanoseconds, rounded
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
@@ -144,7 +142,7 @@ void EventWriter::write(JsonWriter& json) const {
   });
   json.member("kind", kinds_).member("run", runs_).member("input", inputs_).member("result", results_);
   json.member("rule", rules_).member("rewritten", rewritten_).member("made", made_).member("made_count", made_count_);
-  json.member("became", became_).member("time", times_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_to_);
+  json.member("became", became_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_to_);
   json.member("gated", gated_);
 }
 

@@ -16,8 +16,10 @@ class EventWriter {
   struct Texts {
     int64_t dtype, arg, tag;  // numbers of texts
   };
-  // `nodes` has the rows of the table, sources first; `texts` is by row; `numbers` maps a node's id to its row.
-  EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<Texts>& texts);
+  // `nodes` has the rows of the table, sources first; `texts` is by row; `numbers` maps a node's id to its row. `ids`
+  // has the number of each row's node in the trace, in increasing order.
+  EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<uint32_t>& ids,
+              const std::vector<Texts>& texts);
 
   // Adds the next event.
   void add(const RecordedEvent& event);
@@ -33,7 +35,7 @@ class EventWriter {
   };
 
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_from(int64_t id) const;  // returns the row of the first node with this or a later id
+  int64_t first_from(int64_t id) const;  // returns the first row with this or a later number
   int64_t resolved(int64_t node) const;
   void meet(int64_t node);
   void begin(const RecordedEvent& e);
@@ -45,6 +47,7 @@ class EventWriter {
 
   const std::vector<UOp>& nodes_;
   const std::vector<int32_t>& numbers_;
+  const std::vector<uint32_t>& ids_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
   std::vector<bool> ambiguous_;                    // by row: true if another row has this hash; it is not derived then
@@ -53,7 +56,7 @@ class EventWriter {
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns of the events; README.md describes each
-  std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, became_, times_;
+  std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, became_;
   std::vector<int64_t> rebuilt_, rebuilt_to_, gated_;
 };
 

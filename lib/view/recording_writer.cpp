@@ -1,6 +1,7 @@
 #include "lib/view/recording_writer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <utility>
 
@@ -48,9 +49,10 @@ std::string with_near_names(std::string_view text) {
 std::string RecordingWriter::write() {
   if (of_ && !of_->is_tensor_graph() && r_.graph_.error.empty() && of_->list()) list_ = *of_->list();
   choose_nodes();
-  events_.emplace(nodes_, numbers_, rows_);
+  events_.emplace(nodes_, numbers_, ids_, rows_);
   for (const auto& e : r_.events_) events_->add(e);
   r_.graph_.nodes = toposort(r_.ast_).size();
+  r_.graph_.structure = structure();
   json_.object([&] {
     json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
     json_.member("kind", r_.graph_.is_tensor_graph ? "tensor" : "kernel").member("error", r_.graph_.error);
@@ -64,7 +66,7 @@ std::string RecordingWriter::write() {
     json_.member("lines", lines_.texts());
     json_.key("rules").array([&] {
       for (const auto& rule : r_.rules_)
-        json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source});
+        json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
     json_.member("strings", r_.strings_.texts());
   });
@@ -73,6 +75,23 @@ std::string RecordingWriter::write() {
 
 std::string RecordingWriter::events() const {
   return json_object([&](JsonWriter& json) { events_->write(json); });
+}
+
+// Hashes the first graph, to pair equal graphs of two inputs. A kernel's name is in the arg of its SINK.
+std::string RecordingWriter::structure() const {
+  uint64_t hash = 0;
+  auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
+  UOpMap<uint64_t> position(r_.ast_.graph());
+  uint64_t count = 0;
+  for (UOp u : toposort(r_.ast_)) {
+    const auto& row = rows_[size_t(number(u))];
+    position[u] = count++;
+    add(uint64_t(u.op()));
+    for (int64_t text : {row.dtype, u.is(Op::SINK) ? 0 : row.arg})
+      add(std::hash<std::string_view>()(r_.strings_.texts()[size_t(text)]));
+    for (UOp s : u.src()) add(position[s]);
+  }
+  return std::to_string(hash);
 }
 
 // ---- nodes: the table and the facts of nodes
@@ -105,7 +124,11 @@ void RecordingWriter::choose_nodes() {
     if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) add_root(u.arg()[0].uop());
   }
   for (size_t id = 0; id < numbers_.size(); id++)
-    if (numbers_[id] >= 0) numbers_[id] = int32_t(nodes_.size()), nodes_.push_back(graph.at(uint32_t(id)));
+    if (numbers_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
+  // Nodes of a trace file have other ids than in the traced run.
+  std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return r_.TraceConsumer::number(u); });
+  for (size_t n = 0; n < nodes_.size(); n++) numbers_[nodes_[n].id()] = int32_t(n);
+  for (UOp u : nodes_) ids_.push_back(r_.TraceConsumer::number(u));
   for (UOp u : nodes_)
     rows_.push_back({r_.string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()), r_.string(text_of_arg(u)),
                      r_.string(u.tag().is_none() ? "" : u.tag().repr())});
@@ -132,7 +155,7 @@ void RecordingWriter::write_nodes() {
   column("dtype", [&](size_t n) { return rows_[n].dtype; });
   column("arg", [&](size_t n) { return rows_[n].arg; });
   json_.key("number").array([&] {
-    for (uint32_t last = 0; UOp u : nodes_) json_.value(int64_t(u.id() - std::exchange(last, u.id())));
+    for (uint32_t last = 0; uint32_t id : ids_) json_.value(int64_t(id) - int64_t(std::exchange(last, id)));
   });
   json_.key("sources").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++) {

@@ -16,6 +16,7 @@ class RecordingWriter {
 
  private:
   void choose_nodes();
+  std::string structure() const;
   void add_root(UOp u);
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
 
@@ -39,6 +40,7 @@ class RecordingWriter {
   std::vector<UOp> list_;              // the linear list, if the graph is a kernel
   std::vector<UOp> nodes_;             // the nodes of the table, sources first
   std::vector<int32_t> numbers_;       // for each node id, the row; -1: not in the table
+  std::vector<uint32_t> ids_;          // for each row, the number that the page shows, in increasing order
   std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are written
   std::vector<EventWriter::Texts> rows_;  // for each node of nodes_, the numbers of its texts
   std::optional<EventWriter> events_;

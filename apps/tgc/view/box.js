@@ -1,5 +1,5 @@
 // A box: a drawn node with its text, its position and its height.
-import {expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
+import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./expressions.js").Inline} Inline */
 
@@ -104,7 +104,7 @@ export class Box {
 /** Returns the text of a node's arg, shortened for a box. */
 function shortArg(/** @type {Recorded} */ g, n) {
   const arg = g.argText(n), op = g.opName(n), name = nameOf(g, n);
-  if (op === "RANGE") return name + " " + (/AxisType\.(\w+)/.exec(arg) || ["", ""])[1];
+  if (op === "RANGE") return name + " " + axisTypeOf(g, n);
   if (op === "PARAM") return name + " " + g.dtypeName(n);
   if (name.startsWith("data")) return name + " " + g.dtypeName(n).replace(/\.ptr\((-?\d+)\)/, "[$1]");
   if (arg.startsWith("KernelInfo")) return (/name='([^']*)'/.exec(arg) || ["", arg])[1].replace(/\\x1b\[\d+m/g, "");

@@ -3,6 +3,7 @@ import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
 import {plain} from "./data.js";
+import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 import {changeText, kernelName, loopChanges, optsOf} from "./rewrites.js";
@@ -34,13 +35,14 @@ export function showDetails(home, app) {
   if (kernelName(arg)) fact("kernel", kernelName(arg)), fact("opts", opts.join(", ") || "none");
   else fact("arg", arg);
   fact("dtype", graph.dtypeName(n));
+  fact("expression", arithmeticOf(graph, n));
   fact("shape", text(graph.shapes) && "(" + text(graph.shapes) + ")");
   const bounds = graph.bounds.get(n);
   if (bounds) fact("bounds", graph.strings[bounds[0]] + " \u2026 " + graph.strings[bounds[1]]);
   fact("tag", graph.strings[graph.tag[n]]);
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
   fact("made for", graph.madeOf[nodeOf(graph, app.story, place, n)]);
-  fact("ranges", ranges.map((r) => graph.argText(r).replace(/AxisType\./, "").replace(/[()]/g, "")).join("   "));
+  fact("ranges", ranges.map((r) => nameOf(graph, r) + " " + axisTypeOf(graph, r)).join(", "));
   const {fold} = app.scene.drawing.home.get(n) || {};
   if (fold) {
     const ops = opsOf(graph, fold.members.map((key) => key % graph.count));
@@ -54,6 +56,13 @@ export function showDetails(home, app) {
   whereFrom(out, app, place, n);
   whatBecomes(out, app, place);
   home.replaceChildren(...out);
+}
+
+// Returns index arithmetic as an expression: that of the node, or that of an INDEX; "" for other nodes.
+function arithmeticOf(graph, n) {
+  if (isArithmetic(graph, n) && !nameOf(graph, n)) return expressionOf(graph, n);
+  const [, index] = graph.opName(n) === "INDEX" ? graph.sourcesOf(n) : [];
+  return index !== undefined && isArithmetic(graph, index) ? expressionOf(graph, index) : "";
 }
 
 // Returns the ops of nodes as text, the most frequent first: "12 nodes: 5 MUL, 3 ADD".
@@ -163,11 +172,15 @@ function accusation(out, app) {
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
+  const {before, after, ...inputs} = accused.witness || {};
+  const input = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
+  const divides = !app.graph.producer && /\/\/|%/.test(`${accused.before} ${accused.after}`);
   const facts = [
     ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", accused.before], ["after", accused.after],
-    ...Object.entries(accused.witness || {}).map(([name, value]) => ["for " + name, value]),
+    ["for", accused.witness && `${input}${input ? ": " : ""}${before} before, ${after} after`],
+    ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
   for (const [name, value] of facts)
     if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));

@@ -167,7 +167,12 @@ export class GraphCanvas {
   // The size is cached, because asking the browser for it forces a layout of the whole page.
   #size() { return this.size; }
   #resize() {
+    const was = this.size, {scale} = this.view;
     this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight};
+    if (was.width && this.size.width) {  // what is in the middle stays there
+      this.view.x += (was.width - this.size.width) / 2 / scale;
+      this.view.y += (was.height - this.size.height) / 2 / scale;
+    }
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;

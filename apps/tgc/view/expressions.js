@@ -35,6 +35,9 @@ export function nameOf(g, n) {
   return "";
 }
 
+/** Returns the axis type of a RANGE: "LOOP". @param {Recorded} g */
+export function axisTypeOf(g, n) { return (/AxisType\.(\w+)/.exec(g.argText(n)) || ["", ""])[1]; }
+
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
  * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
  * show the order of sums and products.
@@ -118,6 +121,9 @@ function indexArithmetic(/** @type {Recorded} */ g) {
   kIndexArithmetic.set(g, {isWhole, is});
   return is;
 }
+
+/** Whether a node is index arithmetic. @param {Recorded} g @param {number} n */
+export function isArithmetic(g, n) { return indexArithmetic(g)[n] > 0; }
 
 /** Decides which nodes are text in the boxes of their users: values, and index arithmetic unless it is to be shown. */
 export class Inline {

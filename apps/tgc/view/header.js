@@ -2,7 +2,7 @@
 import {counted} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
-import {expressionOf, nameOf} from "./expressions.js";
+import {axisTypeOf, expressionOf, nameOf} from "./expressions.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {changeText} from "./rewrites.js";
@@ -68,7 +68,7 @@ export function showLegend(app) {
   const {graph, scene} = app, ranges = new Set();
   for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);
   byId("legend").replaceChildren(...[...ranges].slice(0, kMostRanges).map((r) => {
-    const arg = graph.argText(r), [size] = graph.sourcesOf(r), type = (/AxisType\.(\w+)/.exec(arg) || ["", ""])[1];
+    const arg = graph.argText(r), [size] = graph.sourcesOf(r), type = axisTypeOf(graph, r);
     const times = size === undefined ? "" : " \u00d7" + expressionOf(graph, size);
     const button = buttonOf("", () => app.go({n: app.state.n === r ? -1 : r}));
     button.append(dot(colorOfRange(arg)), plain([nameOf(graph, r), type].join(" ") + times));

@@ -59,14 +59,14 @@ export class StageHistory {
   }
 
   /** Returns what made a node: the first rewrite before the event at `end` that resulted in it, else the innermost
-   * rewrite that created it, else a substitution that inserted it. @returns {Maker} */
+   * rewrite that created it, else a substitution that inserted it, else the rewrite that is still running then and
+   * created it. @returns {Maker} */
   maker(node, end) {
     const result = this.resultOf.get(node), made = this.madeBy.get(node), inserted = this.insertedBy.get(node);
     if (result && result.at < end)
       return {kind: result.isRule ? "rule" : "sources", at: result.at, before: result.before};
-    if (made) return {kind: "part", at: made.at, before: made.before};
-    if (inserted && inserted.at < end) return {kind: "part", at: inserted.at, before: inserted.before};
-    return {kind: "stage", at: -1, before: -1};
+    const part = made && made.at < end ? made : inserted && inserted.at < end ? inserted : made;
+    return part ? {kind: "part", at: part.at, before: part.before} : {kind: "stage", at: -1, before: -1};
   }
 
   /** Returns the steps that made a node of the stage's result, the last step first. @param {number} node */

@@ -58,6 +58,7 @@ class Matcher {
     this.followedA = new Map(), this.followedB = new Map();
   }
   run() {
+    this.#matchShared();
     this.#propose(this.a.nodes.length - 1, this.b.nodes.length - 1);
     for (let i = 0; i < this.queue.length; i++) this.#pairSources(...this.queue[i]);
     this.#settle();
@@ -112,6 +113,14 @@ class Matcher {
       });
   }
 
+  // Matches the nodes that both graphs have: stages of one compilation share them.
+  #matchShared() {
+    const index = new Map(this.b.nodes.map((n, y) => [n, y]));
+    this.a.nodes.forEach((n, x) => {
+      const y = index.get(n);
+      if (y !== undefined && !this.a.isValue[x]) this.#accept(x, y);
+    });
+  }
   // Returns how similar two nodes are, from 0 to 3: 0.5 each for op and label, up to 2 for equal sources by position.
   #likeness(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], n = Math.min(sx.length, sy.length);

@@ -3,13 +3,15 @@
 
 /** @typedef {{with: number, by: string}} Pair */
 
-/** How graphs are paired, the surest way first. Graphs with equal texts are paired in order. */
+/** How graphs are paired, the surest way first. Graphs with equal texts are paired in order. A name may be a running
+ * number, "prog.3", so what the graph was made for counts more. */
 const kWays = [
-  {by: "name and target", of: (g) => [g.name, g.target].join("\n")},
-  {by: "what they were made for", of: (g) => g.made_for && [g.made_for, g.target].join("\n")},
-  {by: "equal structure", of: (g) => g.structure && [g.structure, g.target].join("\n")},
-  {by: "name", of: (g) => g.name},
-  {by: "equal structure", of: (g) => g.structure}];
+  {by: "paired by name and target", of: (g) => [g.name, g.target, g.made_for].join("\n")},
+  {by: "paired by what they were made for", of: (g) => g.made_for && [g.made_for, g.target].join("\n")},
+  {by: "paired by equal structure", of: (g) => g.structure && [g.structure, g.target].join("\n")},
+  {by: "paired by name and target", of: (g) => [g.name, g.target].join("\n")},
+  {by: "paired by name", of: (g) => g.name},
+  {by: "paired by equal structure", of: (g) => g.structure}];
 
 /** Returns, for each graph of the page that has one, its partner of the other input.
  * @param {{name: string, target: string, made_for: string, structure: string, side: number}[]} graphs
@@ -18,7 +20,7 @@ export function pairsOf(graphs) {
   const out = new Map(), sides = [0, 1].map((side) => graphs.map((_, g) => g).filter((g) => graphs[g].side === side));
   const pair = (a, b, by) => { out.set(a, {with: b, by}), out.set(b, {with: a, by}); };
   if (sides.some((list) => !list.length)) return out;
-  if (sides.every((list) => list.length === 1)) pair(sides[0][0], sides[1][0], "being the only ones");
+  if (sides.every((list) => list.length === 1)) pair(sides[0][0], sides[1][0], "the only graphs");
   for (const {by, of} of kWays) {
     const [left, right] = sides.map((list) => list.filter((g) => !out.has(g) && of(graphs[g]))), waiting = new Map();
     for (const b of right) {

@@ -187,7 +187,9 @@ export class StageList {
         say("name", (isOpen ? "\u25be " : "\u25b8 ") + name);
         say("count", "\u00d7" + item.count);
       } else {
-        say("rule", rule.name === "substitute" && item.within ? item.within : name), say("what", change);
+        // a recording names rules by their places in tinygrad
+        const short = rule.name === "substitute" && item.within || name.replace(/^[\w/]*\/(?=\w+\.py:)/, "");
+        say("rule", short), say("what", change);
         row.title = plain([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");
       }
       row.title += plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""));

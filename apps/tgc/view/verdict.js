@@ -39,7 +39,11 @@ function saidOfOther(app) {
   const {graph, state, story} = app, {other} = graph, names = [state.g, other.index];
   const [a, b] = (other.isFirst ? names.reverse() : names).map((g) => app.index.graphs[g].name);
   const sides = app.index.sides || ["A", "B"], pair = app.pairs.get(state.g);
-  const label = (side, kind, letter, name) => element("span", kind, plain(`${letter}: ${name} of ${sides[side]}`));
+  const label = (side, kind, letter, name) => {
+    const out = element("span", kind, plain(`${letter}: ${name} of ${sides[side].replace(/^.*\//, "")}`));
+    out.title = plain(sides[side]);
+    return out;
+  };
   let first = 0;
   while (first <= story.last && !app.differs(first)) first++;
   const items = [label(0, "a", "A", a), label(1, "b", "B", b)];
@@ -50,8 +54,7 @@ function saidOfOther(app) {
     if (said) items.push(span(said));
     if (state.s !== first || !state.o) items.push(buttonOf("show it", () => app.go({s: first, r: -1, d: -1, o: true})));
   }
-  const by = state.p < 0 && pair ? `paired by ${pair.by}` : "paired by you";
-  items.push(buttonOf(by, () => choosePartner(app)));
+  items.push(buttonOf(state.p < 0 && pair ? pair.by : "your choice", () => choosePartner(app)));
   return {kind: first > story.last ? "right" : "differs", items};
 }
 

@@ -1,6 +1,7 @@
 #include "passes/kernel/optimizer/scheduler.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/pytext.h"
@@ -219,6 +220,17 @@ void Scheduler::convert_loop_to_global() {
   set_ast(substitute(ast_, to_global));
 }
 
+// Returns the name that the substitution of shift_to() has in tinygrad's VIZ: "shift (5,) 4 upcast".
+static std::string_view name_of_shift(UOp rng, int64_t amount, AxisType type) {
+  Graph& graph = rng.graph();
+  if (!observer_of(graph)) return "shift";
+  const auto axis = rng.arg().items();
+  std::string kind(name_of(type));
+  for (char& c : kind) c = char(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = "shift " + graph.tuple(axis.first(axis.size() - 1)).repr() + " " + std::to_string(amount);
+  return graph.str(name + " " + kind).text();
+}
+
 // Splits `rng` into the rest and a new axis of `amount` steps, which is the inner axis, or the outer one with `top`.
 // Returns (rest, new axis).
 std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
@@ -229,7 +241,7 @@ std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, 
   if (!new_rng) new_rng = graph().range(amount, next_range_++, type);
   UOp rest = rng.with_src(rest_size);
   UOp both = top ? new_rng * rest_size + rest : rest * amount + new_rng;
-  set_ast(substitute(ast_, {{rng, both}}, nullptr, "shift"));
+  set_ast(substitute(ast_, {{rng, both}}, nullptr, name_of_shift(rng, amount, type)));
   return {rest, new_rng};
 }
 
