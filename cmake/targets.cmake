@@ -1,5 +1,5 @@
 # The functions that declare tgc's libraries, engines and tests. Every folder lists its files in its CMakeLists.txt;
-# scripts/check_sources finds files that no list names.
+# scripts/ci/check_sources finds files that no list names.
 
 # tgc_unity(OUT NAME FILES...): sets OUT to the files to compile: FILES or, with TGC_UNITY=N, generated files that include N of
 # them each. Headers then are parsed and inline functions compiled once per N files. CMake's own CMAKE_UNITY_BUILD writes the

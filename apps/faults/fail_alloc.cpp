@@ -1,4 +1,4 @@
-// libtgc_fail_alloc.so, for scripts/faults. LD_PRELOAD loads it into a program. It counts the allocations of the
+// libtgc_fail_alloc.so, for scripts/tests/faults. LD_PRELOAD loads it into a program. It counts the allocations of the
 // program and its children, and lets allocation number TGC_FAIL_ALLOC fail (from 1; 0: none fails). The count is in the
 // mapped file TGC_FAIL_COUNT, so that it survives any end of the program.
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// tgc_fail_call KIND N COMMAND...: for scripts/faults. Runs a command and lets the N-th system call of a kind fail,
-// counted over the command and all processes and threads that it starts. Exits with the command's exit code; signal S
-// becomes 128 + S.
+// tgc_fail_call KIND N COMMAND...: for scripts/tests/faults. Runs a command and lets the N-th system call of a kind
+// fail, counted over the command and all processes and threads that it starts. Exits with the command's exit code;
+// signal S becomes 128 + S.
 // tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, one line "KIND N"
 // each.
 //

@@ -1,5 +1,5 @@
 // Writes which rules the tests of this process hit, made decline and checked (RuleTest) to the file TGC_RULE_HITS, for
-// scripts/rule_hits: NAME FILE LINE, then a word for each that is true: guarded, hit, declined, checked.
+// scripts/ci/rule_hits: NAME FILE LINE, then a word for each that is true: guarded, hit, declined, checked.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

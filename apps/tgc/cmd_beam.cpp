@@ -104,7 +104,7 @@ void add_beam(Command& cmd) {
   cmd.number("--confirm", p.confirm, "N", 1, 1000, "runs of each kernel in the final measurement; default: 5");
   cmd.flag("--anew", p.anew, "search kernels that have a result, too");
   cmd.flag("--enumerate", p.enumerate, "print the candidates without timing them; one round unless --replay-times");
-  cmd.option("--replay-times", p.replay, "FILE", "read the times from a file that scripts/beam_record wrote");
+  cmd.option("--replay-times", p.replay, "FILE", "read the times from a file that scripts/tools/beam_record wrote");
   cmd.jobs(o.jobs, "one per processor");
   cmd.group(Group::Output);
   cmd.json(o.json, "print one JSON object per kernel");

@@ -9,7 +9,7 @@
 #include "lib/view/gather.h"
 #include "lib/view/server.h"
 
-// The page without its data. scripts/embed_view makes it from view/, and the assembler embeds the file TGC_VIEW_PAGE.
+// The page without its data. scripts/tools/embed_view makes it from view/; the assembler embeds the file TGC_VIEW_PAGE.
 asm(".section .rodata\n"
     ".global tgc_view_page_begin\n.global tgc_view_page_end\n"
     "tgc_view_page_begin:\n.incbin \"" TGC_VIEW_PAGE "\"\ntgc_view_page_end:\n"

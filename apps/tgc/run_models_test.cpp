@@ -1,5 +1,5 @@
 // Runs a model whose weights are in a separate file. testdata/models/mlp.onnx itself has zeros in place of its weights
-// (scripts/make-models --apart).
+// (scripts/tools/make_models --apart).
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

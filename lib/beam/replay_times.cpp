@@ -43,7 +43,7 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
       throw Failure(Diag{.message = std::string("no file of times: ") + e.what(),
                          .file = path,
                          .line = (*lines)->line(),
-                         .expected = "what scripts/beam_record writes"});
+                         .expected = "what scripts/tools/beam_record writes"});
     }
     return out;
   });

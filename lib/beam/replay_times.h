@@ -1,5 +1,5 @@
-// Reads times from a file that scripts/beam_record wrote with the real tinygrad: JSON lines (FORMATS in README.md),
-// plain or gzip.
+// Reads times from a file that scripts/tools/beam_record wrote with the real tinygrad: JSON lines (FORMATS in
+// README.md), plain or gzip.
 #pragma once
 #include <unordered_map>
 

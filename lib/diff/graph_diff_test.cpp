@@ -236,7 +236,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
 }
 
 TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is reported") {
-  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations sets it to compare more records
+  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
   std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that show it, all diffs

@@ -10,7 +10,6 @@ namespace tgc::import {
 namespace {
 constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
-constexpr OpSet kUnshard{Op::UNSHARD, Op::MULTI};
 
 Sizes integers(Arg arg) {
   Sizes out;

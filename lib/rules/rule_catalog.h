@@ -1,6 +1,6 @@
 // Lists every rule set of the pipeline by its name in tinygrad, and the stages that use each rule, for `tgc patterns`
-// and `tgc stats`. `scripts/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set,
-// add a row to rule_catalog.cpp.
+// and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a
+// rule set, add a row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>

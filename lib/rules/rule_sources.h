@@ -1,5 +1,5 @@
 // Returns the file and line where tinygrad 0.12.0 defines a rule, for `tgc patterns`, `tgc stats` and `tgc trace`.
-// `scripts/rule_table.py sources` generates the table, rule_sources.def, from an installed tinygrad.
+// `scripts/tools/rule_table.py sources` generates the table, rule_sources.def, from an installed tinygrad.
 #pragma once
 #include <string_view>
 

@@ -66,8 +66,8 @@ bool is_right(const std::string& line) {
 
 // Compares `count` random operations with Python's results. Prints the first wrong line.
 bool same_as_python(int seed, int count) {
-  std::string command = "python3 '" + source_path("scripts/int_operations.py") + "' " + std::to_string(seed) + " " +
-                        std::to_string(count);
+  std::string command = "python3 '" + source_path("scripts/tools/int_operations.py") + "' " +
+                        std::to_string(seed) + " " + std::to_string(count);
   FILE* pipe = popen(command.c_str(), "r");
   char* line = nullptr;
   size_t room = 0;

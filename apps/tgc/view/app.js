@@ -133,7 +133,7 @@ export class App {
     showHeader(this), showLegend(this), showVerdict(this);
     if (this.showTools) this.showTools();
     if (this.whenShown) this.whenShown(this);
-    // Stores the time at which the first graph was drawn, for scripts/bench_view.py.
+    // Stores the time at which the first graph was drawn, for scripts/bench.d/view.py.
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
