@@ -18,7 +18,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   UOp result = graph.node(Op::SINK, dtypes::void_, {scaled});
   const std::vector<RecordedMatch> matches{{0, "a.py:1", sum, x, 1}, {0, "b.py:2", inner, two, 2},
                                            {0, "c.py:3", doubled, scaled, 1}};
-  struct Seen : TraceConsumer {
+  struct Events : TraceConsumer {
     std::vector<std::string> events;
     void rewrite(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
       const bool made = number(after) >= cost.made_from && number(after) < cost.made_to;

@@ -2,8 +2,9 @@
 // the recordings has is a difference.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table.
- * @param {Recorded} a @param {Recorded} b @returns {{names: string[], roots: number[], graph: Recorded}} */
+/** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table, and for each
+ * node of `b` its number there. @param {Recorded} a @param {Recorded} b
+ * @returns {{names: string[], roots: number[], graph: Recorded, to: Int32Array}} */
 export function mergeInto(a, b) {
   const text = (g, number) => g.strings[number];
   const key = (g, n, sources) =>
@@ -38,5 +39,5 @@ export function mergeInto(a, b) {
   a.count += added.length, a.lists = new Array(a.count);
   const names = [b.begins, ...b.stages.map((s) => s.name)];
   const roots = [b.ast, ...b.stages.map((s) => s.to)].map((n) => (n < 0 ? -1 : to[n]));
-  return {names, roots, graph: b};
+  return {names, roots, graph: b, to};
 }

@@ -1,5 +1,5 @@
 // Says in a line what a rewrite did, "r0*3*4 -> r0*(3*4)", and what a stage did to the loops, "+THREAD 4".
-import {expressionOf} from "./expressions.js";
+import {expressionOf, nameOf} from "./expressions.js";
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -50,7 +50,10 @@ export function sidesOf(g, {before, after}) {
     const own = nodes.filter((n) => n === root || !other.has(n)).slice(0, kMostNodes);
     const text = (list) => exactText(g, root, new Set(list));
     const whole = () => (nodes.length <= kMostNodes ? text(nodes) : "");
-    return {whole, part: () => text(own), root: () => text([root])};
+    // a root that is a part of the other side is a number there, too
+    const isNumber = other.has(root) && g.sourcesOf(root).length > 0 && !isValue(g, root) && !nameOf(g, root);
+    const numbered = (list) => () => (isNumber ? "#" + g.number[root] : text(list));
+    return {whole, part: numbered(own), root: numbered([root])};
   });
   for (const how of ["whole", "part", "root"]) {
     const [x, y] = sides.map((side) => side[how]());

@@ -3,8 +3,12 @@ import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
+import {changeText} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
+import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
+
+const kMostValue = 50;  // maximum length of a differing value, in characters
 
 /** @param {App} app */
 export function showVerdict(app) {
@@ -58,19 +62,35 @@ function saidOfOther(app) {
   return {kind: first > story.last ? "right" : "differs", items};
 }
 
-// Says how the first changed node differs: "MUL index: source 1 is 16 in A, 12 in B, made by fold-binary".
+// Says what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in B".
 function firstDifference(app, place) {
-  const {graph, story} = app, {other} = graph;
-  if (graph.saidFirst !== undefined) return graph.saidFirst;
-  if (!app.scene.diff || app.state.s !== place || !app.state.o) return "";
-  const [changed] = app.scene.diff.changed;
-  if (!changed) return "";
-  const [n, {of, differences: [{what, before, after}]}] = changed, own = other.isFirst ? n : of;
-  const rule = place ? ruleOf(graph, story.historyAt(place), own, what) : "";
-  const made = rule ? `, made by ${rule}` : "";
-  const [inA, inB] = other.isFirst ? [before, after + made] : [before + made, after];
-  graph.saidFirst = `${nodeTitle(graph, own)}: ${what} is ${inA} in A, ${inB} in B`;
+  const {graph} = app, {other} = graph, at = place ? other.names.indexOf(graph.stages[place - 1].name) : 0;
+  if (graph.saidFirst === undefined) graph.saidFirst = place && at > 0 ? firstRewrite(graph, place - 1, at - 1) : "";
+  if (!graph.saidFirst && app.scene.diff && app.state.s === place && app.state.o)
+    graph.saidFirst = firstNode(app, place, at);
   return graph.saidFirst;
+}
+// Says which rewrites of a stage are the first that differ: "add-zero made x+0 -> x in A, x+0 -> x+1 in B".
+function firstRewrite(graph, ours, theirs) {
+  const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
+  const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];
+  const i = list.findIndex((x, k) => !isSame(x, others[k]));
+  if (i < 0 || !others[i]) return "";
+  const said = [[graph, list[i]], [b, others[i]]]
+    .map(([g, rewrite]) => `${nameOfRule(g.rules[rewrite.rule])} made ${changeText(g, rewrite)}`);
+  const [inA, inB] = isFirst ? said.reverse() : said;
+  return `rewrite ${i + 1}: ${inA} in A, ${inB} in B`;
+}
+function firstNode(app, place, at) {
+  const {graph, story, scene} = app, {other} = graph, [changed] = scene.diff.changed;
+  if (!changed) return "";
+  const [n, {of, differences: [{what, before, after}]}] = changed, [own, theirs] = other.isFirst ? [n, of] : [of, n];
+  const made = (rule) => (rule ? ", made by " + rule : ""), {graph: b} = other;
+  const byUs = made(place ? ruleOf(graph, story.historyAt(place), own, what) : "");
+  const byThem = made(at > 0 ? ruleOf(b, new StageHistory(b, b.stages[at - 1]), other.to.indexOf(theirs), what) : "");
+  const [byA, byB] = other.isFirst ? [byThem, byUs] : [byUs, byThem];
+  const short = (text) => (text.length > kMostValue ? text.slice(0, kMostValue - 1) + "\u2026" : text || "none");
+  return `${nodeTitle(graph, own)}: ${what} is ${short(before)} in A${byA}, ${short(after)} in B${byB}`;
 }
 // Returns the name of the rule that made a node, or the source of it that is called `what`; "": unknown.
 function ruleOf(graph, history, n, what) {
