@@ -19,8 +19,10 @@ import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
+import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
 const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
+const kMostOfSides = 200;   // maximum length of the whole expressions of a rewrite's two sides
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -191,6 +193,13 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i)
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
+  }
+  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. */
+  accusedSides(g) {
+    const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
+    if (!place) return [accused.before, accused.after];
+    const rewrite = graph.stages[place.s - 1].rewrites[place.r], whole = wholeSidesOf(graph, rewrite);
+    return whole.join("").length <= kMostOfSides ? whole : sidesOf(graph, rewrite);
   }
   // Returns the first point between stages at which the graphs of the two inputs differ.
   #firstPlace() {

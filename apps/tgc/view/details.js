@@ -172,13 +172,13 @@ function accusation(out, app) {
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
-  const {before, after, ...inputs} = accused.witness || {};
+  const {before, after, ...inputs} = accused.witness || {}, [from, to] = app.accusedSides(app.state.g);
   const input = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
-  const divides = !app.graph.producer && /\/\/|%/.test(`${accused.before} ${accused.after}`);
+  const divides = !app.graph.producer && /\/\/|%/.test(`${from} ${to}`);
   const facts = [
     ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
-    ["before", accused.before], ["after", accused.after],
+    ["before", from], ["after", to],
     ["for", accused.witness && `${input}${input ? ": " : ""}${before} before, ${after} after`],
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
