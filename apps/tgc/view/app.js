@@ -194,12 +194,19 @@ export class App {
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
-  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. */
+  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. The
+   * bisection's own text remains if its values are those of names that stand for parts of these. */
   accusedSides(g) {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
-    if (!place) return [accused.before, accused.after];
-    const rewrite = graph.stages[place.s - 1].rewrites[place.r], whole = wholeSidesOf(graph, rewrite);
-    return whole.join("").length <= kMostOfSides ? whole : sidesOf(graph, rewrite);
+    const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
+      : (text || "").replace(/\+-(?=\d+(?:$|[-+)<]))/g, "-").replace(/^\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/, "$1");
+    if (place) {
+      const rewrite = graph.stages[place.s - 1].rewrites[place.r], whole = wholeSidesOf(graph, rewrite);
+      const sides = whole.join("").length <= kMostOfSides ? whole : sidesOf(graph, rewrite);
+      const words = sides.join(" ").split(/\W+/);
+      if (Object.keys(values).every((name) => words.includes(name))) return sides;
+    }
+    return [written(accused.before), written(accused.after)];
   }
   // Returns the first point between stages at which the graphs of the two inputs differ.
   #firstPlace() {
