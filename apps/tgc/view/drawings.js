@@ -211,15 +211,19 @@ export class Drawings {
   }
 
   // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  #both(inline, was, is, base, origin, came, went, wish) {
+  // `hasGhosts`: that node is drawn behind it.
+  #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
     const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
+    const displaced = new Set();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
       const isTaken = box && (is.sources.has(box.key) || places.taken.has(box.key));
-      if (isTaken) ghosts.set(key, box);
+      if (isTaken && hasGhosts) ghosts.set(key, box);
+      else if (isTaken) displaced.add(key);
       else if (box) own.set(key, box);
     }
-    const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
+    const placeOf = (key) => (displaced.has(key) ? undefined : places.place(key) || own.get(key));
+    const before = {...places, place: placeOf, ghosts, displaced};
     const drawing = drawingOf(inline, [was, is], before, wish);
     const hiding = new Set();  // words of folds to open, because they contain a change
     for (const key of wish ? [...went, ...came] : []) {
@@ -265,7 +269,8 @@ export class Drawings {
     const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || inline.has(n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
     const wish = this.#wish(state, state.s, is, (key) => key);
-    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish), came, went, root: to, diff, news};
+    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish, false), came, went, root: to,
+      diff, news};
   }
 }
 
