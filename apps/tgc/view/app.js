@@ -8,7 +8,7 @@ import {Minimap} from "./minimap.js";
 import {StageList} from "./stages.js";
 import {TextPanel} from "./textpanel.js";
 import {showDetails} from "./details.js";
-import {showHeader, showLegend} from "./header.js";
+import {showFound, showHeader, showLegend} from "./header.js";
 import {showVerdict} from "./verdict.js";
 import {pairsOf} from "./pairs.js";
 import {queryOf} from "./search.js";
@@ -18,8 +18,11 @@ import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
+import {isValue} from "./values.js";
+import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
 const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
+const kMostOfSides = 200;   // maximum length of the whole expressions of a rewrite's two sides
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -32,6 +35,7 @@ export class App {
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
+    /** @type {Set<number>} */ this.foundAnywhere = new Set();  // the found nodes of the places in `foundAt`
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
     this.tip = new Tip(byId("tip"), this);
     this.minimap = new Minimap(byId("minimap"), this.canvas);
@@ -43,7 +47,7 @@ export class App {
     search.addEventListener("input", () => this.go({q: search.value}, false));
     search.addEventListener("keydown", (e) => {
       if (e.key === "Enter") this.nextFound(e.shiftKey ? -1 : 1), e.preventDefault();
-      if (e.key === "Escape") byId("graph").focus();
+      if (e.key === "Escape") search.value = "", byId("graph").focus(), this.go({q: ""}, false), e.preventDefault();
       e.stopPropagation();
     });
   }
@@ -119,7 +123,7 @@ export class App {
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
       r: state.r < rewrites ? state.r : -1,
       n: state.n < this.graph.count ? state.n : -1, d: Math.min(state.d, this.story.last)};
-    if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map();
+    if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map(), this.foundAnywhere = new Set();
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
     if (follows && this.chosen) this.#follow(this.chosen);
@@ -172,9 +176,11 @@ export class App {
     const {graph, query, foundAt} = this;
     if (query.empty || foundAt.has(place)) return false;
     const isSame = place && !graph.stages[place - 1].changed && foundAt.has(place - 1);
-    const count = () => graph.nodesOf(this.story.root(place)).filter((n) => query.node(graph, n)).length;
-    foundAt.set(place, isSame ? foundAt.get(place - 1) : count());
+    const found = isSame ? [] : graph.nodesOf(this.story.root(place)).filter((n) => query.node(graph, n));
+    for (const n of found) this.foundAnywhere.add(n);
+    foundAt.set(place, isSame ? foundAt.get(place - 1) : found.length);
     this.stageList.list.refresh();
+    if (foundAt.size > this.story.last) showFound(this);
     return true;
   }
   /** Finds the rewrite that a bisection holds responsible for a wrong result; null: there is none.
@@ -187,6 +193,20 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i)
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
+  }
+  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. The
+   * bisection's own text remains if its values are those of names that stand for parts of these. */
+  accusedSides(g) {
+    const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
+    const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
+      : (text || "").replace(/\+-(?=\d+(?:$|[-+)<]))/g, "-").replace(/^\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/, "$1");
+    if (place) {
+      const rewrite = graph.stages[place.s - 1].rewrites[place.r], whole = wholeSidesOf(graph, rewrite);
+      const sides = whole.join("").length <= kMostOfSides ? whole : sidesOf(graph, rewrite);
+      const words = sides.join(" ").split(/\W+/);
+      if (Object.keys(values).every((name) => words.includes(name))) return sides;
+    }
+    return [written(accused.before), written(accused.after)];
   }
   // Returns the first point between stages at which the graphs of the two inputs differ.
   #firstPlace() {
@@ -229,12 +249,9 @@ export class App {
       if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
     /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
-    const found = new Set(), {inline} = this.drawings;
-    for (const box of this.query.empty ? [] : scene.drawing.boxes) {
-      const nodes = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
-      if (!state.a) for (const n of [...nodes]) inline.forEach(n, (s) => { nodes.push(s); });
-      for (const n of nodes) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
-    }
+    const found = new Set();
+    for (const box of this.query.empty ? [] : scene.drawing.boxes)
+      for (const n of this.#nodesOf(box)) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
     this.found.push(...found);
     marks.dims &&= marks.came.size + marks.went.size + marks.edited.size > 0;
     this.canvas.show(this.graph, scene.drawing, marks);
@@ -281,10 +298,16 @@ export class App {
    * @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
-  usersOf(n) {
-    const {drawing} = this.scene, out = [];
-    for (const box of drawing.boxes) if (this.graph.sourcesOf(box.n).includes(n)) out.push(box.n);
+  // Returns the nodes that a box shows: its own or the folded ones, and the index arithmetic in its text.
+  #nodesOf(box) {
+    const {inline} = this.drawings, out = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
+    if (!this.state.a) for (const n of [...out]) inline.forEach(n, (s) => { out.push(s); });
     return out;
+  }
+  /** Returns the users of a node in the shown graph, whether they have boxes or not. @param {number} n */
+  usersOf(n) {
+    const nodes = new Set(this.scene.drawing.boxes.flatMap((box) => this.#nodesOf(box)));
+    return [...nodes].filter((m) => !isValue(this.graph, m) && this.graph.sourcesOf(m).includes(n));
   }
 
   /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. `goThere`: shows that

@@ -6,14 +6,14 @@ import {plain} from "./data.js";
 import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
-import {changeText, kernelName, loopChanges, optsOf} from "./rewrites.js";
+import {changeText, kernelName, loopChanges, optsOf, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 
 const kMostListed = 40;  // maximum number of nodes in a list
 
 /** Returns the title of a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
-  const dtype = graph.dtypeName(n), arg = graph.argText(n).replace(/AxisType\.|Ops\./g, "");
+  const dtype = graph.dtypeName(n), arg = withoutColors(graph.argText(n)).replace(/AxisType\.|Ops\./g, "");
   return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
     + (arg && arg.length < 40 ? " " + arg : ""));
 }
@@ -33,7 +33,7 @@ export function showDetails(home, app) {
   const text = (map) => (map.has(n) ? graph.strings[map.get(n)] : "");
   const arg = graph.argText(n), opts = optsOf(arg);
   if (kernelName(arg)) fact("kernel", kernelName(arg)), fact("opts", opts.join(", ") || "none");
-  else fact("arg", arg);
+  else fact("arg", withoutColors(arg));
   fact("dtype", graph.dtypeName(n));
   fact("expression", arithmeticOf(graph, n));
   fact("shape", text(graph.shapes) && "(" + text(graph.shapes) + ")");
@@ -103,9 +103,9 @@ function kernelOf(out, app, n) {
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
-  const differenceText = (d) => d.what + ": " + d.before + " \u2192 " + d.after;
   const boxes = (nodes) => [...nodes].filter((n) => !isValue(graph, n));
-  const all = [...[...diff.changed].map(([n, c]) => ["\u2260 ", n, c.differences.map(differenceText).join(", ")]),
+  const textOf = (n, c) => differencesOf(graph, n, c).map(([what, change]) => what + ": " + change).join(", ");
+  const all = [...[...diff.changed].map(([n, c]) => ["\u2260 ", n, textOf(n, c)]).filter(([, , says]) => says),
     ...boxes(diff.went).map((n) => ["\u2212 ", n, ""]), ...boxes(diff.came).map((n) => ["+ ", n, ""])];
   for (const [sign, n, says] of all.slice(0, kMostListed)) {
     const item = element("li");
@@ -117,6 +117,17 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
+// Returns what differs between a node and its earlier version, and how; of values with one text, their dtypes.
+function differencesOf(graph, n, {of, differences}) {
+  return differences.map(({what, before, after}) => {
+    const slot = /^source (\d+)$/.exec(what), at = slot ? Number(slot[1]) : -1;
+    const ends = [of, n].map((m) => graph.sourcesOf(m)[at]);
+    const dtypes = before === after && slot ? ends.map((m) => " " + graph.dtypeName(m)) : ["", ""];
+    return [what, ...[before + dtypes[0], after + dtypes[1]].map(withoutColors)];
+  }).filter(([, before, after]) => before !== after)
+    .map(([what, before, after]) => [what, before + " \u2192 " + after]);
+}
+
 // Lists how a node differs between the two graphs that are compared.
 function whatDiffers(out, app, n) {
   const {diff} = app.scene;
@@ -124,8 +135,8 @@ function whatDiffers(out, app, n) {
   const [now, change] = [...diff.changed].find(([k, c]) => k === n || c.of === n) || [-1, null];
   if (change) {
     const list = element("dl");
-    for (const d of change.differences)
-      list.append(element("dt", "", d.what), element("dd", "", plain(d.before + "  \u2192  " + d.after)));
+    for (const [what, says] of differencesOf(app.graph, now, change))
+      list.append(element("dt", "", what), element("dd", "", plain(says)));
     out.push(element("h3", "", "differences"), list);
     nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
   } else if (diff.came.has(n)) out.push(element("h3", "", "it came"));
@@ -172,13 +183,13 @@ function accusation(out, app) {
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
-  const {before, after, ...inputs} = accused.witness || {};
+  const {before, after, ...inputs} = accused.witness || {}, [from, to] = app.accusedSides(app.state.g);
   const input = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
-  const divides = !app.graph.producer && /\/\/|%/.test(`${accused.before} ${accused.after}`);
+  const divides = !app.graph.producer && /\/\/|%/.test(`${from} ${to}`);
   const facts = [
     ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
-    ["before", accused.before], ["after", accused.after],
+    ["before", withoutColors(from)], ["after", withoutColors(to)],
     ["for", accused.witness && `${input}${input ? ": " : ""}${before} before, ${after} after`],
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
@@ -216,7 +227,7 @@ function rewriteOverview(app) {
     home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
     list.append(element("dt", "", name), home);
   };
-  add("did", changeText(graph, r)), add("rule", rule.text);
+  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text);
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
   add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
   if (!graph.producer) add("made", counted(r.madeCount, "node"));  // a recording does not say

@@ -11,9 +11,12 @@ import {nodeOf} from "./made.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-/** `diff`: the difference, if two graphs are compared. `edited`: the boxes whose text a rewrite changed.
+/** The difference of two graphs, and their nodes that differ.
+ * @typedef {{diff: import("./match.js").Diff, came: Set<number>, went: Set<number>}} News */
+/** `diff`: the difference, if two graphs are compared. `news`: the same, also against the stage before. `edited`: the
+ * boxes whose text a rewrite changed.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
- *   edited?: Set<number>, diff?: import("./match.js").Diff}} Scene */
+ *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
@@ -24,6 +27,7 @@ export class Drawings {
     this.scenes = new Map();
     /** @type {Map<number, Blocks>} */ this.blocks = new Map();
     /** @type {Map<string, number>} */ this.homes = new Map();
+    /** @type {Map<string, News>} */ this.news = new Map();
   }
 
   /** Which nodes are text in the boxes of their users. */
@@ -98,25 +102,22 @@ export class Drawings {
       return {drawing: drawingOf(inline, [shown], null, wish), came, went: new Set(), root};
     }
     const drawing = this.at(state.s);
+    /** @type {News | undefined} */ let news;
     if (state.s) {
-      const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      const isNew = (n) => {
-        if (before.has(n)) return false;
-        const origin = was.get(n);  // a node that differs from its origin only in its sources does not count as new
-        return origin === undefined || origin < 0 || !this.#alike(origin, n);
-      };
+      news = this.#newsOf(this.story.root(state.s - 1), root);
+      const isNew = (n) => news.came.has(n);
       for (const box of drawing.boxes) {
         let changes = isNew(box.n);
-        if (!changes && this.hides) inline.forEach(box.n, (s) => { changes ||= !isValue(this.graph, s) && isNew(s); });
+        if (!changes && this.hides) inline.forEach(box.n, (s) => { changes ||= isNew(s); });
         if (changes) came.add(box.key);
       }
     }
-    if (!state.f.length) return {drawing, came, went: new Set(), root};
+    if (!state.f.length) return {drawing, came, went: new Set(), root, news};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
     const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root};
+    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root, news};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -171,9 +172,17 @@ export class Drawings {
     }
     return this.homes.get(key);
   }
-  #alike(a, b) {
-    const g = this.graph;
-    return g.op[a] === g.op[b] && g.dtype[a] === g.dtype[b] && g.arg[a] === g.arg[b];
+
+  /** Returns how two graphs differ, and their new and removed nodes; a changed node is both. @returns {News} */
+  #newsOf(from, to) {
+    const key = from + "," + to;
+    if (!this.news.has(key)) {
+      const diff = diffOf(this.graph, from, to), {changed} = diff;
+      const own = (...lists) => new Set(lists.flatMap((list) => [...list].filter((n) => !isValue(this.graph, n))));
+      const old = [...changed.values()].map((c) => c.of).filter((n) => !changed.has(n));
+      this.news.set(key, {diff, came: own(diff.came, changed.keys()), went: own(diff.went, old)});
+    }
+    return this.news.get(key);
   }
 
   #ofRewrite(state) {
@@ -202,15 +211,19 @@ export class Drawings {
   }
 
   // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  #both(inline, was, is, base, origin, came, went, wish) {
+  // `hasGhosts`: that node is drawn behind it.
+  #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
     const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
+    const displaced = new Set();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
       const isTaken = box && (is.sources.has(box.key) || places.taken.has(box.key));
-      if (isTaken) ghosts.set(key, box);
+      if (isTaken && hasGhosts) ghosts.set(key, box);
+      else if (isTaken) displaced.add(key);
       else if (box) own.set(key, box);
     }
-    const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
+    const placeOf = (key) => (displaced.has(key) ? undefined : places.place(key) || own.get(key));
+    const before = {...places, place: placeOf, ghosts, displaced};
     const drawing = drawingOf(inline, [was, is], before, wish);
     const hiding = new Set();  // words of folds to open, because they contain a change
     for (const key of wish ? [...went, ...came] : []) {
@@ -249,17 +262,15 @@ export class Drawings {
   // Draws two graphs as one, with their differences. A node that differs only in its sources is drawn once, as it is in
   // the second graph.
   #ofTwo(state, from, to, base) {
-    const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
+    const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), back = new Map();
+    const news = this.#newsOf(from, to), {diff, came, went} = news;
     for (const [old, now] of diff.like) back.set(now, old);
-    const differ = new Set([...diff.went, ...diff.came, ...[...diff.changed].flatMap(([n, c]) => [n, c.of])]);
-    const inline = this.inline.opened([was, is], (n) => differ.has(n)), kept = new Set(is.order);
-    const changed = [...diff.changed], boxes = (list) => new Set([...list].filter((n) => !inline.has(n)));
-    const went = boxes([...diff.went, ...changed.map(([, c]) => c.of).filter((n) => !diff.changed.has(n))]);
-    const came = boxes([...diff.came, ...diff.changed.keys()]);
+    const inline = this.inline.opened([was, is], (n) => came.has(n) || went.has(n)), kept = new Set(is.order);
     const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || inline.has(n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
     const wish = this.#wish(state, state.s, is, (key) => key);
-    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish), came, went, root: to, diff};
+    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish, false), came, went, root: to,
+      diff, news};
   }
 }
 

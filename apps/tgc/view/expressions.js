@@ -65,7 +65,8 @@ export function expressionOf(g, key, within = 0, inline = null) {
     return put(of(0, tight) + sign + right, tight);
   }
   if (op === "CAST" && s.length) {
-    const plainCast = kIndexDtypes.has(scalar(g, n)) || kIndexDtypes.has(scalar(g, s[0] % g.count));
+    const from = scalar(g, s[0] % g.count), to = scalar(g, n).replace(/^dtypes\./, "");
+    const plainCast = kIndexDtypes.has(to) || kIndexDtypes.has(from) && kIntegers.test(to);
     return plainCast ? of(0, within) : "(" + g.dtypeName(n) + ")" + of(0, kTightest);
   }
   if (op === "WHERE" && s.length === 3) {

@@ -14,7 +14,7 @@ const kMostRanges = 12;
 
 /** @param {App} app */
 export function showHeader(app) {
-  const {graph, state, scene, query} = app, boxes = scene.drawing.boxes.length;
+  const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
   byId("graph-button").textContent = plain(graph.name || "graph");
   document.title = plain(graph.name) + " \u2013 tgc view";
   const where = [graph.target, app.placeName(state.s), boxes + (boxes === 1 ? " box" : " boxes")];
@@ -24,12 +24,25 @@ export function showHeader(app) {
   app.announce(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
   const search = byId("search");
   if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
-  const found = () => counted(app.found.length, "node") + ", " + counted(app.foundRewrites().length, "rewrite");
-  byId("found").textContent = query.empty ? "" : query.error || found();
+  showFound(app);
+}
+
+/** Shows how much the search finds: "2 of 9 in this stage, 31 in all, 4 rewrites". @param {App} app */
+export function showFound(app) {
+  const {query, state, found, story} = app, rewrites = query.empty ? [] : app.foundRewrites();
+  const of = (at, count) => (at < 0 ? "" : at + 1 + " of ") + count;
+  const all = app.foundAt.size > story.last ? app.foundAnywhere.size : 0;  // they are counted in idle time
+  const says = [];
+  if (found.length || all || !rewrites.length) says.push(of(found.indexOf(state.n), found.length) + " in this stage");
+  if (all) says.push(all + " in all");
+  const at = rewrites.findIndex(({s, r}) => s === state.s && r === state.r);
+  if (rewrites.length) says.push(of(found.length ? -1 : at, counted(rewrites.length, "rewrite")));
+  byId("found").textContent = query.empty ? "" : query.error || says.join(", ");
+  byId("found").title = says.length > 1 && all ? "nodes found in this stage, nodes found in all stages, rewrites" : "";
 }
 
 function captionOf(app) {
-  const {state, scene} = app, {came, went} = scene;
+  const {state, scene} = app, {came, went} = scene.news || scene;
   if (state.r >= 0) return captionOfRewrite(app);
   if (state.o) return captionOfOther(app);
   const counts = `+${came.size}  \u2212${went.size}`;

@@ -23,8 +23,9 @@ export async function loadLayout(code) {
 
 /** What to keep of an earlier drawing. `place`: the earlier position of a key; `rows`: nothing moves, and a node of
  * `base` with the same sources keeps its box; `ghosts`: removed nodes, which are drawn behind the nodes that replace
- * them. @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
- *   ghosts?: Map<number, Box>}} Before */
+ * them; `displaced`: removed nodes that get new positions, because other nodes have taken theirs.
+ * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
+ *   ghosts?: Map<number, Box>, displaced?: Set<number>}} Before */
 
 /** Lays out one graph, or two as one: before and after a change. `wish`: what to fold.
  * @param {Inline} inline which nodes are text in their users @param {Shown[]} graphs drawn as one: what went and what
@@ -40,10 +41,10 @@ export function boxesOf(inline, graphs, before, wish = null) {
   const hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish, isText) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
-  const ghosts = (before && before.ghosts) || new Map();
+  const ghosts = (before && before.ghosts) || new Map(), displaced = (before && before.displaced) || new Set();
   for (const key of order) {
     if (inline.has(key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
-    const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
+    const list = sources.get(key), was = base && !displaced.has(key) ? base.byKey.get(key) : undefined;
     // A box is reused if its sources are unchanged and still have boxes.
     const stays = was !== undefined && was.list === list && was.fits(byKey, inline) && !inline.stale.has(key);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null, inline);

@@ -116,5 +116,8 @@ export function optsOf(arg) {
 
 /** Returns a kernel's name without codes of colours. @param {string} arg "KernelInfo(...)" */
 export function kernelName(arg) {
-  return (/\bname='([^']*)'/.exec(arg) || ["", ""])[1].replace(/\\x1b\[\d*m|\x1b\[\d*m/g, "");
+  return withoutColors((/\bname='([^']*)'/.exec(arg) || ["", ""])[1]);
 }
+
+/** Returns a text without the terminal's codes of colours, as they are or escaped. @param {string} text */
+export function withoutColors(text) { return text.replace(/\\x1b\[\d*m|\x1b\[\d*m/g, ""); }

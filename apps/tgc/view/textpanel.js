@@ -51,14 +51,14 @@ export class TextPanel {
   }
   /** @param {TextView} view @param {import("./texts.js").Text} text */
   #mark(view, text) {
-    const {story, state, query} = this.app;
+    const {story, state, query, scene} = this.app;
     const marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
     if (!text) return marks;
     const lit = this.app.litAt(text.place);
     if (lit.size) Object.assign(marks, linesOfNodes(text, story, lit));
     if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of state.r < 0 ? ["came", "went"] : ["came"]) {  // the result has no removed node
-        const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
+        const {own, near} = linesOfNodes(text, story, (scene.news || scene)[kind]);
         // for a rewrite, mark only the lines of its own nodes
         marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
       }

@@ -22,11 +22,12 @@ export function showVerdict(app) {
 const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
 
 // Says what a bisection found: the rule, what it made of what, and values for which that is wrong.
-function saidOfBisection(app, {verdict, rule, branch, stage, before, after, witness, detail, failure}) {
+function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, failure}) {
   if (verdict === "same") return {kind: "right", items: [bold("tgc bisect: "), span("nothing is wrong")]};
   const items = [bold("tgc bisect: ")], place = app.accusedPlace(app.state.g);
   if (rule) {
     items.push(span("the rule "), bold(rule + (branch ? ` [${branch}]` : "")), span(` in the stage ${stage} is wrong`));
+    const [before, after] = app.accusedSides(app.state.g);
     if (before && after) items.push(span(`: it makes ${before} into ${after}`));
     const {before: right, after: wrong, ...values} = witness || {};
     const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
