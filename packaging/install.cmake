@@ -8,6 +8,11 @@ set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
 get_property(loaded GLOBAL PROPERTY TGC_LOADED)
 install(TARGETS ${loaded} LIBRARY DESTINATION lib/tgc COMPONENT tgc)
+if(TGC_STATIC AND TARGET tgc_clang)   # clang's headers, which its engine looks for beside itself
+  execute_process(COMMAND ${TGC_LLVM_BIN}/clang -print-resource-dir OUTPUT_VARIABLE clang_folder OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  install(DIRECTORY ${clang_folder}/include DESTINATION lib/tgc/clang COMPONENT tgc)
+endif()
 foreach(header lib/runtime/device.h lib/support/result.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION include/tgc/${folder} COMPONENT tgc)

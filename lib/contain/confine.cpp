@@ -139,9 +139,14 @@ Status restrict_files(const Confinement& what) {
   size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
   if (rules < 0) return refused("Landlock", errno);
-  if (what.rights == Rights::Compile)
+  if (what.rights == Rights::Compile) {
+    std::error_code error;  // the headers of clang that an installation may have
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    allow(rules, program.parent_path().parent_path() / "lib/tgc/clang",
+          kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
     for (const char* folder : {"/usr", "/opt", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices"})
       allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+  }
   if (what.rights == Rights::Driver) {
     // all files but those in /dev, where the terminals are
     allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);

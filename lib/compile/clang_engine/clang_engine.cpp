@@ -20,7 +20,10 @@
 #include <llvm/Support/Path.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "lib/compile/engines.h"
@@ -127,10 +130,22 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   return std::make_unique<clang::EmitObjAction>();
 }
 
+// Returns the option that names the folder of clang's headers if an installation has them beside this library.
+std::vector<std::string> own_headers() {
+  Dl_info own;
+  if (!::dladdr(reinterpret_cast<void*>(&own_headers), &own) || !own.dli_fname) return {};
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(own.dli_fname, error).parent_path() / "clang";
+  if (!std::filesystem::exists(folder / "include", error)) return {};
+  return {"-resource-dir=" + folder.string()};
+}
+
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                          Form form) {
   // the first argument is clang's path, because clang finds the folder of its headers relative to it
   std::vector<std::string> command{TGC_CLANG_PATH};
+  static const std::vector<std::string> headers = own_headers();
+  command.insert(command.end(), headers.begin(), headers.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
   // For a device, pass -S instead of -c. The cc1 arguments are the same, but with -c clang's driver would plan a link
   // step and create temporary files.

@@ -18,6 +18,21 @@
 
 LLD_HAS_DRIVER(elf)
 
+#ifdef TGC_STATIC
+// For link-time optimization, which tgc does not use, lld initializes all targets of LLVM. Without these functions,
+// their code would be linked.
+#define TGC_NOTHING(name) \
+  extern "C" void name() {}
+#define LLVM_TARGET(name)                       \
+  TGC_NOTHING(LLVMInitialize##name##TargetInfo) \
+  TGC_NOTHING(LLVMInitialize##name##Target) TGC_NOTHING(LLVMInitialize##name##TargetMC)
+#include <llvm/Config/Targets.def>
+#define LLVM_ASM_PARSER(name) TGC_NOTHING(LLVMInitialize##name##AsmParser)
+#include <llvm/Config/AsmParsers.def>
+#define LLVM_ASM_PRINTER(name) TGC_NOTHING(LLVMInitialize##name##AsmPrinter)
+#include <llvm/Config/AsmPrinters.def>
+#endif
+
 namespace tgc {
 namespace {
 
