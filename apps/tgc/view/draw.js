@@ -368,9 +368,10 @@ export class GraphCanvas {
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
   }
 
+  // Returns the colour of an op. Dots, which have no outline, are darker on a light background.
   #colorOf(op) {
     const color = colorOfOp(op);
-    return this.paint.dark || this.view.scale > 0.6 ? color : mixed(color, deep(color), (0.6 - this.view.scale) / 0.6);
+    return this.paint.dark || this.view.scale >= kDots ? color : deep(color);
   }
 
   /** Returns the background colour of an op's boxes in this drawing. @param {string} op */

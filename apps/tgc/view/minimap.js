@@ -1,6 +1,6 @@
 // A small picture of the whole graph with the part that is in view. A click on it moves the view.
 import {Size} from "./box.js";
-import {colorOfOp, deep} from "./colors.js";
+import {colorOfOp} from "./colors.js";
 
 const kMapWidth = 110, kMapShare = 0.32;  // maximum width in pixels, and maximum height as a share of the canvas
 
@@ -27,7 +27,7 @@ export class Minimap {
     canvas.hidden = isWhole || !drawing.boxes.length;
     if (canvas.hidden) return;
     const scale = Math.min(kMapWidth / (right - left), size.height * kMapShare / (bottom - top));
-    if (this.drawing !== drawing || this.scale !== scale || this.isDark !== graph.paint.dark) this.#prepare(scale);
+    if (this.drawing !== drawing || this.scale !== scale) this.#prepare(scale);
     const c = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.clearRect(0, 0, canvas.width, canvas.height);
@@ -45,7 +45,7 @@ export class Minimap {
     const {canvas, graph, picture} = this, {drawing} = graph, ratio = devicePixelRatio || 1;
     const width = Math.max(12, (drawing.right - drawing.left) * scale), height = (drawing.bottom - drawing.top) * scale;
     const isResized = this.scale !== scale || canvas.style.width !== width + "px";
-    Object.assign(this, {drawing, scale, isDark: graph.paint.dark});
+    Object.assign(this, {drawing, scale});
     if (isResized) {
       canvas.style.width = width + "px", canvas.style.height = height + "px";
       for (const c of [canvas, picture]) c.width = Math.ceil(width * ratio), c.height = Math.ceil(height * ratio);
@@ -54,13 +54,13 @@ export class Minimap {
     this.waiting = requestIdleCallback(() => this.#paint(ratio));
   }
   #paint(ratio) {
-    const {graph, picture, drawing, scale, isDark} = this, c = picture.getContext("2d"), colors = new Map();
+    const {graph, picture, drawing, scale} = this, c = picture.getContext("2d"), colors = new Map();
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, picture.width, picture.height);
     const width = Math.max(1, Size.width * scale);
     for (const box of drawing.boxes) {
       const op = graph.graph.opName(box.n);
-      if (!colors.has(op)) colors.set(op, isDark ? colorOfOp(op) : deep(colorOfOp(op)));
+      if (!colors.has(op)) colors.set(op, colorOfOp(op));
       c.fillStyle = colors.get(op);
       const height = Math.max(1, box.height * scale);
       c.fillRect((box.x - drawing.left) * scale, (box.y - drawing.top) * scale - height / 2, width, height);

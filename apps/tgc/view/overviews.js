@@ -1,6 +1,7 @@
 // The dialogs of commands, graphs and colours.
-import {colorOfOp} from "./colors.js";
+import {colorOfOp, colorOfRange} from "./colors.js";
 import {buttonOf, dialog, showTable} from "./dialogs.js";
+import {axisTypeOf} from "./expressions.js";
 import {dot} from "./header.js";
 import {plain} from "./data.js";
 import {element} from "./list.js";
@@ -35,23 +36,36 @@ export function showGraphs(app) {
   }), note);
 }
 
-const kMarks = [["--came", "added by the stage or the rewrite"], ["--went", "removed by it"],
-  ["--accent", "selected, or what the selection was or became"], ["--found", "found by the search"]];
+const kMarks = [["--came", "green: added by the stage or the rewrite"],
+  ["--went", "red and dashed: removed by it"],
+  ["--accent", "selected, or what the selection was or became"], ["--found", "a ring: found by the search"],
+  ["--line", "pale: unchanged, while changes are shown"],
+  ["--wire", "sheets behind a box: several nodes are folded into it"]];
 
-/** Lists the colours: of marks, and of the ops of the shown graph. @param {App} app */
+/** Lists the colours: of marks, of the shown ranges, and of the shown boxes. @param {App} app */
 export function showColors(app) {
-  const css = getComputedStyle(document.documentElement), counts = new Map();
-  for (const box of app.scene.drawing.boxes) {
-    const op = app.graph.opName(box.n);
-    counts.set(op, (counts.get(op) || 0) + 1);
+  const css = getComputedStyle(document.documentElement), {graph, scene} = app, boxes = new Map(), axes = new Map();
+  const count = (map, key, what) => {
+    if (!map.has(key)) map.set(key, {...what, count: 0});
+    map.get(key).count++;
+  };
+  const ranges = new Set(scene.drawing.boxes.flatMap((box) => graph.rangeLists[graph.ranges.get(box.n) || 0]));
+  for (const r of ranges) count(axes, axisTypeOf(graph, r), {color: colorOfRange(graph.argText(r))});
+  for (const {n, title} of scene.drawing.boxes) {
+    const op = graph.opName(n), color = colorOfOp(op);
+    count(boxes, title + color, {op, color, title});
   }
   const marks = kMarks.map(([name, says]) => ({cells: [dot(css.getPropertyValue(name).trim()), says, ""],
     group: "Outlines and lines of text"}));
-  const byColor = [...counts].sort((a, b) => colorOfOp(a[0]).localeCompare(colorOfOp(b[0])) || b[1] - a[1]);
-  const ops = byColor.map(([op, count]) => {
-    const find = buttonOf(op, () => { dialog().close(), app.go({q: "op:" + op}); });
+  const chips = [...axes].map(([type, {color, count: times}]) => ({
+    cells: [dot(color), type + ", as the chips below the graph; a ring around the boxes of the chosen range", times + ""],
+    group: "Ranges"}));
+  const byColor = [...boxes.values()].sort((a, b) => a.color.localeCompare(b.color) || b.count - a.count);
+  const ops = byColor.map(({op, color, title, count: times}) => {
+    const find = buttonOf(title, () => { dialog().close(), app.go({q: "op:" + op}); });
     find.title = "find these";
-    return {cells: [dot(colorOfOp(op)), find, String(count)], group: "Ops of this graph"};
+    const says = title === op ? find : plain(title) + ", folded; its output is " + op;
+    return {cells: [dot(color), says, String(times)], group: "Boxes of this graph"};
   });
-  showTable("Colors", [{name: "color"}, {name: "meaning"}, {name: "boxes", num: true}], [...marks, ...ops]);
+  showTable("Colors", [{name: "color"}, {name: "meaning"}, {name: "count", num: true}], [...marks, ...chips, ...ops]);
 }
