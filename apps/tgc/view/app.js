@@ -2,7 +2,7 @@
 import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
-import {GraphCanvas} from "./draw.js";
+import {GraphCanvas, isKept} from "./draw.js";
 import {Tip} from "./tip.js";
 import {Minimap} from "./minimap.js";
 import {StageList} from "./stages.js";
@@ -254,6 +254,7 @@ export class App {
       for (const n of this.#nodesOf(box)) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
     this.found.push(...found);
     marks.dims &&= marks.came.size + marks.went.size + marks.edited.size > 0;
+    const share = this.canvas.shareSeen();
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
@@ -272,7 +273,7 @@ export class App {
     } else if (marks.dims && ["r", "s", "d", "o"].some((key) => state[key] !== old[key])) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
-    else if (!state.v && scene.drawing !== this.shown && !this.#anythingSeen()) this.canvas.begin();
+    else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
     this.shown = scene.drawing;
     byId("model").hidden = !state.m;
     const panes = {model: state.m, "no-stages": state.h.includes("s"), "no-texts": state.h.includes("t"),
@@ -286,9 +287,13 @@ export class App {
     const {drawing, came, went, edited = new Set()} = this.scene;
     this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key) || edited.has(b.key)));
   }
-  #anythingSeen() {
-    const {left, right, top, bottom} = this.scene.drawing, seen = this.canvas.seen();
-    return right > seen.left + 60 && left < seen.right - 60 && bottom > seen.top + 30 && top < seen.bottom - 30;
+  // Shows the start of another graph of which most is out of view, but was not before: its new boxes or its output.
+  #keepInView(before) {
+    const {canvas, scene: {drawing, came}} = this, share = canvas.shareSeen(), {anchor} = canvas;
+    if (isKept(share, before)) return;
+    canvas.anchor = drawing.boxes.find((box) => came.has(box.key)) || anchor;
+    canvas.begin(true);
+    canvas.anchor = anchor;
   }
 
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }

@@ -71,11 +71,12 @@ export class GraphCanvas {
     });
   }
 
-  /** Sets the initial view: the whole graph if its text can be read, else the part around the output. */
-  begin() {
+  /** Sets the initial view: the whole graph if its text can be read, else the part around the output. `isSmall`: text
+   * may be small, because the user knows the graph. */
+  begin(isSmall = false) {
     const d = this.drawing, {width, height} = this.#size(), end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
-    if (!end || !width || this.view.scale >= kFirst) return;
+    if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
     this.view.scale = kRead;
     const start = (at, low, high, room, margin) => {
       if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
@@ -86,14 +87,14 @@ export class GraphCanvas {
     this.view.y = start(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
     this.redraw();
   }
-  /** Shows the whole graph below the caption's two lines and above the legend. */
+  /** Shows the whole graph above the legend. */
   fit() {
     const d = this.drawing, {width, height} = this.#size();
     if (!d || !width) return;
-    const scale = Math.min((width - 60) / (d.right - d.left), (height - 120) / (d.bottom - d.top), 1.1);
+    const scale = Math.min((width - 60) / (d.right - d.left), (height - 88) / (d.bottom - d.top), 1.1);
     this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
     this.view.x = (d.left + d.right) / 2 - width / 2 / this.view.scale;
-    this.view.y = (d.top + d.bottom) / 2 - (height / 2 + 6) / this.view.scale;
+    this.view.y = (d.top + d.bottom) / 2 - (height / 2 - 10) / this.view.scale;
     this.redraw();
   }
   zoom(factor, at = null) {
@@ -125,10 +126,10 @@ export class GraphCanvas {
     const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x)) + Size.width;
     const top = Math.min(...boxes.map((b) => b.y - b.height / 2));
     const bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
-    const scale = Math.min((width - 60) / (right - left), (height - 140) / (bottom - top), Math.max(v.scale, 0.8));
+    const scale = Math.min((width - 60) / (right - left), (height - 108) / (bottom - top), Math.max(v.scale, 0.8));
     if (scale < kText) return this.reveal(boxes[0]);
     const seen = this.seen();
-    const isSeen = left > seen.left && right < seen.right && top > seen.top + 60 / v.scale && bottom < seen.bottom;
+    const isSeen = left > seen.left && right < seen.right && top > seen.top + 20 / v.scale && bottom < seen.bottom;
     if (v.scale >= kText && isSeen) return;
     v.scale = Math.min(scale, v.scale < kText ? kRead : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
@@ -167,12 +168,13 @@ export class GraphCanvas {
   // The size is cached, because asking the browser for it forces a layout of the whole page.
   #size() { return this.size; }
   #resize() {
-    const was = this.size, {scale} = this.view;
+    const was = this.size, {scale} = this.view, share = was.width ? this.shareSeen() : 0;
     this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight};
     if (was.width && this.size.width) {  // what is in the middle stays there
       this.view.x += (was.width - this.size.width) / 2 / scale;
       this.view.y += (was.height - this.size.height) / 2 / scale;
     }
+    if (share && this.size.width && !isKept(this.shareSeen(), share)) this.begin(true);
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
@@ -261,6 +263,14 @@ export class GraphCanvas {
   seen() {
     const v = this.view, {width, height} = this.#size();
     return {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
+  }
+
+  /** Returns which share of the boxes is wholly in the view, from 0 to 1. */
+  shareSeen() {
+    const {left, right, top, bottom} = this.seen(), boxes = this.drawing ? this.drawing.boxes : [];
+    const isSeen = (b) => b.x >= left && b.x + Size.width <= right && b.y - b.height / 2 >= top
+      && b.y + b.height / 2 <= bottom;
+    return boxes.filter(isSeen).length / (boxes.length || 1);
   }
 
   /** @param {{left: number, right: number, top: number, bottom: number}} seen @returns {Box[]} */
@@ -466,6 +476,12 @@ export class GraphCanvas {
     c.fillText("\u25b8 " + box.fold.count + " folded", right, y + height - 8);
     c.textAlign = "left";
   }
+}
+
+/** Whether a change leaves enough of the graph in view. @param {number} share of the boxes that are in view
+ * @param {number} before the share before the change */
+export function isKept(share, before) {
+  return share > 0 && (share >= 0.5 || share >= 0.8 * before) && !(before === 1 && share < 0.8);
 }
 
 function cut(text, most) { return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "\u2026"; }

@@ -21,6 +21,7 @@ export function showHeader(app) {
   byId("where").textContent = plain(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
+  caption.title = caption.textContent;  // its end is cut if there is no room
   app.announce(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
   const search = byId("search");
   if (document.activeElement !== search && search.value !== state.q) search.value = state.q;

@@ -58,7 +58,7 @@ export function showColors(app) {
   const marks = kMarks.map(([name, says]) => ({cells: [dot(css.getPropertyValue(name).trim()), says, ""],
     group: "Outlines and lines of text"}));
   const chips = [...axes].map(([type, {color, count: times}]) => ({
-    cells: [dot(color), type + ", as the chips below the graph; a ring around the boxes of the chosen range", times + ""],
+    cells: [dot(color), type + ": chips below the graph, and the outline of the chosen range's boxes", times + ""],
     group: "Ranges"}));
   const byColor = [...boxes.values()].sort((a, b) => a.color.localeCompare(b.color) || b.count - a.count);
   const ops = byColor.map(({op, color, title, count: times}) => {
