@@ -120,6 +120,7 @@ class Provenance::History {
   // returns one of the same op, else the last.
   UOp heir(UOp node) const {
     UOp out;
+    if (!stage_.result) return out;  // the stage failed
     for (UOp u : toposort(stage_.result))
       if (!(out && out.op() == node.op() && u.op() != node.op()) && back(u, [](auto&&...) {}) == node) out = u;
     return out;
