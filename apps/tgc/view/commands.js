@@ -130,6 +130,7 @@ export function installCommands(app) {
   const named = new Map(kCommands.map((c) => [c.name, c]));
   installToolbar(app, (name) => obey(app, named.get(name)), named);
   document.getElementById("commands-button").addEventListener("click", () => obey(app, named.get("help")));
+  document.getElementById("copy-text").addEventListener("click", () => obey(app, named.get("copy-text")));
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
@@ -196,9 +197,9 @@ function difference(app) {
   for (let s = state.s; s > 0; s--) if (app.graph.stages[s - 1].changed) return app.go({s, d: s - 1, r: -1});
 }
 function compareFrom(app) {
-  app.pinned = app.pinned < 0 ? app.state.s : -1;
-  if (app.pinned < 0) return app.go({d: -1});
-  return app.say("all stages are compared with " + app.placeName(app.pinned));
+  if (app.pinned < 0) return app.stageList.compareWith(app.state.s);
+  app.pinned = -1;
+  return app.state.d < 0 ? app.show(app.state) : app.go({d: -1});
 }
 function differing(app, by) {
   for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by)

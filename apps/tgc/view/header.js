@@ -51,7 +51,20 @@ function captionOf(app) {
     ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  ${counts}`]
     : [app.placeName(state.s), came.size ? `   +${came.size} new` : state.s ? "" : "   " + introductionTo(app)];
   const kind = state.d >= 0 ? "" : state.s ? "place" : "says";
-  return [element("b", "", title), element("span", kind, plain(more))];
+  return [element("b", "", title), element("span", kind, plain(more)), ...chipOf(app)];
+}
+
+// Returns a button that says what is compared with the graph, and stops that.
+function chipOf(app) {
+  const {pinned, state: {d}} = app;
+  if (d < 0 && pinned < 0) return [];
+  const stop = () => {
+    app.pinned = -1;
+    return d < 0 ? showHeader(app) : app.go({d: -1});
+  };
+  const chip = buttonOf(plain(`compared with ${app.placeName(pinned < 0 ? d : pinned)} \u2715`), stop);
+  chip.title = "stop the comparison";
+  return [chip];
 }
 
 // Says in one sentence what the page is.

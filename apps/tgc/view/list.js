@@ -3,7 +3,8 @@
 /** @template T */
 export class RowList {
   /** @param {HTMLElement} home @param {{label: string, role: string, rowRole: string, height: number,
-   *   fill: (row: HTMLElement, item: T, index: number) => void, chosen: (item: T, index: number) => void}} how */
+   *   fill: (row: HTMLElement, item: T, index: number) => void,
+   *   chosen: (item: T, index: number, isShift: boolean) => void}} how */
   constructor(home, how) {
     this.how = how;
     /** @type {T[]} */ this.items = [];
@@ -20,7 +21,7 @@ export class RowList {
     this.box.addEventListener("scroll", () => { this.top = this.box.scrollTop, this.#fill(); });
     this.box.addEventListener("click", (e) => {
       const row = /** @type {HTMLElement} */ (e.target).closest(".row");
-      if (row) how.chosen(this.items[Number(row.dataset.index)], Number(row.dataset.index));
+      if (row) how.chosen(this.items[Number(row.dataset.index)], Number(row.dataset.index), e.shiftKey);
     });
     new ResizeObserver(() => { this.room = this.box.clientHeight, this.#fill(); }).observe(this.box);
   }

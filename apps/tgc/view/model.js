@@ -8,6 +8,7 @@ import {nodesOfKernels} from "./made.js";
 
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
+const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
 
 /** An item of the schedule. `graph`: number of its kernel's graph, -1: none; `estimate` and `measured` are in seconds,
  * 0: not measured.
@@ -73,7 +74,7 @@ export async function showModel(home, app) {
   }
   heading("Kernels by cost");
   const peaks = peaksOf(items, isMeasured);
-  facts("A kernel is bound by memory if its bytes take longer than its operations at the peak rates: ",
+  facts("A kernel is bound by memory or arithmetic if it reaches half of that peak rate: ",
     amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"),
     isMeasured ? ", the highest rates that kernels of this model reached." : ", which are assumed.");
   out.push(table(app, items, total, peaks, showBuffer));
@@ -134,6 +135,13 @@ function peaksOf(items, isMeasured) {
   return {bytes: most((item) => item.bytes), ops: most((item) => item.ops)};
 }
 
+// Returns what bounds an item: that whose peak rate it reaches at least half of.
+function boundOf({bytes, ops, seconds}, peaks) {
+  const least = [bytes / peaks.bytes, ops / peaks.ops];
+  if (Math.max(...least) < kNearPeak * seconds) return "neither";
+  return least[0] >= least[1] ? "memory" : "arithmetic";
+}
+
 function table(app, items, total, peaks, showBuffer) {
   const measured = app.index.measured ? ["#measured"] : [];
   const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#GB/s",
@@ -147,7 +155,7 @@ function table(app, items, total, peaks, showBuffer) {
   for (const item of [...items].sort((a, b) => b.seconds - a.seconds)) {
     const share = (100 * item.seconds / total).toFixed(1) + " %";
     const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
-    const bound = !item.ops || item.bytes / peaks.bytes >= item.ops / peaks.ops ? "memory" : "arithmetic";
+    const bound = boundOf(item, peaks);
     out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share],
       [inTime(item.estimate)], ...took, [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""],
       [rate(item.bytes, item)], [rate(item.ops, item)], bound, [String(item.nodes)], buffers(item.writes),

@@ -18,7 +18,7 @@ export class StageList {
     this.openQuiet = new Set(), this.openGroups = new Set();
     /** @type {Map<import("./data.js").Stage, string>} */ this.loops = new Map();
     this.list = new RowList(home, {label: "stages and rewrites", role: "tree", rowRole: "treeitem", height: kRowHeight,
-      fill: (row, item) => this.#fill(row, item), chosen: (item) => this.choose(item)});
+      fill: (row, item) => this.#fill(row, item), chosen: (item, _, isShift) => this.choose(item, isShift)});
   }
 
   show() {
@@ -87,9 +87,10 @@ export class StageList {
     return this.openGroups.has(place + ":" + index) || shown >= index && shown <= last;
   }
 
-  /** @param {any} row */
-  choose(row) {
-    if (row.kind === "quiet") {
+  /** @param {any} row @param {boolean} [isShift] */
+  choose(row, isShift = false) {
+    if (isShift && row.kind === "place") this.compareWith(row.place);
+    else if (row.kind === "quiet") {
       this.openQuiet.has(row.place) ? this.openQuiet.delete(row.place) : this.openQuiet.add(row.place);
       this.show();
     } else if (row.kind === "group") return this.#toggle(row);
@@ -117,6 +118,14 @@ export class StageList {
   goTo(s) {
     const {app} = this;
     return app.go({s, r: -1, d: app.pinned === s ? -1 : app.pinned, m: false});
+  }
+
+  /** Compares the shown graph, and those that the user chooses next, with the graph at a point between stages. */
+  compareWith(place) {
+    const {app} = this;
+    app.pinned = place;
+    app.say("all stages are compared with " + app.placeName(place));
+    return place === app.state.s ? app.show(app.state) : this.goTo(app.state.s);
   }
 
   /** Chooses the next or previous row that shows a graph or a rewrite; of a closed group, its first or last rewrite.
@@ -162,6 +171,7 @@ export class StageList {
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
       const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
       row.title = stage ? stage.name + watched + this.#loops(stage) : "the input graph";
+      row.title += "\nwith Shift: compare with this";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
       if (app.differs(item.place)) say("count failed", "\u2260");

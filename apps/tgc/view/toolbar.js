@@ -3,12 +3,14 @@ import {buttonOf, showMenu} from "./dialogs.js";
 import {byId} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {{text: string, command: string, isOn?: (app: App) => boolean, isThere?: (app: App) => boolean,
+ *   lacks?: (app: App) => string,
  *   menu?: (app: App) => {text: string, command: string, isOn?: boolean}[]}} Tool */
 
 /** @type {Tool[]} */
 const kTools = [
   {text: "Graph", command: "graph", isOn: ({state}) => !state.m && state.d < 0 && !state.o && state.r < 0},
-  {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o)},
+  {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o),
+    lacks: ({state}) => (state.s || state.d >= 0 || state.o ? "" : "no stage comes before this graph")},
   {text: "Model", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
   {text: "Index", command: "arithmetic", isOn: (app) => app.state.a, isThere: (app) => !app.state.m},
   {text: "Fold \u25be", command: "", menu: foldMenu, isOn: ({state}) => state.f.length > 0,
@@ -48,13 +50,15 @@ export function installToolbar(app, obey, commands) {
       showMenu(button, tool.menu(app).map(item));
     });
     const {says = "a menu"} = commands.get(tool.command) || {};
-    button.title = says + (tool.command ? ` (${keyOf(tool.command)})` : "");
+    button.dataset.says = button.title = says + (tool.command ? ` (${keyOf(tool.command)})` : "");
     if (tool.menu) button.setAttribute("aria-haspopup", "menu");
     return button;
   });
   home.append(...buttons);
   app.showTools = () => kTools.forEach((tool, i) => {
     const button = buttons[i], isPressed = Boolean(tool.isOn && tool.isOn(app));
+    const lacks = tool.lacks ? tool.lacks(app) : "";
+    button.disabled = lacks !== "", button.title = lacks || button.dataset.says;
     button.hidden = Boolean(tool.isThere) && !tool.isThere(app);
     button.classList.toggle("on", isPressed);
     if (tool.isOn && !tool.menu) button.setAttribute("aria-pressed", String(isPressed));
