@@ -160,8 +160,10 @@ export class App {
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
-      for (let p = 0; p <= story.last; p++)
-        if (drawings.prepare(p) || this.textPanel.prepare(p) || this.#countFound(p)) return requestIdleCallback(next);
+      for (let p = 0; p <= story.last; p++) {
+        const isDrawing = drawings.prepare(p) || drawings.prepareNews(p);
+        if (isDrawing || this.textPanel.prepare(p) || this.#countFound(p)) return requestIdleCallback(next);
+      }
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
       if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the user's most likely next step
     };

@@ -2,7 +2,7 @@
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
 import {Inline} from "./expressions.js";
-import {diffOf} from "./match.js";
+import {diffOf, prepareSide} from "./match.js";
 import {isValue} from "./values.js";
 import {wholeSidesOf} from "./rewrites.js";
 import {Blocks} from "./blocks.js";
@@ -171,6 +171,15 @@ export class Drawings {
       this.homes.set(key, there && there.size ? Math.max(...there) : -1);
     }
     return this.homes.get(key);
+  }
+
+  /** Does one step of finding the new nodes of a stage. Returns whether the step took time. */
+  prepareNews(p) {
+    if (!p || !this.graph.stages[p - 1].changed) return false;
+    const from = this.story.root(p - 1), to = this.story.root(p);
+    if (this.news.has(from + "," + to)) return false;
+    if (!prepareSide(this.graph, from) && !prepareSide(this.graph, to)) this.#newsOf(from, to);
+    return true;
   }
 
   /** Returns how two graphs differ, and their new and removed nodes; a changed node is both. @returns {News} */

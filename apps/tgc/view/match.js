@@ -207,10 +207,31 @@ class Matcher {
  * has. @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
  *   came: Set<number>, went: Set<number>}} Diff */
 
+const kKept = 3;  // sides: those of neighbouring stages
+/** @type {WeakMap<Recorded, {shapes: Table, labels: Table, sides: Map<number, Side>}>} */ const known = new WeakMap();
+
+/** Prepares a graph for diffOf(). Returns whether that took time. @param {Recorded} g @param {number} root */
+export function prepareSide(g, root) {
+  if (!known.has(g)) known.set(g, {shapes: new Table(), labels: new Table(), sides: new Map()});
+  const {shapes, labels, sides} = known.get(g);
+  if (sides.has(root)) return false;
+  sides.set(root, new Side(g, root, shapes, labels));
+  if (sides.size > kKept) sides.delete(sides.keys().next().value);
+  return true;
+}
+/** @param {Recorded} g @param {number} root @returns {Side} */
+function sideOf(g, root) {
+  prepareSide(g, root);
+  const side = known.get(g).sides.get(root);
+  side.match.fill(-1);
+  return side;
+}
+
 /** @param {Recorded} g @param {number} from @param {number} to roots @returns {Diff} */
 export function diffOf(g, from, to) {
-  const shapes = new Table(), labels = new Table(), a = new Side(g, from, shapes, labels);
-  const b = new Side(g, to, shapes, labels);
+  const a = sideOf(g, from);
+  if (from === to) known.get(g).sides.delete(to);  // the two sides must be two objects
+  const b = sideOf(g, to);
   new Matcher(a, b).run();
   const out = {like: new Map(), changed: new Map(), came: new Set(), went: new Set()};
   const valueOf = (side, i) => g.argText(side.nodes[i]);
