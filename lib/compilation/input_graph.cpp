@@ -29,11 +29,12 @@ static bool is_inside_kernel(UOp u) {
 
 bool looks_like_tensor_graph(UOp root) {
   if (root.is(Op::CALL)) return true;
-  const bool has_arrays = op_in_backward_slice_with_self(root, {Op::PARAM, Op::DEFINE_GLOBAL});
-  if (root.graph().is_foreign() && !has_arrays && op_in_backward_slice_with_self(root, ops::Movement)) return true;
-  if (root.graph().is_foreign())
+  if (root.graph().is_foreign()) {
+    const bool has_arrays = op_in_backward_slice_with_self(root, {Op::PARAM, Op::DEFINE_GLOBAL});
+    if (!has_arrays && op_in_backward_slice_with_self(root, ops::Movement)) return true;
     for (UOp u : toposort(root))
       if (u.is(Op::BUFFER) && is_inside_kernel(u)) return false;
+  }
   return !op_in_backward_slice_with_self(root, {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::SPECIAL}) &&
          op_in_backward_slice_with_self(root, {Op::BUFFER, Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::KERNEL});
 }

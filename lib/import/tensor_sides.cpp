@@ -88,8 +88,9 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     if (!facts_.open_loops(before).empty() || !facts_.open_loops(after).empty()) throw Refusal{"its loops are open"};
     return sides(first, second);
   }
-  facts_.note_forms(order(before));
-  for (UOp u : order(before)) facts_.add(u);
+  const std::vector<UOp> first = order(before);
+  facts_.note_forms(first);
+  for (UOp u : first) facts_.add(u);
   for (UOp u : order(after)) facts_.add(u);
   if (!facts_.has_shape(before) || !facts_.has_shape(after)) throw Refusal{"it has no value"};
   choose_leaves(before, after);

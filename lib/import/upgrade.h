@@ -28,7 +28,8 @@ void check_sources(UOp u);
 // Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
 // its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
-// Returns the slot of a PARAM, DEFINE_GLOBAL or BUFFER: the arg before 0.14, a field of it since; None if it has none.
+// Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or a field of it since 0.14; None if it has none. A BUFFER
+// has a slot only if its arg has fields; before, its arg is its size.
 Arg slot_of(UOp u);
 // Copies an arg without nodes to the graph `to`. A dataclass that tgc's IR has gets its class. Throws Refusal.
 Arg copied(Graph& to, Arg arg);

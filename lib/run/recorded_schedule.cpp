@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/import/import.h"
+#include "lib/import/upgrade.h"
 #include "lib/text/formats.h"
 
 namespace tgc {
@@ -243,13 +244,9 @@ class ScheduleReader {
 
 int64_t slot_of_buffer(UOp buffer) {
   if (!buffer.in({Op::BUFFER, Op::PARAM})) return -1;
-  Arg arg = buffer.arg();
-  if (arg.kind() == Arg::Kind::Record && RecordView(arg).size()) {
-    Arg slot = RecordView(arg).values()[0];
-    return slot.is_int() ? slot.small_int() : -1;
-  }
-  if (buffer.is(Op::PARAM)) return arg.is_int() ? arg.small_int() : -1;
-  return buffer.num_src() && buffer.src(0).arg().is_int() ? buffer.src(0).arg().small_int() : -1;  // its UNIQUE
+  const bool has_unique = buffer.is(Op::BUFFER) && buffer.arg().kind() != Arg::Kind::Record;
+  const Arg slot = !has_unique ? import::slot_of(buffer) : buffer.num_src() ? buffer.src(0).arg() : Arg();
+  return slot.is_int() ? slot.small_int() : -1;
 }
 
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release) {

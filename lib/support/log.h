@@ -13,7 +13,7 @@ namespace tgc {
 
 enum class LogLevel : uint8_t { Off, Info, Debug };
 
-// What a log entry is about. Each topic has a level of its own.
+// The topics of log entries. Each topic has its own level.
 #define TGC_LOG_TOPICS(X)                                                                  \
   X(Compilation, "compilation", "stages of the pipeline, with times and numbers of nodes") \
   X(Compile, "compile", "compilers with their times, and their cache")                     \

@@ -13,7 +13,6 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Lex/PreprocessorOptions.h>
-#include <llvm-c/Target.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ELFObjectFile.h>
@@ -28,6 +27,7 @@
 
 #include "lib/compile/engines.h"
 #include "lib/compile/llvm_engine/contain.h"
+#include "lib/compile/llvm_engine/targets.h"
 
 namespace tgc {
 namespace {
@@ -204,16 +204,7 @@ std::vector<CodeLine> lines_of(std::string_view object) {
 
 class Engine final : public ClangEngine {
  public:
-  Engine() {
-#define TGC_TARGET(name)             \
-  LLVMInitialize##name##TargetInfo(); \
-  LLVMInitialize##name##Target();     \
-  LLVMInitialize##name##TargetMC();   \
-  LLVMInitialize##name##AsmPrinter();
-    TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
-#undef TGC_TARGET
-    LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
-  }
+  Engine() { initialize_targets(); }
   Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                             Form form) override {
     return contained([&] { return compile_text(source, file, arguments, form); });

@@ -32,6 +32,7 @@
 #include "lib/compile/llvm_engine/disassemble.h"
 #include "lib/compile/llvm_engine/line_table.h"
 #include "lib/compile/llvm_engine/pass_gate.h"
+#include "lib/compile/llvm_engine/targets.h"
 #include "lib/compile/llvm_engine/wrong_pass.h"
 
 namespace tgc {
@@ -39,19 +40,6 @@ namespace {
 
 [[noreturn]] void refuse(std::string message, uint32_t line = 0, uint32_t column = 0) {
   throw Refused{{std::move(message), line, column}};
-}
-
-void initialize_targets() {
-#define TGC_TARGET(name)             \
-  LLVMInitialize##name##TargetInfo(); \
-  LLVMInitialize##name##Target();     \
-  LLVMInitialize##name##TargetMC();   \
-  LLVMInitialize##name##AsmPrinter();
-  TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
-#undef TGC_TARGET
-  // kernels may contain inline assembly (AMX), which needs a parser
-  LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
-  LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
 }
 
 // All features of this computer's CPU, as "+avx2,-sse4a,...".
@@ -195,7 +183,10 @@ std::string compile_text(std::string_view text, CodeGenerators& generators, Form
 
 class Engine final : public LlvmEngine {
  public:
-  Engine() { initialize_targets(); }
+  Engine() {
+    initialize_targets();
+    LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
+  }
 
   Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                             const PassPlan& plan) override {
