@@ -293,20 +293,22 @@ const Result<Schedule>& Compilation::schedule() {
   return *s_->schedule;
 }
 
-Result<std::string> Compilation::schedule_text(ScheduleText* write) {
+Result<std::string> Compilation::schedule_text(bool as_json) {
   auto& made = schedule();
   if (!made) return made.diag();
   std::vector<std::string> made_for;
   for (size_t i = 0; i < made->items.size(); i++) made_for.push_back(kernel_made_for(i));
-  return write(*made, plan_memory(*made, graph().settings()), schedule_key(), made_for);
+  MemoryPlan plan = plan_memory(*made, graph().settings());
+  return as_json ? schedule_json(*made, plan, schedule_key(), made_for, s_->in.buffer_names)
+                 : schedule_listing(*made, plan, schedule_key(), made_for);
 }
 
 Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->keyed); }
 
-Result<std::string> Compilation::schedule_as_json() { return schedule_text(schedule_json); }
+Result<std::string> Compilation::schedule_as_json() { return schedule_text(true); }
 
 Result<std::string> Compilation::output(const StageRow& row) {
-  if (row.kind == Kind::Schedule && s_->tensor) return schedule_text(schedule_listing);
+  if (row.kind == Kind::Schedule && s_->tensor) return schedule_text(false);
   if (!row.output || s_->tensor)
     return Diag{.message = "'" + name() + "' is " + (s_->tensor ? "a tensor graph" : "a kernel") + ": it has no '" +
                            std::string(row.name) + "'",

@@ -115,9 +115,7 @@ class Compilation {
 
  private:
   struct State;
-  using ScheduleText = std::string(const Schedule&, const MemoryPlan&, const Sha256& key,
-                                   std::span<const std::string> made_for);
-  Result<std::string> schedule_text(ScheduleText* write);
+  Result<std::string> schedule_text(bool as_json);
   explicit Compilation(std::unique_ptr<State> state);
   std::unique_ptr<State> s_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/text/formats.h"
@@ -18,6 +19,7 @@ struct InputGraph {
   // the Tensor methods that the kernel implements, with call sites in Python (made_for_text); empty: not recorded
   std::string made_for;
   std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // for an ONNX model: label and outputs of each node
+  std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: its inputs and initializers
   std::string text, file;        // the text that was read (empty for a model), and its file
   ReadReport report;
   std::shared_ptr<const GoldenRecord> record;  // the golden record of the graph; null: none

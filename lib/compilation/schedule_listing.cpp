@@ -131,12 +131,13 @@ void write_place(JsonWriter& json, const BufferPlace& place) {
   });
 }
 
-void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& place) {
+void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& place, const std::string* name) {
   json.object([&] {
     json.member("device", b.device).member("dtype", b.dtype.repr()).member("size", b.size).member("bytes", b.nbytes());
     json.member("input", b.is_input).member("output", b.is_output).member("view_of", b.view_of)
         .member("offset", b.offset);
     write_place(json, place);
+    if (name) json.member("name", *name);
   });
 }
 
@@ -161,7 +162,8 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
 }
 
 std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
-                          std::span<const std::string> made_for) {
+                          std::span<const std::string> made_for,
+                          const std::unordered_map<UOp, std::string>& buffer_names) {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
@@ -170,7 +172,10 @@ std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha25
       for (size_t i = 0; i < s.items.size(); i++) write_kernel(json, s.items[i], made_for.empty() ? "" : made_for[i]);
     });
     json.key("buffers").array([&] {
-      for (size_t i = 0; i < s.buffers.size(); i++) write_buffer(json, s.buffers[i], plan.places[i]);
+      for (size_t i = 0; i < s.buffers.size(); i++) {
+        auto name = buffer_names.find(s.buffers[i].uop);
+        write_buffer(json, s.buffers[i], plan.places[i], name == buffer_names.end() ? nullptr : &name->second);
+      }
     });
     json.key("shared").array([&] {
       for (auto& shared : plan.shared)

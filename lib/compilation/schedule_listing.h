@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "lib/support/sha256.h"
 #include "passes/tensor/memory_planner.h"
@@ -15,9 +16,11 @@ std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, c
                              std::span<const std::string> made_for = {});
 
 // Returns one JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars",
-// "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}],
-// "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are positions in these arrays.
+// "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place",
+// "name"}], "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are positions in these
+// arrays. `buffer_names`: the names of inputs, by their BUFFER.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
-                             std::span<const std::string> made_for = {});
+                          std::span<const std::string> made_for = {},
+                          const std::unordered_map<UOp, std::string>& buffer_names = {});
 
 }  // namespace tgc

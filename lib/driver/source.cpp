@@ -328,6 +328,7 @@ Result<InputGraph> Source::build_model() {
     }
     out.root = out.graph->sink(roots);
     for (MadeOfNode& node : outputs.made) out.made_of.emplace_back(std::move(node.label), std::move(node.tensors));
+    out.buffer_names = std::move(outputs.buffers);
     out.is_tensor_graph = true;
     out.file = name_.file;
     return out;

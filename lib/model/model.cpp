@@ -210,7 +210,7 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
       if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
     ModelBuilder builder(graph, *proto_, folder());
     Values values = builder.run(proto_->graph, inputs);
-    return ModelOutputs{output_names(), std::move(values), builder.take_made()};
+    return ModelOutputs{output_names(), std::move(values), builder.take_made(), builder.take_buffers()};
   });
   if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
   return out;
@@ -299,6 +299,9 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
     if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow(info.type.elem))
       scopes_.back()[info.name] = {given->second.tensor(), info.type.elem};
   }
+  if (scopes_.size() == 1)
+    for (auto& [name, value] : scopes_[0])
+      if (value.is_tensor()) buffers_.emplace(base_of(value.tensor().uop()), name);
   return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
 }
 

@@ -28,6 +28,7 @@ struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
   std::vector<MadeOfNode> made = {};  // in execution order
+  std::unordered_map<UOp, std::string> buffers = {};  // names of the inputs and initializers, by their BUFFER
 };
 
 class Model {
@@ -75,6 +76,7 @@ class ModelBuilder {
   Value value_of(const onnx::TensorProto& tensor);  // the value of an initializer or of a tensor attribute
   std::string tensor_name(UOp buffer) const;        // for messages: the input that `buffer` belongs to, or ""
   std::vector<MadeOfNode> take_made() { return std::move(made_); }
+  std::unordered_map<UOp, std::string> take_buffers() { return std::move(buffers_); }
 
  private:
   using Scope = std::unordered_map<std::string, Value>;
@@ -89,6 +91,7 @@ class ModelBuilder {
   std::string folder_;
   std::vector<Scope> scopes_;
   std::vector<MadeOfNode> made_;
+  std::unordered_map<UOp, std::string> buffers_;  // see ModelOutputs
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
   int64_t depth_ = 0, nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes

@@ -33,6 +33,8 @@ std::string view_index(const ViewContent& content) {
     });
     if (!content.schedule.empty()) json.key("schedule").raw(content.schedule);
     if (!content.measured_on.empty()) json.member("measured_on", content.measured_on);
+    if (auto& peaks = content.peaks)
+      json.key("peaks").object([&] { json.member("bytes", peaks->bytes).member("ops", peaks->operations); });
     if (!content.measured.empty()) json.member("measured", content.measured);
   });
 }

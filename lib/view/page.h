@@ -1,10 +1,12 @@
 // Assembles the page from its code and the recorded graphs. Each graph is packed separately and unpacked when the user
 // opens it.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/view/peaks.h"
 #include "lib/view/recording.h"
 
 namespace tgc {
@@ -17,6 +19,7 @@ struct ViewContent {
   std::string schedule;               // schedule of a tensor graph as JSON (schedule_listing.h); else empty
   std::string measured_on;            // the device that ran the kernels; empty: not run
   std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
+  std::optional<Peaks> peaks;         // of that device; nullopt: not measured
 };
 
 // Returns the list of graphs, without their contents, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.

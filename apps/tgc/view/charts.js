@@ -6,7 +6,7 @@ import {plain} from "./data.js";
 
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in the drawing's own units
 const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of a bar with a name; width of a letter
-const kLeastHeight = 3;                                         // minimum height of a buffer
+const kLeastHeight = 3, kLeastWidth = 2;                        // minimum height of a buffer, and width of a bar
 const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d",
   "#008685", "#65789b"];
 
@@ -25,7 +25,7 @@ export function timeline(items, total, opened) {
   const root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
   let at = 0;
   for (const item of items) {
-    const width = Math.max(item.seconds / total * kInner, 0.5), x = kEdge + at / total * kInner;
+    const width = Math.max(item.seconds / total * kInner, kLeastWidth), x = kEdge + at / total * kInner;
     const fill = item.graph >= 0 ? kPaints[item.graph % kPaints.length] : colorOfOp(item.op);
     const bar = svg("rect", {x, y: 14, width, height: 30, rx: Math.min(2, width / 3), fill, tabindex: -1});
     bar.append(svg("title", {}, plain(`${item.number} ${item.name}  ${inTime(item.seconds)}  ${item.madeFor}`)));
@@ -52,8 +52,9 @@ function ticks(most, count) {
 }
 
 /** Draws buffers that share memory: a box for each buffer, as wide as the time of its use and as high as its size.
- * @param {any} schedule @param {Item[]} items @param {(buffer: number) => void} opened */
-export function memoryPlan(schedule, items, opened) {
+ * @param {any} schedule @param {Item[]} items @param {string[]} names of the buffers
+ *  @param {(buffer: number) => void} opened */
+export function memoryPlan(schedule, items, names, opened) {
   const height = kPlanHeight, label = "memory plan; the table of buffers has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, role: "img", "aria-label": label});
   const lives = livesOf(schedule, items), starts = [];
@@ -78,12 +79,13 @@ export function memoryPlan(schedule, items, opened) {
     const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75,
       stroke: "currentColor", "stroke-width": 0.3, tabindex: -1});
     box.append(svg("title", {},
-      plain(`buffer ${i}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
+      plain(`buffer ${i}  ${names[i]}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
     box.addEventListener("click", () => opened(i));
     root.append(box);
     if (width < kLeastLabel || bottom - top < kLeastLabelHeight) return;
     const at = {x: left + 4, y: (top + bottom) / 2 + 4, class: "on", "pointer-events": "none"};
-    root.append(svg("text", at, `${i}: ${amount(b.bytes, "B")}`));
+    const text = `${i}: ${amount(b.bytes, "B")} ${names[i]}`, most = Math.floor(width / kPerLetter);
+    root.append(svg("text", at, text.length > most ? text.slice(0, most - 1) + "\u2026" : text));
   });
   return root;
 }

@@ -94,6 +94,8 @@ class Homes {
     const fold = this.byKey.get(this.owner.get(n) ?? this.owner.get(copy));
     return this.#texts().get(n) || (fold ? [fold] : []);
   }
+  /** Returns the nodes that boxes show, as boxes of their own or as text. */
+  nodes() { return new Set([...this.boxes.map((box) => box.n), ...this.#texts().keys()]); }
   // Returns the boxes in which each node is text.
   #texts() {
     if (this.texts) return this.texts;

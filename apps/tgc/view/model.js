@@ -48,6 +48,7 @@ export async function showModel(home, app) {
   const nodes = nodesOfKernels(graph, story);
   const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
   for (const item of items) item.madeFor = item.madeFor || labels(item);
+  const names = namesOf(schedule, items);
   const heading = (text) => out.push(element("h2", "", text));
   const facts = (...texts) => out.push(element("p", "facts", texts.join("")));
   heading("Schedule of " + plain(graph.name || index.title));
@@ -70,16 +71,16 @@ export async function showModel(home, app) {
     heading("Memory plan");
     facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards. At most ",
       amount(peak.bytes, "B"), " are in use at a time, at item ", String(peak.item), ". A click shows the buffer.");
-    out.push(memoryPlan(schedule, items, showBuffer));
+    out.push(memoryPlan(schedule, items, names, showBuffer));
   }
   heading("Kernels by cost");
-  const peaks = peaksOf(items, isMeasured);
+  const peaks = peaksOf(index, items, isMeasured);
   facts("A kernel is bound by memory or arithmetic if it reaches half of that peak rate: ",
-    amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"),
-    isMeasured ? ", the highest rates that kernels of this model reached." : ", which are assumed.");
-  out.push(table(app, items, total, peaks, showBuffer));
+    amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"), ", ",
+    peaks.are, ".");
+  out.push(table(app, items, total, peaks, names, showBuffer));
   heading("Buffers");
-  out.push(bufferTable(app, schedule, items));
+  out.push(bufferTable(app, schedule, items, names));
   if (graph.madeOf.length) {
     heading("The model's nodes and their kernels");
     out.push(nodeTable(app, items, graph, nodes));
@@ -124,15 +125,28 @@ function nodeTable(app, items, graph, nodes) {
   return out;
 }
 
+/** Returns the name of each buffer: that of the model's tensor, or what its first writer was made for.
+ * @param {any} schedule @param {Item[]} items @returns {string[]} */
+function namesOf(schedule, items) {
+  return schedule.buffers.map((b, i) => {
+    const writer = items.find((item) => item.writes.includes(i));
+    return plain(b.name || (writer && writer.madeFor ? "of " + writer.madeFor : b.input ? "input" : ""));
+  });
+}
+
 function openItem(app, item) {
   if (item.graph >= 0) app.openGraph(item.graph);
 }
 
-/** Returns the peak rates: the highest that measured kernels reach, or the assumed ones. @param {Item[]} items */
-function peaksOf(items, isMeasured) {
-  if (!isMeasured) return {bytes: kBytesPerSecond, ops: kOpsPerSecond};
+/** Returns the peak rates: those of the device, the highest that measured kernels reach, or assumed ones.
+ * @param {any} index @param {Item[]} items */
+function peaksOf(index, items, isMeasured) {
+  if (!isMeasured) return {bytes: kBytesPerSecond, ops: kOpsPerSecond, are: "which are assumed"};
+  if (index.peaks)
+    return {...index.peaks, are: "measured on the same device: a copy of 64 MiB, and multiplications and additions"};
   const most = (of) => Math.max(1, ...items.filter((item) => item.measured).map((item) => of(item) / item.measured));
-  return {bytes: most((item) => item.bytes), ops: most((item) => item.ops)};
+  const are = "the highest rates that kernels of this model reached";
+  return {bytes: most((item) => item.bytes), ops: most((item) => item.ops), are};
 }
 
 // Returns what bounds an item: that whose peak rate it reaches at least half of.
@@ -142,13 +156,17 @@ function boundOf({bytes, ops, seconds}, peaks) {
   return least[0] >= least[1] ? "memory" : "arithmetic";
 }
 
-function table(app, items, total, peaks, showBuffer) {
+function table(app, items, total, peaks, names, showBuffer) {
   const measured = app.index.measured ? ["#measured"] : [];
   const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#GB/s",
     "#Gop/s", "bound by", "#nodes", "writes", "reads", "made for"]);
   const buffers = (list) => {
     const cell = element("span");
-    for (const b of list) cell.append(buttonOf(String(b), () => showBuffer(b)), " ");
+    for (const b of list) {
+      const button = buttonOf(String(b), () => showBuffer(b));
+      button.title = names[b];
+      cell.append(button, " ");
+    }
     return cell;
   };
   const rate = (n, item) => (n && item.seconds ? (n / item.seconds / 1e9).toPrecision(3) : "");
@@ -164,8 +182,9 @@ function table(app, items, total, peaks, showBuffer) {
   return out;
 }
 
-function bufferTable(app, schedule, items) {
-  const out = tableOf(["#buffer", "dtype", "#size", "written by", "read by"]), writers = new Map(), readers = new Map();
+function bufferTable(app, schedule, items, names) {
+  const out = tableOf(["#buffer", "name", "dtype", "#size", "written by", "read by"]);
+  const writers = new Map(), readers = new Map();
   const add = (map, b, item) => { map.has(b) ? map.get(b).push(item) : map.set(b, [item]); };
   for (const item of items) {
     for (const b of item.writes) add(writers, b, item);
@@ -179,8 +198,8 @@ function bufferTable(app, schedule, items) {
   schedule.buffers.forEach((b, i) => {
     const row = element("tr");
     row.id = "buffer-" + i;
-    out.lastChild.append(cells(row, [String(i)], plain(b.dtype), [amount(b.bytes, "B")], links(writers.get(i)),
-      links(readers.get(i))));
+    out.lastChild.append(cells(row, [String(i)], names[i], plain(b.dtype), [amount(b.bytes, "B")],
+      links(writers.get(i)), links(readers.get(i))));
   });
   return out;
 }

@@ -4,19 +4,33 @@ import {counted} from "./amounts.js";
 import {plain} from "./data.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
-/** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": equal neighbours;
+/** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": rewrites of
+ * one rule, or of several in turn;
  * "filter": the rule of which the rewrites are listed.
  * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,
- *   last: number, count: number, depth: number, within: string, run: import("./data.js").Run}} Row */
+ *   last: number, count: number, depth: number, within: string, run: import("./data.js").Run,
+ *   rules: import("./data.js").Rule[]}} Row */
 
 const kRowHeight = 25;
+const kLongestPeriod = 4, kLeastRounds = 3;  // of rewrites of several rules in turn, which form one group
+
+/** Returns how many rewrites from `from` on recur, as A B A B A B does after 2; 1: none.
+ * @template T @param {T[]} list @param {number} from @param {(a: T, b: T) => boolean} isSame */
+function periodAt(list, from, isSame) {
+  for (let period = 1; period <= kLongestPeriod; period++) {
+    let end = from + period;
+    while (end < list.length && isSame(list[end - period], list[end])) end++;
+    if (end - from >= (period === 1 ? 2 : kLeastRounds * period)) return period;
+  }
+  return 1;
+}
 
 export class StageList {
   /** @param {HTMLElement} home @param {import("./app.js").App} app */
   constructor(home, app) {
     this.app = app;
     this.openQuiet = new Set(), this.openGroups = new Set();
-    /** @type {Map<import("./data.js").Stage, string>} */ this.loops = new Map();
+    /** @type {Map<import("./data.js").Stage, string[]>} */ this.loops = new Map();
     this.list = new RowList(home, {label: "stages and rewrites", role: "tree", rowRole: "treeitem", height: kRowHeight,
       fill: (row, item) => this.#fill(row, item), chosen: (item, _, isShift) => this.choose(item, isShift)});
   }
@@ -67,15 +81,17 @@ export class StageList {
     if (isFiltered) rows.push({kind: "filter", place, count: list.length});
     const isSame = (a, b) => a.rewrite.rule === b.rewrite.rule && a.rewrite.run === b.rewrite.run;
     for (let i = 0, end = 0; i < list.length; i = end) {
-      const {rewrite: {run}, index} = list[i];
-      for (end = i + 1; end < list.length && isSame(list[i], list[end]);) end++;
+      const {rewrite: {run}, index} = list[i], period = periodAt(list, i, isSame);
+      for (end = i + period; end < list.length && isSame(list[end - period], list[end]);) end++;
+      end -= (end - i) % period;
       const isNamed = run && (run.depth > 0 || stage.runs.length > 1 && run.name !== stage.name);
       const isAlone = run && run.rewrites === 1;
       if (isNamed && !isAlone && !started.has(run)) rows.push({kind: "run", place, run, depth: run.depth});
       started.add(run);
       const depth = run ? run.depth : 0, within = isNamed && isAlone ? run.name : "";
-      const isGroup = end > i + 1;
-      const group = {kind: "group", place, index, last: list[end - 1].index, count: end - i, depth};
+      const isGroup = end > i + period;
+      const group = {kind: "group", place, index, last: list[end - 1].index, count: (end - i) / period, depth,
+        rules: list.slice(i, i + period).map(({rewrite}) => graph.rules[rewrite.rule])};
       if (isGroup) rows.push(group);
       if (isGroup && !this.#isOpen(group, state.r)) continue;
       for (let k = i; k < end; k++)
@@ -141,11 +157,11 @@ export class StageList {
     }
   }
 
-  // Returns what a stage did to loops, one line for each.
+  // Returns what a stage did to loops: ["+4 THREAD"].
   #loops(stage) {
     const {graph} = this.app;
     if (!this.loops.has(stage))
-      this.loops.set(stage, loopChanges(graph, stage.from, stage.to).map((text) => "\n" + text).join(""));
+      this.loops.set(stage, loopChanges(graph, stage.from, stage.to));
     return this.loops.get(stage);
   }
 
@@ -166,11 +182,12 @@ export class StageList {
       if (stage && !stage.changed) row.classList.add("quiet");
       if (stage && stage.to < 0) row.classList.add("failed");
       say("name", app.placeName(item.place));
-      if (stage && stage.to >= 0) say("count", counted(app.nodeCount(item.place), "node"));
-      else if (!stage) say("count", counted(app.nodeCount(0), "node"));
+      const loops = stage ? this.#loops(stage) : [], nodes = counted(app.nodeCount(item.place), "node");
+      if (!loops.length && (!stage || stage.to >= 0)) say("count", nodes);
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
+      if (loops.length) say("count loops", loops[0] + (loops.length > 1 ? " \u2026" : ""));
       const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
-      row.title = stage ? stage.name + watched + this.#loops(stage) : "the input graph";
+      row.title = stage ? stage.name + watched + "\n" + [nodes, ...loops].join("\n") : "the input graph";
       row.title += "\nwith Shift: compare with this";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
@@ -194,7 +211,7 @@ export class StageList {
       if (item.kind === "group") {
         const isOpen = this.rows.some((r) => r.kind === "rewrite" && r.index === item.index);
         row.setAttribute("aria-expanded", String(isOpen));
-        say("name", (isOpen ? "\u25be " : "\u25b8 ") + name);
+        say("name", (isOpen ? "\u25be " : "\u25b8 ") + item.rules.map(nameOfRule).join(", "));
         say("count", "\u00d7" + item.count);
       } else {
         // a recording names rules by their places in tinygrad

@@ -97,7 +97,7 @@ export class Story {
     if (state.r < 0) return this.bestOf(this.relatives(place, [n])[Math.min(state.s, this.last)], n);
     const own = this.relatives(place, [n])[state.s - 1], history = this.historyAt(state.s);
     if (drawing.home.has(n)) return n;
-    return this.bestOf(drawing.boxes.map((box) => box.n).filter((m) => own.has(history.origin(m))), n);
+    return this.bestOf([...drawing.home.nodes()].filter((m) => own.has(history.origin(m))), n);
   }
   /** Returns `n` if it is among the nodes, else one of the same op, else the last; -1 if there are none.
    * @param {Iterable<number>} nodes @param {number} n */

@@ -1,5 +1,6 @@
 // The texts of a graph, and which lines show which nodes.
 import {summed} from "./data.js";
+import {withoutColors} from "./rewrites.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
@@ -8,8 +9,6 @@ import {summed} from "./data.js";
 
 const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly",
   program: "program"};
-
-const kColours = /\u001b\[\d+m/g;  // terminal colours, which kernels' names contain
 
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
@@ -29,8 +28,8 @@ export function textsAt(graph, story, place, cache) {
 
 function made(graph, story, raw, cache) {
   const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
-  const text = raw.kind === "program" ? (raw.text || "").replace(kColours, "") : raw.text || "";
-  const lines = raw.lines ? ofTable() : text.replace(/\n$/, "").split("\n");
+  // kernels' names contain terminal colours
+  const lines = (raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n")).map(withoutColors);
   const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   const nodes = summed([...(raw.nodes || [])], 2);
