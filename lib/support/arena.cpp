@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "lib/support/sanitized.h"

@@ -6,7 +6,7 @@ namespace tgc {
 namespace {
 
 constexpr int kPeakRuns = 5;
-constexpr int64_t kCopied = 1 << 24, kComputed = 1 << 18;  // floats; only the second fit into a cache
+constexpr int64_t kCopied = 1 << 24, kComputed = 1 << 18;  // floats; the second fit into a cache
 constexpr int kRounds = 128;                               // multiplications and additions for each element
 
 // Returns pyrender's text of a kernel that loads each element of the inputs, and stores `value` of them, "v0", "v1", ...
