@@ -9,7 +9,7 @@ constexpr int kPeakRuns = 5;
 constexpr int64_t kCopied = 1 << 24, kComputed = 1 << 18;  // floats; the second fit into a cache
 constexpr int kRounds = 128;                               // multiplications and additions for each element
 
-// Returns pyrender's text of a kernel that loads "v0", "v1", ... from its inputs, and stores "v", which `value` defines.
+// Returns pyrender's text of a kernel that loads v0, v1, ... from its inputs, and stores v, which `value` defines.
 std::string kernel_text(int64_t count, int inputs, const std::string& value) {
   const std::string size = std::to_string(count);
   auto buffer = [&](int n) {
