@@ -23,6 +23,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/tgc_export DESTINATION share/tgc C
 string(TIMESTAMP TGC_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright ${CMAKE_BINARY_DIR}/changelog DESTINATION share/doc/tgc COMPONENT tgc)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/lintian-overrides DESTINATION share/lintian/overrides RENAME tgc COMPONENT tgc)
 install(FILES ${CMAKE_SOURCE_DIR}/apps/sample_device/sample_device.cpp DESTINATION share/doc/tgc/examples COMPONENT tgc)
 
 # The installed binary prints these files, so they always match it.
