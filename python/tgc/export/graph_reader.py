@@ -1,7 +1,7 @@
 """Makes the nodes of a graph from tgc's JSON or from pyrender's text, with the installed tinygrad. Runs no code."""
 import json
 
-from tgc_export.graph_text import GraphTextError, checked_node, read_graph, read_value, tables
+from tgc.export.graph_text import GraphTextError, checked_node, read_graph, read_value, tables
 
 
 def parse_value(a, nodes):

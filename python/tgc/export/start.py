@@ -1,12 +1,12 @@
 """Starts recording: `start_recording` for a whole process, `tgc_export` for tensors of the calling program."""
 import sys
 
-from tgc_export.golden import NATIVE_RELEASE
-from tgc_export.graph_recorder import GraphRecorder
-from tgc_export.hooks import call_on_import
-from tgc_export.metadata import watch_metadata
-from tgc_export.text_recorder import TextRecorder
-from tgc_export.versions import installed_version
+from tgc.export.golden import NATIVE_RELEASE
+from tgc.export.graph_recorder import GraphRecorder
+from tgc.export.hooks import call_on_import
+from tgc.export.metadata import watch_metadata
+from tgc.export.text_recorder import TextRecorder
+from tgc.export.versions import installed_version
 
 active_recorder = None  # the recorder of this process; None if nothing is recorded
 
@@ -18,7 +18,7 @@ def start_recording(options, is_child=False):
   """
   global active_recorder
   active_recorder = (GraphRecorder if options.get("version") else TextRecorder)(options, is_child)
-  sys.modules.setdefault("tinygrad_export", sys.modules["tgc_export"])  # for a program that imports tgc_export from it
+  sys.modules.setdefault("tinygrad_export", sys.modules["tgc.export"])  # for a program that imports tgc_export from it
   sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
   call_on_import("tinygrad", lambda _: active_recorder.watch())
   return active_recorder

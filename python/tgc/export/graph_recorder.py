@@ -5,15 +5,15 @@ hold what differs between releases.
 """
 import contextlib, importlib, io, itertools, os, threading
 
-from tgc_export.arrays import ArraySaver, is_bound_variable
-from tgc_export.golden import print_message
-from tgc_export.graphs import graph_text
-from tgc_export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
-from tgc_export.jit import JitRecorder
-from tgc_export.matches import matches_json, rewrite_with_callback
-from tgc_export.metadata import metadata_list, watch_metadata
-from tgc_export.recorder import Recorder
-from tgc_export.records import make_renderer, program_facts, target_of
+from tgc.export.arrays import ArraySaver, is_bound_variable
+from tgc.export.golden import print_message
+from tgc.export.graphs import graph_text
+from tgc.export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
+from tgc.export.jit import JitRecorder
+from tgc.export.matches import matches_json, rewrite_with_callback
+from tgc.export.metadata import metadata_list, watch_metadata
+from tgc.export.recorder import Recorder
+from tgc.export.records import make_renderer, program_facts, target_of
 
 # The functions that begin a kernel or a schedule, in each release that has them: (module, function).
 KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),

@@ -13,12 +13,12 @@ import contextlib, gc, re
 import tinygrad.helpers as helpers
 from tinygrad.uop.ops import PatternMatcher
 
-from tgc_export.golden import SETTINGS
-from tgc_export.graph_reader import parse_nodes
-from tgc_export.graph_recorder import SCHEDULES, GraphRecorder
-from tgc_export.hooks import replaced
-from tgc_export.matches import rewrite_with_callback
-from tgc_export.records import DEFAULTS
+from tgc.export.golden import SETTINGS
+from tgc.export.graph_reader import parse_nodes
+from tgc.export.graph_recorder import SCHEDULES, GraphRecorder
+from tgc.export.hooks import replaced
+from tgc.export.matches import rewrite_with_callback
+from tgc.export.records import DEFAULTS
 
 COLLECT_AFTER = 64  # answers between two collections of garbage, which is a tenth of the time if Python decides when
 

@@ -18,13 +18,13 @@ import tinygrad.helpers as helpers
 import tinygrad.uop.ops as ops
 from tinygrad.uop.ops import KernelInfo, PatternMatcher
 
-from tgc_export.golden import NATIVE_RELEASE, SETTINGS
-from tgc_export.graph_reader import parse_nodes
-from tgc_export.graph_text import GraphTextError
-from tgc_export.hooks import replaced
-from tgc_export.live import live_recorder
-from tgc_export.matches import matches_json, rewrite_with_callback
-from tgc_export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
+from tgc.export.golden import NATIVE_RELEASE, SETTINGS
+from tgc.export.graph_reader import parse_nodes
+from tgc.export.graph_text import GraphTextError
+from tgc.export.hooks import replaced
+from tgc.export.live import live_recorder
+from tgc.export.matches import matches_json, rewrite_with_callback
+from tgc.export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
 
 RENDERERS = {}
 CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute

@@ -1,7 +1,7 @@
 """Runs the recorded program, makes its child processes record too, and merges all files at the end."""
 import atexit, json, os, pathlib, runpy, shutil, signal, sys, tempfile, types, zipfile
 
-from tgc_export.golden import print_message
+from tgc.export.golden import print_message
 
 OPTIONS_VARIABLE = "TGC_EXPORT"  # environment variable with the recorder's options as JSON, for child processes
 
@@ -11,10 +11,10 @@ def record_children(options):
   the process's own. Returns the folder of that module."""
   folder = tempfile.mkdtemp(prefix="tgc_export.")
   pathlib.Path(folder, "sitecustomize.py").write_text(f"""import json, os, sys
-home = {str(pathlib.Path(__file__).resolve().parents[1])!r}
+home = {str(pathlib.Path(__file__).resolve().parents[2])!r}
 sys.path.insert(0, home)
-import tgc_export.start
-tgc_export.start.start_recording(json.loads(os.environ[{OPTIONS_VARIABLE!r}]), is_child=True)
+import tgc.export.start
+tgc.export.start.start_recording(json.loads(os.environ[{OPTIONS_VARIABLE!r}]), is_child=True)
 sys.path.remove(home)
 sys.path.remove({folder!r})
 mine = sys.modules.pop("sitecustomize")

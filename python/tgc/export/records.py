@@ -1,9 +1,9 @@
 """Makes one record: everything tinygrad 0.12.0 makes of one kernel for one target, or of one tensor graph."""
 import contextlib, io, platform, sys, types
 
-from tgc_export.golden import exit_with_error
-from tgc_export.hooks import replaced
-from tgc_export.metadata import metadata_list
+from tgc.export.golden import exit_with_error
+from tgc.export.hooks import replaced
+from tgc.export.metadata import metadata_list
 
 TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
                  "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",

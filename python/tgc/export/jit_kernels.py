@@ -4,8 +4,8 @@ Releases before 0.13 keep a list of runners; later releases keep a graph of call
 """
 import re
 
-from tgc_export.metadata import metadata_list
-from tgc_export.records import program_facts
+from tgc.export.metadata import metadata_list
+from tgc.export.records import program_facts
 
 
 def without_color(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)

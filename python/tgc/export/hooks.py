@@ -42,7 +42,7 @@ def called_by_runtime():
   frame = sys._getframe(1)
   while frame:
     module = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
-    if not module.startswith(("tgc_export", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
+    if not module.startswith(("tgc.", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
       return module.startswith("tinygrad.runtime.")
     frame = frame.f_back
   return False
@@ -63,9 +63,10 @@ def call_site():
   return {"at": lines, "function": function} if lines else {}
 
 
-EXPORTER = os.path.dirname(os.path.realpath(__file__)) + os.sep
-# The exporter's command runs as __main__: scripts/tinygrad_export.py, or tgc/export.py of the wheel.
-COMMANDS = [os.path.join(os.path.dirname(EXPORTER[:-1]), *path) for path in (["tinygrad_export.py"], ["export.py"], ["tgc", "export.py"])]
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # the folder tgc
+# The file that runs as __main__ without the package being installed: beside the package, or in scripts of a checkout.
+COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
+            os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "scripts", "tinygrad_export.py")]
 
 
 @functools.cache
@@ -74,7 +75,7 @@ def is_own_file(file):
   if file.startswith("<"): return False
   file = os.path.realpath(file)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
-  return file.startswith(EXPORTER) or file in COMMANDS or (package is not None and file.startswith(os.path.dirname(os.path.realpath(package)) + os.sep))
+  return file.startswith(PACKAGE + os.sep) or file in COMMANDS or (package is not None and file.startswith(os.path.dirname(os.path.realpath(package)) + os.sep))
 
 
 def program_lines(limit=8):
@@ -83,9 +84,9 @@ def program_lines(limit=8):
   while frame and len(out) < limit:
     name = frame.f_globals.get("__name__") or "tinygrad"  # tinygrad's compiled matchers have no name
     module = name.split(".")[0]
-    if module == "tgc_export" and frame.f_code.co_name == "run_program": break  # the program started here
+    if module == "tgc" and frame.f_code.co_name == "run_program": break  # the program started here
     if name in ("multiprocessing.spawn", "multiprocessing.forkserver"): break  # started this process with -c
-    if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names and \
+    if module not in ("tinygrad", "tgc", "tinygrad_export") and module not in sys.stdlib_module_names and \
        not is_own_file(frame.f_code.co_filename):
       out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
     frame = frame.f_back

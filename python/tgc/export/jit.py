@@ -23,9 +23,9 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
 """
 import inspect, itertools, os, sys, weakref
 
-from tgc_export.hooks import call_on_import, program_line
-from tgc_export.jit_kernels import CapturedKernels, input_tensors
-from tgc_export.reachable import ReachableTensors
+from tgc.export.hooks import call_on_import, program_line
+from tgc.export.jit_kernels import CapturedKernels, input_tensors
+from tgc.export.reachable import ReachableTensors
 
 SIMPLE_TYPES = (int, float, bool, str, bytes, type(None))
 

@@ -6,11 +6,11 @@ and puts inert objects in place of all others.
 """
 import contextlib, importlib, pickle, re, types
 
-from tgc_export.golden import exit_with_error, print_message
-from tgc_export.graph_recorder import QUERIES, print_graph
-from tgc_export.graphs import Nodes, graph_text
-from tgc_export.matches import rule_location
-from tgc_export.records import RENDERER_NAMES
+from tgc.export.golden import exit_with_error, print_message
+from tgc.export.graph_recorder import QUERIES, print_graph
+from tgc.export.graphs import Nodes, graph_text
+from tgc.export.matches import rule_location
+from tgc.export.records import RENDERER_NAMES
 
 # The classes that a pickle may load, by module: nodes, enums, and dataclasses without a function among their values.
 CLASSES = {

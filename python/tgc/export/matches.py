@@ -2,8 +2,8 @@
 its nesting."""
 import os, threading
 
-from tgc_export.graphs import Nodes
-from tgc_export.hooks import call_site
+from tgc.export.graphs import Nodes
+from tgc.export.hooks import call_site
 
 
 def rule_location(pattern):

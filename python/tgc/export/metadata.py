@@ -1,5 +1,5 @@
 """Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
-from tgc_export.hooks import program_line
+from tgc.export.hooks import program_line
 
 
 def metadata_list(metadata):

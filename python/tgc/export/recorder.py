@@ -1,7 +1,7 @@
 """The base of both recorders: options, files, record ids and failures of one recorded process."""
 import os, pathlib, threading, traceback
 
-from tgc_export.golden import Writer, print_message
+from tgc.export.golden import Writer, print_message
 
 
 class Recorder:

@@ -1,8 +1,8 @@
 """Saves the arrays that each kernel reads and stores when it first runs, for --save-inputs."""
 import struct
 
-from tgc_export.golden import print_message, save_arrays, tagged_path
-from tgc_export.hooks import replace_everywhere
+from tgc.export.golden import print_message, save_arrays, tagged_path
+from tgc.export.hooks import replace_everywhere
 
 
 def is_bound_variable(node): return node.op.name == "BIND" or getattr(node, "is_bound_var", False)

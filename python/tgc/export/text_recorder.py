@@ -1,12 +1,12 @@
 """Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps each stage as tinygrad's own printer shows it."""
 import os
 
-from tgc_export.arrays import ArraySaver
-from tgc_export.golden import SETTINGS
-from tgc_export.hooks import call_on_import, replace_everywhere, replaced
-from tgc_export.metadata import metadata_list, watch_metadata, watch_onnx
-from tgc_export.recorder import Recorder
-from tgc_export.records import kernel_record, make_renderer, replayed_schedule, schedule_record, target_of, without_custom_kernels
+from tgc.export.arrays import ArraySaver
+from tgc.export.golden import SETTINGS
+from tgc.export.hooks import call_on_import, replace_everywhere, replaced
+from tgc.export.metadata import metadata_list, watch_metadata, watch_onnx
+from tgc.export.recorder import Recorder
+from tgc.export.records import kernel_record, make_renderer, replayed_schedule, schedule_record, target_of, without_custom_kernels
 
 
 class TextRecorder(Recorder):
