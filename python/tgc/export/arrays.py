@@ -2,7 +2,7 @@
 import struct
 
 from tgc.export.golden import print_message, save_arrays, tagged_path
-from tgc.export.hooks import replace_everywhere
+from tgc.export.hooks import replace_everywhere, set_attribute
 
 
 def is_bound_variable(node): return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
@@ -23,7 +23,7 @@ class ArraySaver:
 
   def watch(self):
     import tinygrad.engine.realize as realize
-    if runner := getattr(realize, "CompiledRunner", None): runner.__call__ = self.watched_runner(runner.__call__)
+    if runner := getattr(realize, "CompiledRunner", None): set_attribute(runner, "__call__", self.watched_runner(runner.__call__))
     elif hasattr(realize, "run_linear"): replace_everywhere(realize.run_linear, self.watched_linear(realize.run_linear))
     else: print_message("--save-inputs does not know how this tinygrad runs kernels")
 

@@ -105,10 +105,14 @@ class Writer:
     if path.name.endswith(".gz"): data = gzip.compress(data, 6)
     while data: data = data[os.write(fd, data):]
 
+  def close(self):
+    for fd, _ in self.files.values(): os.close(fd)
+    self.files = {}
+
   def reset_after_fork(self):
     """Gives up the parent's files in a forked child, which claims a part of its own when it writes."""
-    for fd, _ in self.files.values(): os.close(fd)
-    self.is_child, self.part, self.files = True, 0, {}
+    self.close()
+    self.is_child, self.part = True, 0
 
   # -- in the main process
 

@@ -8,7 +8,7 @@ import contextlib, importlib, io, itertools, os, threading
 from tgc.export.arrays import ArraySaver, is_bound_variable
 from tgc.export.golden import print_message
 from tgc.export.graphs import graph_text
-from tgc.export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
+from tgc.export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced, set_attribute
 from tgc.export.jit import JitRecorder
 from tgc.export.matches import matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
@@ -126,7 +126,7 @@ class GraphRecorder(Recorder):
     for (module, function), stage in STAGES.items():
       call_on_import(module, lambda m, function=function, stage=stage: self.watch_stage(m, function, stage))
     watch_metadata()
-    if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
+    if self.records_matches: set_attribute(ops.PatternMatcher, "rewrite", rewrite_with_callback(self.add_match))
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
         call_on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))

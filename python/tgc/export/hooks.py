@@ -11,11 +11,30 @@ def replaced(owner, name, value):
   finally: setattr(owner, name, old)
 
 
+undo = []  # functions that undo the replacements of this process, the last replacement last
+
+
+def restore_all():
+  """Undoes all replacements, so that tinygrad runs as if this process were not recorded."""
+  while undo: undo.pop()()
+
+
+def set_attribute(owner, name, value):
+  """Sets an attribute of a module or a class until restore_all()."""
+  own = name in vars(owner)
+  old = vars(owner).get(name)
+  setattr(owner, name, value)
+  undo.append(lambda: setattr(owner, name, old) if own else delattr(owner, name))
+
+
 def replace_everywhere(old, new):
-  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name."""
-  for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
-    for name, value in list(vars(module).items()):
-      if value is old: setattr(module, name, new)
+  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, until restore_all()."""
+  def swap(old, new):
+    for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
+      for name, value in list(vars(module).items()):
+        if value is old: setattr(module, name, new)
+  swap(old, new)
+  undo.append(lambda: swap(new, old))
 
 
 def call_on_import(name, callback):
@@ -35,6 +54,7 @@ def call_on_import(name, callback):
       spec.loader.exec_module = load_and_call
       return spec
   sys.meta_path.insert(0, Finder)
+  undo.append(lambda: sys.meta_path.remove(Finder) if Finder in sys.meta_path else None)
 
 
 def called_by_runtime():

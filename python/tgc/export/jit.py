@@ -23,7 +23,7 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
 """
 import inspect, itertools, os, sys, weakref
 
-from tgc.export.hooks import call_on_import, program_line
+from tgc.export.hooks import call_on_import, program_line, set_attribute
 from tgc.export.jit_kernels import CapturedKernels, input_tensors
 from tgc.export.reachable import ReachableTensors
 
@@ -81,8 +81,10 @@ class JitRecorder:
       grad = slot.__get__(tensor)
       if id(grad) in self.lost and sys._getframe(1).f_code.co_name != "backward": self.record_lost_grad(grad)
       return grad
-    Tensor.grad = property(watched_grad, slot.__set__)
-    kind.__call__, Tensor._buffer, Tensor.assign = watched_call, watched_buffer, watched_assign
+    set_attribute(Tensor, "grad", property(watched_grad, slot.__set__))
+    set_attribute(kind, "__call__", watched_call)
+    set_attribute(Tensor, "_buffer", watched_buffer)
+    set_attribute(Tensor, "assign", watched_assign)
 
   # -- facts
 

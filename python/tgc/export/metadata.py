@@ -1,5 +1,5 @@
 """Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
-from tgc.export.hooks import program_line
+from tgc.export.hooks import program_line, set_attribute
 
 
 def metadata_list(metadata):
@@ -34,10 +34,10 @@ def watch_metadata():
     object.__setattr__(made, "caller", caller or program_line())
     if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
     return made
-  if hasattr(tensor, "Metadata"): tensor.Metadata = make_metadata
+  if hasattr(tensor, "Metadata"): set_attribute(tensor, "Metadata", make_metadata)
   if (kernel := getattr(ops, "Kernel", None)) is None: return
   init = kernel.__init__
-  kernel.__init__ = lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest)
+  set_attribute(kernel, "__init__", lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest))
 
 
 def watch_onnx(onnx):
@@ -47,4 +47,4 @@ def watch_onnx(onnx):
     init(self, graph, *args, **kwargs)
     NamedNodes.names |= {id(n["parsed_node"]): n.get("name") or ",".join(n["output"]) for n in graph["node"]}
     self.graph_nodes = NamedNodes(self.graph_nodes)
-  onnx.OnnxRunner._init_from_graph = init_with_names
+  set_attribute(onnx.OnnxRunner, "_init_from_graph", init_with_names)

@@ -3,7 +3,7 @@ import os
 
 from tgc.export.arrays import ArraySaver
 from tgc.export.golden import SETTINGS
-from tgc.export.hooks import call_on_import, replace_everywhere, replaced
+from tgc.export.hooks import call_on_import, replace_everywhere, replaced, set_attribute
 from tgc.export.metadata import metadata_list, watch_metadata, watch_onnx
 from tgc.export.recorder import Recorder
 from tgc.export.records import kernel_record, make_renderer, replayed_schedule, schedule_record, target_of, without_custom_kernels
@@ -111,7 +111,7 @@ class TextRecorder(Recorder):
     replace_everywhere(get_program, watched_get_program)
     replace_everywhere(complete, watched_complete)
     if self.save_inputs: self.arrays.watch()
-    call_on_import("tinygrad.codegen.opt.search", lambda search: setattr(search, "get_program", get_program))
+    call_on_import("tinygrad.codegen.opt.search", lambda search: set_attribute(search, "get_program", get_program))
     call_on_import("tinygrad.nn.onnx", watch_onnx)
 
   def get_program(self, original, ast, renderer, opts):
