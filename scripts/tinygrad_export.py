@@ -7,7 +7,8 @@ import pathlib, sys
 
 HOME = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(next(path for path in (HOME.parent / "python", HOME) if (path / "tgc/export").is_dir())))
-from tgc.export.__main__ import main, tgc_export  # noqa: E402, F401
+from tgc.export.__main__ import main  # noqa: E402
+from tgc.export.start import tgc_export  # noqa: E402, F401
 del sys.path[0]  # the recorded program sees the path that it would see without the exporter
 
 if __name__ == "__main__": sys.exit(main())

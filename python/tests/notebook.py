@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 import pathlib
 import sys
+from typing import Any
 
 import nbclient
 import nbformat
@@ -36,7 +37,8 @@ assert len(shown.schedule.kernels) > 1
 
 def run() -> nbformat.NotebookNode:
   """Runs the cells one after another. Raises CellExecutionError if one fails."""
-  notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in CELLS])
+  made: Any = nbformat.v4  # its functions have no types
+  notebook = made.new_notebook(cells=[made.new_code_cell(cell.strip()) for cell in CELLS])
   return nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
 
 

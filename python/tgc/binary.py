@@ -86,6 +86,7 @@ def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc
 def progress(items: Iterator[str] | Any, total: int | None, label: str) -> Iterator[str]:
   """Shows a bar of tqdm, if tqdm is installed, while items are iterated; not for a single item."""
   if total is None or total < 2: return iter(items)
-  try: from tqdm.auto import tqdm
+  try:
+    from tqdm.auto import tqdm
   except ImportError: return iter(items)
   return iter(tqdm(items, total=total, desc=label, leave=False))

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import os
 import pathlib
 import sys
@@ -18,6 +17,7 @@ from tgc.export.versions import installed_version
 from tgc.page import view
 from tgc.recording import Path, Recording, Schedule
 
+NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
 # Caches of tinygrad: with them, a program that has compiled a kernel before would compile it no more.
 CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", "schedule_cache"),
           ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
@@ -43,8 +43,8 @@ def empty_caches() -> Iterator[None]:
 def recorder(options: dict[str, Any]) -> Iterator[Any]:
   """Records this process for the duration of a block. Yields the recorder."""
   if start.active_recorder is not None: raise TgcError(["this process is being recorded already"])
-  if (version := installed_version()) is None: raise TgcError(["tinygrad is not installed; run pip install tinygrad"])
-  helpers = importlib.import_module("tinygrad.helpers")
+  if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
+  from tinygrad import helpers
   # Kernels that other processes compile would be missing.
   setting = helpers.Context(PARALLEL=0) if "PARALLEL" in helpers.ContextVar._cache else contextlib.nullcontext()
   made = start.start_recording({"targets": [], "save_inputs": False, "rewrites": True, "version": version, **options})
@@ -105,8 +105,9 @@ class Debug:
 
 def debug(*tensors: Any) -> Debug:
   """Shows the graph of tensors, their schedule and why its kernels are not fused, without running them."""
+  if installed_version() is None: raise TgcError([NO_TINYGRAD])
+  from tinygrad.uop.ops import UOp
   folder = tempfile.TemporaryDirectory(prefix="tgc.")
   path = pathlib.Path(folder.name, "debug.jsonl.gz")
-  uop = importlib.import_module("tinygrad.uop.ops").UOp
-  with recorder({"output": str(path), "id": "debug"}) as made, made.lock: made.record_sink(uop.sink(*[t.uop for t in tensors]))
+  with recorder({"output": str(path), "id": "debug"}) as made, made.lock: made.record_sink(UOp.sink(*[t.uop for t in tensors]))
   return Debug(Recording(path, folder))

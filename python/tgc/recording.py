@@ -245,7 +245,8 @@ class Recording:
 
   def __getitem__(self, wanted: str) -> Kernel | Schedule:
     """Returns the kernel or the schedule of an id."""
-    for record in [*self.all_kernels, *self.schedules]:
+    records: list[Kernel | Schedule] = [*self.all_kernels, *self.schedules]
+    for record in records:
       if record.id == wanted: return record
     raise KeyError(f"there is no record {wanted!r} in {self.path}")
 

@@ -42,13 +42,20 @@ commits answer those about whole kernels and schedules. --replay and --answer ne
 In a program, `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
 the kernels of tensors without running them. Leave out the path in a program that runs under this command.
 """
-import argparse, json, os, pathlib, sys
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
 
 from tgc.export.golden import NATIVE_RELEASE, SETTINGS, checked_settings, exit_with_error, golden_lines, print_message
 from tgc.export.graph_reader import read_any_graph
 from tgc.export.graph_text import GraphTextError
 from tgc.export.processes import finish, finish_at_exit, program_name, record_children, run_program
-from tgc.export.start import start_recording, tgc_export
+from tgc.export.recorder import Recorder
+from tgc.export.start import start_recording
 from tgc.export.versions import installed_version
 
 MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
@@ -56,7 +63,7 @@ MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  #
 UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
 
 
-def replay(paths, recorder):
+def replay(paths: list[str], recorder: Recorder) -> None:
   """Compiles the graphs of golden files again, under the settings of their records."""
   from tinygrad.helpers import Context
   for path in paths:
@@ -86,10 +93,10 @@ def replay(paths, recorder):
         if header["level"] == "kernel":
           for target in recorder.targets or [old["target"]]:
             recorder.replay_kernel(old["id"], target, ast, own, old.get("metadata"))
-        else: recorder.replay_schedule(old["id"], old.get("what"), ast, own)
+        else: recorder.replay_schedule(old["id"], old.get("what", ""), ast, own)
 
 
-def answer_questions():
+def answer_questions() -> int:
   version = installed_version()
   if version is None or version.startswith("0.11."): exit_with_error(f"--answer needs tinygrad 0.12 or later; installed: {version}")
   os.environ |= {"DEV": "CPU", "PARALLEL": "0"}  # read on import: models run on the CPU, and compile in this process
@@ -98,7 +105,7 @@ def answer_questions():
   return 0
 
 
-def main():
+def main() -> int:
   usage = ("%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE... | --viz FILE)"
            "\n       %(prog)s --answer")
   form = argparse.RawDescriptionHelpFormatter
@@ -148,16 +155,17 @@ def main():
   if keeps_nodes: recorder_options |= {"version": version, "rewrites": options.rewrites, "letters": options.letters}
   recorder = start_recording(recorder_options)
   recorder.writer.remove_old()
+  if not command:
+    import tinygrad  # noqa: F401, begins to watch tinygrad
   if options.viz:
-    import tinygrad
     from tgc.export.viz import convert
     return 0 if convert(options.viz, recorder, recorder_options["id"]) and finish(recorder) else 2
   if options.replay:
-    import tinygrad
     replay(options.replay, recorder)
     return 0 if finish(recorder) else 2
   finish_at_exit(recorder, record_children(recorder_options))
   run_program(command)
+  return 0
 
 
 if __name__ == "__main__": sys.exit(main())

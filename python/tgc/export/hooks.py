@@ -1,9 +1,20 @@
 """Replaces functions of tinygrad's modules, and finds the lines of the recorded program that called them."""
-import contextlib, functools, importlib.util, os, sys
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tgc.export.kinds import JSON
 
 
 @contextlib.contextmanager
-def replaced(owner, name, value):
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
   """Sets an attribute for the duration of a block."""
   old = getattr(owner, name)
   setattr(owner, name, value)
@@ -11,15 +22,15 @@ def replaced(owner, name, value):
   finally: setattr(owner, name, old)
 
 
-undo = []  # functions that undo the replacements of this process, the last replacement last
+undo: list[Callable[[], None]] = []  # functions that undo the replacements of this process, the last replacement last
 
 
-def restore_all():
+def restore_all() -> None:
   """Undoes all replacements, so that tinygrad runs as if this process were not recorded."""
   while undo: undo.pop()()
 
 
-def set_attribute(owner, name, value):
+def set_attribute(owner: Any, name: str, value: Any) -> None:
   """Sets an attribute of a module or a class until restore_all()."""
   own = name in vars(owner)
   old = vars(owner).get(name)
@@ -27,9 +38,9 @@ def set_attribute(owner, name, value):
   undo.append(lambda: setattr(owner, name, old) if own else delattr(owner, name))
 
 
-def replace_everywhere(old, new):
+def replace_everywhere(old: Any, new: Any) -> None:
   """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, until restore_all()."""
-  def swap(old, new):
+  def swap(old: Any, new: Any) -> None:
     for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
       for name, value in list(vars(module).items()):
         if value is old: setattr(module, name, new)
@@ -37,29 +48,31 @@ def replace_everywhere(old, new):
   undo.append(lambda: swap(new, old))
 
 
-def call_on_import(name, callback):
+def call_on_import(name: str, callback: Callable[[Any], object]) -> None:
   """Calls callback(module) once the named module is loaded: now, or when the program imports it."""
-  if name in sys.modules: return callback(sys.modules[name])
+  if name in sys.modules:
+    callback(sys.modules[name])
+    return
   class Finder:
     @staticmethod
-    def find_spec(wanted, path=None, target=None):
+    def find_spec(wanted: str, path: Any = None, target: Any = None) -> Any:
       if wanted != name: return None
       sys.meta_path.remove(Finder)
       spec = importlib.util.find_spec(name)
       if spec is None or spec.loader is None: return spec
       load = spec.loader.exec_module
-      def load_and_call(module):
+      def load_and_call(module: Any) -> None:
         load(module)
         callback(module)
-      spec.loader.exec_module = load_and_call
+      vars(spec.loader)["exec_module"] = load_and_call
       return spec
   sys.meta_path.insert(0, Finder)
   undo.append(lambda: sys.meta_path.remove(Finder) if Finder in sys.meta_path else None)
 
 
-def called_by_runtime():
+def called_by_runtime() -> bool:
   """Returns True if tinygrad's runtime compiles a kernel of its own. Other kernels come from a schedule or the program."""
-  frame = sys._getframe(1)
+  frame: types.FrameType | None = sys._getframe(1)
   while frame:
     module = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
     if not module.startswith(("tgc.", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
@@ -68,10 +81,12 @@ def called_by_runtime():
   return False
 
 
-def call_site():
+def call_site() -> JSON:
   """Returns where tinygrad runs the stage that is running or has just ended: the lines of the calls, innermost first, and
   the function of the innermost one."""
-  frame, lines, function = sys._getframe(1), [], None
+  frame: types.FrameType | None = sys._getframe(1)
+  lines: list[str] = []
+  function = None
   while frame and len(lines) < 2:
     name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
     if name.startswith("tinygrad.") and not name.startswith("tinygrad.uop"):
@@ -90,7 +105,7 @@ COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
 
 
 @functools.cache
-def is_own_file(file):
+def is_own_file(file: str) -> bool:
   """Returns True for a file of the exporter or of tinygrad's package. A module of theirs may run as __main__."""
   if file.startswith("<"): return False
   file = os.path.realpath(file)
@@ -98,9 +113,10 @@ def is_own_file(file):
   return file.startswith(PACKAGE + os.sep) or file in COMMANDS or (package is not None and file.startswith(os.path.dirname(os.path.realpath(package)) + os.sep))
 
 
-def program_lines(limit=8):
+def program_lines(limit: int = 8) -> list[str]:
   """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
-  frame, out = sys._getframe(1), []
+  frame: types.FrameType | None = sys._getframe(1)
+  out: list[str] = []
   while frame and len(out) < limit:
     name = frame.f_globals.get("__name__") or "tinygrad"  # tinygrad's compiled matchers have no name
     module = name.split(".")[0]
@@ -113,6 +129,6 @@ def program_lines(limit=8):
   return out
 
 
-def program_line():
+def program_line() -> str:
   """Returns the first of program_lines(), or an empty string."""
   return next(iter(program_lines(1)), "")
