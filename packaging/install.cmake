@@ -18,8 +18,8 @@ foreach(header lib/runtime/device.h lib/support/result.h)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION include/tgc/${folder} COMPONENT tgc)
 endforeach()
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/tinygrad_export.py DESTINATION share/tgc COMPONENT tgc)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/tgc_export DESTINATION share/tgc COMPONENT tgc
-        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tgc DESTINATION share/tgc COMPONENT tgc
+        FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 string(TIMESTAMP TGC_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright ${CMAKE_BINARY_DIR}/changelog DESTINATION share/doc/tgc COMPONENT tgc)

@@ -14,6 +14,7 @@
 #include "lib/run/repro_command.h"
 #include "lib/run/run_kernel.h"
 #include "lib/support/clocks.h"
+#include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
@@ -114,12 +115,13 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Returns whether tgc should reproduce the record's stages exactly, because no option or fault changes the compilation.
+// Returns whether tgc should reproduce the texts of the record's stages exactly, because no option or fault changes the
+// compilation. A record whose graphs are kept as nodes (JSON) has no such texts.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && !is_imported(in) && over.target.empty() && over.sets.empty() && over.opts.empty() &&
-         over.from.empty() && !(fault && *fault);
+  return in.record && !is_imported(in) && detect_kind(in.record->ast) != InputKind::Json && over.target.empty() &&
+         over.sets.empty() && over.opts.empty() && over.from.empty() && !(fault && *fault);
 }
 
 // Compares tgc's compilation with tinygrad's, either a recorded one (--against) or a live one (--tinygrad).

@@ -15,9 +15,9 @@ os.environ.setdefault("CC", "clang-19")
 os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 os.environ.update(CACHELEVEL="0", DEBUG="0", SPEC="0")
 
-from tgc_export.golden import apply_settings
-from tgc_export.golden import golden_lines
-from tgc_export.graph_text import read_graph
+from tgc.export.golden import apply_settings
+from tgc.export.golden import golden_lines
+from tgc.export.graph_text import read_graph
 
 # Both use as many threads as this process may use, whatever the records were made with.
 os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))

@@ -11,10 +11,10 @@ import argparse, json, os, statistics, subprocess, sys
 os.environ.setdefault("CC", "clang-19")
 os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 
-from tgc_export.graph_text import read_graph
-from tgc_export.records import make_renderer
+from tgc.export.graph_text import read_graph
+from tgc.export.records import make_renderer
 from pipeline import load
-from tgc_export.golden import apply_settings
+from tgc.export.golden import apply_settings
 
 
 def time_tgc(tgc, kernel, target, runs):

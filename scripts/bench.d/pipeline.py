@@ -9,10 +9,10 @@ scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
-from tgc_export.golden import golden_lines
-from tgc_export.graph_text import read_graph
-from tgc_export.records import make_renderer
-from tgc_export.golden import apply_settings
+from tgc.export.golden import golden_lines
+from tgc.export.graph_text import read_graph
+from tgc.export.records import make_renderer
+from tgc.export.golden import apply_settings
 
 KERNELS_PER_TURN = 16
 

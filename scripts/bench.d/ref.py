@@ -11,7 +11,7 @@ os.environ["PYTHON"] = "1"
 sys.setrecursionlimit(20000)
 
 import numpy as np
-from tgc_export.graph_text import read_graph
+from tgc.export.graph_text import read_graph
 
 
 def time_ref(tgc, kernel, runs=5):

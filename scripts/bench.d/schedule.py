@@ -8,7 +8,7 @@ processor time of all rounds counts. Run by scripts/bench.
 """
 import argparse, itertools, os, sys, time
 
-from tgc_export.graph_text import read_graph
+from tgc.export.graph_text import read_graph
 from pipeline import load, time_tgc
 
 

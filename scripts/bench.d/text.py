@@ -4,15 +4,15 @@
   bench.d/text.py TGC_TEXT_BENCH GOLDENS... [--every=N]
 
 tgc reads and writes all texts of the golden files once; then both read and write those of every N-th record. For
-tinygrad, tgc_export/graph_text.py reads, which takes up to 1.9 times as long as exec(), and pyrender writes. Run by
+tinygrad, tgc/export/graph_text.py reads, which takes up to 1.9 times as long as exec(), and pyrender writes. Run by
 scripts/bench.
 """
 import argparse, itertools, json, os, subprocess, sys, time
 os.environ.setdefault("SPEC", "0")
 sys.setrecursionlimit(20000)
 
-from tgc_export.golden import golden_lines
-from tgc_export.graph_text import GraphTextError, read_graph
+from tgc.export.golden import golden_lines
+from tgc.export.graph_text import GraphTextError, read_graph
 
 
 def texts_of(path, every):

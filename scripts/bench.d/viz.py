@@ -11,8 +11,8 @@ import argparse, gzip, json, os, socket, subprocess, sys, tempfile, time
 from chromium import Chromium, PageError
 
 # VIZ shows rewrites; a rewrite without rules shows the graph unchanged
-RECORD = """import sys; sys.path.insert(0, {scripts!r}); sys.setrecursionlimit(20000)
-from tgc_export.graph_text import read_graph
+RECORD = """import sys; sys.path.insert(0, {python!r}); sys.setrecursionlimit(20000)
+from tgc.export.graph_text import read_graph
 from tinygrad.uop.ops import PatternMatcher, graph_rewrite
 graph_rewrite(read_graph(open({ast!r}).read()), PatternMatcher([]), name="the graph")"""
 # VIZ listens on all interfaces; restrict it to the local one
@@ -54,9 +54,9 @@ def time_viz(ast, folder, seconds):
   """Returns (milliseconds to the first complete drawing, number of nodes); (None, 0) if it took longer than `seconds`."""
   source, port = os.path.join(folder, "ast.uop"), free_port()
   with open(source, "w") as f: f.write(ast)
-  scripts = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+  python = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")
   env = {**os.environ, "TMPDIR": folder, "TRACK_MATCH_STATS": "2", "PRINT_MATCH_STATS": "0", "VIZ": "0", "SPEC": "0"}
-  subprocess.run([sys.executable, "-c", RECORD.format(scripts=scripts, ast=source)], env=env, check=True, stdout=subprocess.DEVNULL)
+  subprocess.run([sys.executable, "-c", RECORD.format(python=python, ast=source)], env=env, check=True, stdout=subprocess.DEVNULL)
   kernels, = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("rewrites.pkl")]
   server = subprocess.Popen([sys.executable, "-c", SERVE.format(kernels=kernels)], env={**env, "TRACK_MATCH_STATS": "0", "PORT": str(port)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
   try:

@@ -8,7 +8,7 @@ Writes a line to a file for each answer that a defect changed.
 import collections, gzip, json, os, pathlib, re, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parents[1] / "python"))
 from tinygrad.uop import Ops  # noqa: E402
 
 
@@ -49,7 +49,7 @@ COMPARED_AS_TEXT = {"source"}  # stages that are compared only with --as=text
 
 
 def serve(changed):
-  from tgc_export.answers import answer_all, stage_of
+  from tgc.export.answers import answer_all, stage_of
   with open(changed, "w") as out:
     def with_defects(question):
       made = stage_of(question)

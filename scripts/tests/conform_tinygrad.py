@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Answers the questions of `tgc conform` with tinygrad 0.12.0: the stages of kernels, the linear list and the source.
 
-Shows how to convert a question's JSON to tinygrad's objects (tgc_export/answers.py). tinygrad must conform to its own
+Shows how to convert a question's JSON to tinygrad's objects (tgc/export/answers.py). tinygrad must conform to its own
 records.
 
   tgc conform kernels.jsonl.gz --with='python scripts/tests/conform_tinygrad.py'
 """
 import pathlib, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from tgc_export.answers import answer_all  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tgc.export.answers import answer_all  # noqa: E402
 
 if __name__ == "__main__": answer_all()

@@ -10,10 +10,10 @@ models use one device, because tgc does not show copies between devices. Times, 
 """
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # scripts/
-from tgc_export.golden import apply_settings
-from tgc_export.golden import golden_lines
-from tgc_export.graph_text import read_graph
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tgc.export.golden import apply_settings
+from tgc.export.golden import golden_lines
+from tgc.export.graph_text import read_graph
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 RECORDS = ["kernels.jsonl.gz#bert_mini.31", "kernels.jsonl.gz#bin_add_half.0", "kernels.jsonl.gz#bcast_div.0"]
@@ -51,7 +51,7 @@ def comparable(text):
 
 def compare(tgc, spec, variables):
   plain = {k: v for k, v in os.environ.items() if k not in ("DEBUG", "DEBUG_RANGEIFY", "DEBUG_LINEARIZE")}
-  env = {**plain, **variables, "CPU_LLVM": "1", "CPU": "1", "PYTHONPATH": str(ROOT / "scripts"), "SPEC": "0", "CACHELEVEL": "0"}
+  env = {**plain, **variables, "CPU_LLVM": "1", "CPU": "1", "PYTHONPATH": str(ROOT / "python"), "SPEC": "0", "CACHELEVEL": "0"}
   theirs = subprocess.run([sys.executable, __file__, "--run", spec], env=env, capture_output=True, text=True)
   if theirs.returncode: sys.exit(f"debug_output: tinygrad failed on {spec}:\n{theirs.stderr}")
   ours = subprocess.run([tgc, "run", spec, "--target=CPU:LLVM", "--device=CPU:LLVM", "--reference=none", "--in-process"], env={**plain, **variables}, capture_output=True, text=True)

@@ -12,9 +12,9 @@ from tinygrad.dtype import dtypes, AddrSpace, Invalid, DType, truncate, least_up
 from tinygrad.dtype import float_to_fp8, fp8_to_float, float_to_bf16, float_to_fp16
 from tinygrad.codegen.opt import Opt, OptOps, tc
 from tinygrad.schedule.rangeify import BufferizeOpts
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # scripts/
-from tgc_export.golden import golden_lines
-from tgc_export.graph_text import read_graph
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tgc.export.golden import golden_lines
+from tgc.export.graph_text import read_graph
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata", "expect")
 def write(name, lines):

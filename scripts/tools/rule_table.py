@@ -16,11 +16,11 @@ os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" as true for this vari
 os.environ["SPEC"] = "0"  # verification would add matches
 os.environ.setdefault("CPU_COUNT", "4")
 import argparse, collections, importlib, json, pathlib, subprocess, tempfile, textwrap
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # scripts/
-from tgc_export.golden import apply_settings, golden_lines
-from tgc_export.graph_text import read_graph
-from tgc_export.hooks import replaced
-from tgc_export.records import make_renderer
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tgc.export.golden import apply_settings, golden_lines
+from tgc.export.graph_text import read_graph
+from tgc.export.hooks import replaced
+from tgc.export.records import make_renderer
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
            "AMD:LLVM:gfx942", "WEBGPU:WGSL"]

@@ -8,17 +8,23 @@ Answers without rewrites are made in this process, so that tinygrad's own caches
 how often a rule matches, so answers with "rewrites" or "leave_out" are made in a child of a process that has compiled
 nothing else: the N-th match of a rule is the same in each (lib/live's TinygradPool sends them to processes of their own).
 """
-import contextlib, gc, re
+from __future__ import annotations
 
-import tinygrad.helpers as helpers
+import contextlib
+import gc
+import re
+from typing import Any
+
+from tinygrad import helpers
 from tinygrad.uop.ops import PatternMatcher
 
-from tgc_export.golden import SETTINGS
-from tgc_export.graph_reader import parse_nodes
-from tgc_export.graph_recorder import SCHEDULES, GraphRecorder
-from tgc_export.hooks import replaced
-from tgc_export.matches import rewrite_with_callback
-from tgc_export.records import DEFAULTS
+from tgc.export.golden import SETTINGS
+from tgc.export.graph_reader import parse_nodes
+from tgc.export.graph_recorder import SCHEDULES, GraphRecorder
+from tgc.export.hooks import replaced
+from tgc.export.kinds import JSON, Node, Settings
+from tgc.export.matches import rewrite_with_callback
+from tgc.export.records import DEFAULTS
 
 COLLECT_AFTER = 64  # answers between two collections of garbage, which is a tenth of the time if Python decides when
 
@@ -26,10 +32,12 @@ COLLECT_AFTER = 64  # answers between two collections of garbage, which is a ten
 class MatchFilter:
   """Leaves one match of a rule out: the N-th in a stage, and each later match of the same rule and node there."""
 
-  def __init__(self, recorder, place, n, stage=None):
-    self.recorder, self.place, self.n, self.stage, self.counts, self.left_out = recorder, place, n, stage, {}, None
+  def __init__(self, recorder: Any, place: str, n: int, stage: int | None = None) -> None:
+    self.recorder, self.place, self.n, self.stage = recorder, place, n, stage
+    self.counts: dict[int, int] = {}
+    self.left_out: tuple[int, Node] | None = None
 
-  def declines(self, place, before):
+  def declines(self, place: str, before: Node) -> bool:
     scope = self.recorder.scope()
     if scope is None or place != self.place: return False
     stage = len(scope.stages)
@@ -44,22 +52,23 @@ class MatchFilter:
 class LiveRecorder(GraphRecorder):
   """Keeps its last record instead of writing it to a file."""
 
-  def __init__(self, version):
+  def __init__(self, version: str) -> None:
     super().__init__({"output": "answers.jsonl", "targets": [], "id": "answer", "save_inputs": False, "version": version})
-    self.last, self.kernels = None, []  # the last record; the kernel records of the model that is running
+    self.last: JSON | None = None  # the last record
+    self.kernels: list[JSON] = []  # the kernel records of the model that is running
 
-  def write(self, level, record, settings, metadata=None):
+  def write(self, level: str, record: JSON, settings: Settings, metadata: Any = None) -> None:
     self.last = record | ({"settings": settings} if settings else {}) | ({"metadata": metadata} if metadata else {})
     if level == "kernel" and not record.get("runtime"): self.kernels.append(self.last)
 
-  def about(self): return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
+  def about(self) -> JSON: return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
 
-  def allowed_settings(self):
+  def allowed_settings(self) -> set[str]:
     """Returns the settings that a question may set: numbers, and texts of words, such as EMULATED_DTYPES=half,long."""
-    known = helpers.ContextVar._cache
+    known: JSON = helpers.ContextVar._cache
     return {k for k, v in self.context_vars().items() if isinstance(v.value, (int, str))} | known.keys() & {*SETTINGS, "SPEC"}
 
-  def values_of(self, settings):
+  def values_of(self, settings: JSON) -> JSON:
     """Returns a question's settings with values of the right types. Raises ValueError."""
     out = {}
     for name, text in settings.items():
@@ -70,7 +79,7 @@ class LiveRecorder(GraphRecorder):
     if out.get("SPEC", 0) > 1: out["SPEC"] = 1  # with more, tinygrad runs the texts of graphs as programs
     return out
 
-  def record_of(self, question):
+  def record_of(self, question: JSON) -> JSON:
     sink, self.last = parse_nodes(question["graph"])[-1], None
     skipped = question.get("leave_out")
     matches = MatchFilter(self, skipped["place"], int(skipped["n"]), skipped.get("stage")) if skipped else None
@@ -91,10 +100,10 @@ class LiveRecorder(GraphRecorder):
     if matches and matches.left_out is None: raise ValueError(f"there is no match {skipped['n']} of the rule {skipped['place']}")
     return self.last
 
-  def schedule_function(self, sink):
+  def schedule_function(self, sink: Node) -> str:
     """Returns the name of the function that makes kernels of a tensor graph. Since 0.13 tinygrad calls two: one turns the
     graph into a CALL, one schedules the CALL; for a graph that is no CALL yet, this is a function that calls both."""
-    import tinygrad.tensor
+    import tinygrad.tensor  # noqa: F401, watches its functions
     first, *rest = dict.fromkeys(name for _, name in SCHEDULES if name in self.functions)
     if first != "transform_to_call": return first
     second = self.functions[rest[0]]
@@ -102,18 +111,18 @@ class LiveRecorder(GraphRecorder):
     self.functions["realize"] = lambda graph: second(self.functions[first](graph)[0])
     return "realize"
 
-  def record_of_native(self, question):
+  def record_of_native(self, question: JSON) -> JSON:
     """Answers a question for 0.12.0: leaves the settings out that this release does not have."""
     known = {k: v for k, v in question["settings"].items() if k in self.allowed_settings()}
     return self.record_of({**question, "settings": known, "rewrites": "texts" in question})
 
-  def records_of_model(self, question):
+  def records_of_model(self, question: JSON) -> list[JSON]:
     """Runs an ONNX model on zeros with this tinygrad's own frontend and scheduler, on the CPU. Returns its kernels' records.
 
     "sizes" are the symbolic dimensions by name; the default is 1."""
     from tinygrad import Tensor
     from tinygrad.nn.onnx import OnnxRunner
-    self.recorded.clear(), self.kernel_ids.clear(), self.kernels.clear()
+    for known in (self.recorded, self.kernel_ids, self.kernels): known.clear()
     sizes, self.prefix = question.get("sizes", {}), question["id"]
     with helpers.Context(**self.values_of(question.get("settings", {}))):
       model, inputs = OnnxRunner(question["model"]), {}
@@ -122,31 +131,34 @@ class LiveRecorder(GraphRecorder):
         shape = [d if isinstance(d, int) else int(sizes.get(d, 1)) for d in kind.shape]
         inputs[name] = Tensor.zeros(*shape, dtype=kind.dtype).contiguous().realize()
       outputs = [v for v in model(inputs).values() if isinstance(v, Tensor)]
-      self.kernels.clear(), self.kernel_ids.clear()  # those of the inputs
+      for known in (self.kernels, self.kernel_ids): known.clear()  # those of the inputs
       Tensor.realize(*outputs)
     return [*self.kernels]
 
-  def prepare(self, question):
+  def prepare(self, question: JSON) -> None:
     """Does what an answer in a child would do again for each question: imports the renderer of the question's target."""
     self.renderer_of(whole_target(question["target"]))
 
-  def answer(self, question):
+  def answer(self, question: JSON) -> JSON:
     if "about" in question: return self.about()
     if "model" in question: return {"records": self.records_of_model(question)}
     if len(self.kernel_ids) >= COLLECT_AFTER:
-      self.kernel_ids.clear(), self.metadata.clear(), gc.collect()
+      for known in (self.kernel_ids, self.metadata): known.clear()
+      gc.collect()
     return {"record": self.record_of(question)}
 
 
-def whole_target(target):
+def whole_target(target: str | None) -> str:
   """Returns a target with its renderer: CPU:CLANG of CPU."""
   device, *rest = (target or "CPU").split(":")
   return ":".join([device, *(rest or [DEFAULTS.get(device, device)])])
 
 
-def live_recorder(version):
+def live_recorder(version: str) -> LiveRecorder:
   """Returns a recorder that watches tinygrad, and turns the automatic collection of garbage off."""
   recorder = LiveRecorder(version)
   recorder.watch()
-  gc.collect(), gc.freeze(), gc.disable()
+  gc.collect()
+  gc.freeze()
+  gc.disable()
   return recorder

@@ -1,23 +1,29 @@
 """Records every match of a rule: the rule's location in tinygrad's source, the node it matched, the node it made, and
 its nesting."""
-import os, threading
+from __future__ import annotations
 
-from tgc_export.graphs import Nodes
-from tgc_export.hooks import call_site
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tgc.export.graphs import Nodes
+from tgc.export.hooks import call_site
+from tgc.export.kinds import JSON, Function, Node
 
 
-def rule_location(pattern):
+def rule_location(pattern: Any) -> str:
   file, line = getattr(pattern, "location", None) or ("?", 0)
   parts = file.replace(os.sep, "/").split("/tinygrad/")
   return f"{parts[-1]}:{line}"
 
 
-def rewrite_with_callback(on_match, declines=None):
+def rewrite_with_callback(on_match: Function, declines: Function | None = None) -> Function:
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
   `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
   true, the rule does not apply, and the rules after it are tried."""
   running = threading.local()
-  def rewrite(self, uop, ctx=None):
+  def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())
     if not patterns: return None
     sources = {s.op for s in uop.src}
@@ -40,7 +46,7 @@ def rewrite_with_callback(on_match, declines=None):
   return rewrite
 
 
-def matches_json(matches):
+def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
   """Converts matches, (stage, location, before, after, depth) each, to a record's JSON: all graphs share one list of
   nodes."""
   nodes = Nodes()

@@ -1,45 +1,56 @@
 """Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps each stage as tinygrad's own printer shows it."""
-import os
+from __future__ import annotations
 
-from tgc_export.arrays import ArraySaver
-from tgc_export.golden import SETTINGS
-from tgc_export.hooks import call_on_import, replace_everywhere, replaced
-from tgc_export.metadata import metadata_list, watch_metadata, watch_onnx
-from tgc_export.recorder import Recorder
-from tgc_export.records import kernel_record, make_renderer, replayed_schedule, schedule_record, target_of, without_custom_kernels
+import os
+from typing import Any
+
+from tgc.export.arrays import ArraySaver
+from tgc.export.golden import SETTINGS
+from tgc.export.hooks import call_on_import, replace_everywhere, replaced, set_attribute
+from tgc.export.kinds import JSON, Function, Node, Settings
+from tgc.export.metadata import metadata_list, watch_metadata, watch_onnx
+from tgc.export.recorder import Recorder
+from tgc.export.records import (
+  kernel_record,
+  make_renderer,
+  replayed_schedule,
+  schedule_record,
+  target_of,
+  without_custom_kernels,
+)
 
 
 class TextRecorder(Recorder):
-  def __init__(self, options, is_child=False):
+  def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
-    self.renderers = {}      # target: renderer
+    self.renderers: JSON = {}      # target: renderer
     self.arrays = ArraySaver(self)
 
   # -- settings
 
-  def context_vars(self):
+  def context_vars(self) -> JSON:
     from tinygrad.helpers import ContextVar
     return {k: ContextVar._cache[k] for k in SETTINGS if k in ContextVar._cache}
 
-  def note_settings(self):
+  def note_settings(self) -> None:
     """Takes the settings that tinygrad was loaded with from the environment; they go into the header."""
     self.initial_vars = {k: v.value for k, v in self.context_vars().items()}
     self.header_settings = {k: os.environ[k] for k in SETTINGS if os.environ.get(k, "") != ""}
     self.header_settings["CPU_COUNT"] = str(self.initial_vars["CPU_COUNT"])  # CPU kernels depend on it, set or not
 
-  def own_settings(self):
+  def own_settings(self) -> JSON:
     """Returns the settings that the program has changed since, by a Context or in its environment."""
-    changed = {k: os.environ.get(k) or None for k in SETTINGS
+    changed: JSON = {k: os.environ.get(k) or None for k in SETTINGS
                if k not in self.initial_vars and os.environ.get(k, "") != self.header_settings.get(k, "")}
     return changed | self.changed_vars()
 
   # -- records
 
-  def renderer_of(self, target):
+  def renderer_of(self, target: str) -> Any:
     if target not in self.renderers: self.renderers[target] = make_renderer(target)
     return self.renderers[target]
 
-  def record_kernel(self, ast, renderer):
+  def record_kernel(self, ast: Node, renderer: Any) -> str | None:
     """Records a kernel for each target that has no record of it yet; returns its id."""
     settings = self.own_settings()
     identity = ast.key, repr(ast.arg), repr(ast.tag)
@@ -51,10 +62,10 @@ class TextRecorder(Recorder):
       self.write("kernel", kernel_record(self.kernel_id(identity), target, ast, ren), settings, self.metadata.get(ast.key))
     return self.kernel_ids.get(identity)
 
-  def record_schedule(self, sink, make_schedule):
+  def record_schedule(self, sink: Node, make_schedule: Function) -> Any:
     """Runs make_schedule(sink), and records it unless tinygrad's schedule cache knows the graph. Returns the result of
     make_schedule, or the exception that it raised."""
-    import tinygrad.engine.schedule as schedule
+    from tinygrad.engine import schedule
     settings, cached = self.own_settings(), len(schedule.schedule_cache)
     printable = without_custom_kernels(sink)
     if printable is sink:
@@ -71,10 +82,10 @@ class TextRecorder(Recorder):
       self.write("tensor", record, settings)
     return result
 
-  def record_sink(self, sink):
+  def record_sink(self, sink: Node) -> None:
     """Records the schedule of a tensor graph and its kernels, without running them."""
-    import tinygrad.engine.schedule as schedule
     from tinygrad.device import Device
+    from tinygrad.engine import schedule
     from tinygrad.uop.ops import Ops
     self.busy = True
     try:
@@ -85,42 +96,43 @@ class TextRecorder(Recorder):
         if item.ast.op is Ops.SINK: self.record_kernel(item.ast, Device[item.bufs[0].device].renderer)
     finally: self.busy = False
 
-  def replay_kernel(self, name, target, ast, settings, metadata):
+  def replay_kernel(self, name: str, target: str, ast: Node, settings: Settings, metadata: Any) -> None:
     self.write("kernel", kernel_record(name, target, ast, self.renderer_of(target)), settings, metadata)
 
-  def replay_schedule(self, name, what, sink, settings):
+  def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None:
     record = replayed_schedule(name, sink)
     if record is not None: self.write("tensor", record, settings)
 
   # -- tinygrad's functions
 
-  def watch(self):
+  def watch(self) -> None:
     """Replaces tinygrad's functions once tinygrad is loaded. Modules that are loaded later import the replacements.
     The search keeps the original get_program, because its candidates are not kernels of the program."""
-    import tinygrad.codegen as codegen, tinygrad.engine.schedule as schedule
+    from tinygrad import codegen
+    from tinygrad.engine import schedule
     self.note_settings()
     watch_metadata()
     get_program, complete = codegen.get_program, schedule.complete_create_schedule_with_vars
 
-    def watched_get_program(ast, renderer, opts=None):
+    def watched_get_program(ast: Node, renderer: Any, opts: Any = None) -> Any:
       with self.lock: return self.get_program(get_program, ast, renderer, opts)
 
-    def watched_complete(sink):
+    def watched_complete(sink: Node) -> Any:
       with self.lock: return self.complete_schedule(complete, sink)
 
     replace_everywhere(get_program, watched_get_program)
     replace_everywhere(complete, watched_complete)
     if self.save_inputs: self.arrays.watch()
-    call_on_import("tinygrad.codegen.opt.search", lambda search: setattr(search, "get_program", get_program))
+    call_on_import("tinygrad.codegen.opt.search", lambda search: set_attribute(search, "get_program", get_program))
     call_on_import("tinygrad.nn.onnx", watch_onnx)
 
-  def get_program(self, original, ast, renderer, opts):
+  def get_program(self, original: Function, ast: Node, renderer: Any, opts: Any) -> Any:
     from tinygrad.helpers import BEAM
     from tinygrad.uop.ops import KernelInfo, Ops
     if self.busy or ast.op is Ops.PROGRAM: return original(ast, renderer, opts)
     searching = BEAM >= 1 and opts is None and ast.tag is None and (ast.arg is None or ast.arg.opts_to_apply is None)
     kernel_id = None
-    def record(opts):
+    def record(opts: Any) -> None:
       nonlocal kernel_id
       kernel = ast if opts is None else ast.replace(arg=KernelInfo(opts_to_apply=tuple(opts)))
       try: kernel_id = self.record_kernel(kernel, renderer)
@@ -135,10 +147,10 @@ class TextRecorder(Recorder):
       return made
     finally: self.busy = False
 
-  def complete_schedule(self, original, sink):
+  def complete_schedule(self, original: Function, sink: Node) -> Any:
     if self.busy: return original(sink)
     result = None
-    def make_schedule(sink):
+    def make_schedule(sink: Node) -> Any:
       nonlocal result
       result = original(sink)
       return result

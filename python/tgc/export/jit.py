@@ -21,88 +21,101 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
   {"event":"assign","buffer":5,"place":"train.py:18"}      outside all jits, an assignment to a tensor that a jit uses
   {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  outside all jits, a read of a tensor that a call returned
 """
-import inspect, itertools, os, sys, weakref
+from __future__ import annotations
 
-from tgc_export.hooks import call_on_import, program_line
-from tgc_export.jit_kernels import CapturedKernels, input_tensors
-from tgc_export.reachable import ReachableTensors
+import inspect
+import itertools
+import os
+import sys
+import weakref
+from typing import Any
+
+from tgc.export.hooks import call_on_import, program_line, set_attribute
+from tgc.export.jit_kernels import CapturedKernels, input_tensors
+from tgc.export.kinds import JSON, Function
+from tgc.export.reachable import ReachableTensors
 
 SIMPLE_TYPES = (int, float, bool, str, bytes, type(None))
 
 
-def shortened(text): return text if len(text) <= 200 else text[:200] + "..."
+def shortened(text: str) -> str: return text if len(text) <= 200 else text[:200] + "..."
 
 
-def is_simple(x, depth=0):
+def is_simple(x: Any, depth: int = 0) -> bool:
   if isinstance(x, SIMPLE_TYPES): return True
   if depth == 3: return False
   if isinstance(x, dict): return len(x) <= 64 and all(is_simple(v, depth + 1) for v in x.values())
   return isinstance(x, (list, tuple, set)) and len(x) <= 64 and all(is_simple(v, depth + 1) for v in x)
 
 
-def is_tensor(x): return type(x).__name__ == "Tensor" and hasattr(x, "uop")
+def is_tensor(x: Any) -> bool: return type(x).__name__ == "Tensor" and hasattr(x, "uop")
 
 
 class KnownJit:
   """A TinyJit that has been called: its number, how often it was called, and the lists its function iterates over."""
-  def __init__(self, jit, number): self.jit, self.number, self.calls, self.lists = jit, number, 0, set()
+  def __init__(self, jit: Any, number: int) -> None:
+    self.jit, self.number, self.calls = jit, number, 0
+    self.lists: set[str] = set()
 
 
 class JitRecorder:
-  def __init__(self, recorder):
+  def __init__(self, recorder: Any) -> None:
     self.recorder, self.numbers = recorder, itertools.count()
-    self.buffers = weakref.WeakKeyDictionary()  # buffer: its number
-    self.objects = {}      # id: (weak reference, number) of an argument that is neither a tensor nor a simple value
-    self.jits = {}         # id: KnownJit
-    self.returned = {}     # id: (weak reference, jit, call) of a tensor that a call returned
-    self.calls = []        # the calls that are running, innermost last
-    self.assigned = set()  # (line, buffer) of assignments outside all jits
-    self.lost = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
+    self.buffers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # buffer: its number
+    self.objects: dict[int, tuple[Any, int]] = {}      # id: (weak reference, number) of an argument that is neither a tensor nor a simple value
+    self.jits: dict[int, KnownJit] = {}         # id: KnownJit
+    self.returned: dict[int, tuple[Any, int, int]] = {}     # id: (weak reference, jit, call) of a tensor that a call returned
+    self.calls: list[JSON] = []        # the calls that are running, innermost last
+    self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
+    self.lost: dict[int, tuple[Any, JSON, str]] = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
 
-  def watch(self): call_on_import("tinygrad.engine.jit", self.install)
+  def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 
-  def install(self, module):
+  def install(self, module: Any) -> None:
     from tinygrad.tensor import Tensor
     kind = getattr(module, "_TinyJit", None) or module.TinyJit
     call, buffer, assign = kind.__call__, Tensor._buffer, Tensor.assign
-    def watched_call(jit, *args, **kwargs): return self.record_call(call, jit, args, kwargs)
-    def watched_buffer(tensor):
+    def watched_call(jit: Any, *args: Any, **kwargs: Any) -> Any: return self.record_call(call, jit, args, kwargs)
+    def watched_buffer(tensor: Any) -> Any:
       self.record_read(tensor)
       return buffer(tensor)
-    def watched_assign(tensor, *args, **kwargs):
+    def watched_assign(tensor: Any, *args: Any, **kwargs: Any) -> Any:
       buffer = self.known_buffer(tensor)
       result = assign(tensor, *args, **kwargs)
       if not self.calls: self.record_assign(buffer)
       # backward() adds to every gradient, including those that the program never reads
       else: self.calls[-1]["grads" if sys._getframe(1).f_code.co_name == "backward" else "assigned"].append((tensor, program_line()))
       return result
-    if not hasattr(slot := getattr(Tensor, "grad", None), "__set__"): return
-    def watched_grad(tensor):
+    slot: Any = getattr(Tensor, "grad", None)
+    if not hasattr(slot, "__set__"): return
+    def watched_grad(tensor: Any) -> Any:
       grad = slot.__get__(tensor)
       if id(grad) in self.lost and sys._getframe(1).f_code.co_name != "backward": self.record_lost_grad(grad)
       return grad
-    Tensor.grad = property(watched_grad, slot.__set__)
-    kind.__call__, Tensor._buffer, Tensor.assign = watched_call, watched_buffer, watched_assign
+    set_attribute(Tensor, "grad", property(watched_grad, slot.__set__))
+    set_attribute(kind, "__call__", watched_call)
+    set_attribute(Tensor, "_buffer", watched_buffer)
+    set_attribute(Tensor, "assign", watched_assign)
 
   # -- facts
 
-  def number_of(self, buffer):
+  def number_of(self, buffer: Any) -> int:
     """Returns the number of a buffer, or of a node that has no buffer yet."""
     if (number := self.buffers.get(buffer)) is None: number = self.buffers[buffer] = next(self.numbers)
     return number
 
-  def buffer_of(self, tensor): return self.buffer_of_node(tensor.uop.base)
+  def buffer_of(self, tensor: Any) -> int: return self.buffer_of_node(tensor.uop.base)
 
-  def buffer_of_node(self, base):
+  def buffer_of_node(self, base: Any) -> int:
     buffer = getattr(base, "realized", None)
     return self.number_of(base if buffer is None else buffer)
 
-  def known_buffer(self, tensor):
+  def known_buffer(self, tensor: Any) -> Any:
     """Returns the number of a tensor's buffer; None if no jit has used the buffer."""
     try: return self.buffers.get(getattr(tensor.uop.base, "realized", None))
     except TypeError: return None
 
-  def object_number(self, x):
+  def object_number(self, x: Any) -> int:
     """Returns a number that identifies an object while it lives; -1 if it cannot be referenced weakly."""
     known = self.objects.get(id(x))
     if known is not None and known[0]() is x: return known[1]
@@ -110,12 +123,12 @@ class JitRecorder:
     except TypeError: return -1
     return number
 
-  def source_call(self, tensor):
+  def source_call(self, tensor: Any) -> Any:
     """Returns [jit, call] of the call that returned a tensor, or None."""
     known = self.returned.get(id(tensor))
     return list(known[1:]) if known is not None and known[0]() is tensor else None
 
-  def describe(self, x):
+  def describe(self, x: Any) -> Any:
     """Returns the JSON of an argument."""
     if is_tensor(x):
       view = x.uop is not x.uop.base
@@ -131,14 +144,14 @@ class JitRecorder:
     return {"kind": "object", "type": type(x).__name__, "object": self.object_number(x), "tensors": tensors}
 
   @staticmethod
-  def named_args(jit, args, kwargs):
+  def named_args(jit: Any, args: tuple[Any, ...], kwargs: JSON) -> JSON:
     try: return dict(inspect.signature(jit.fxn).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError): return {**{str(i): a for i, a in enumerate(args)}, **kwargs}
 
-  def outer_values(self, jit, named):
+  def outer_values(self, jit: Any, named: JSON) -> JSON:
     """Returns the values of the outer variables that the function uses, as text: closure variables, globals, tensors in
     containers, simple attributes and tensors of objects."""
-    function = inspect.unwrap(jit.fxn) if jit.fxn is not None else None
+    function: Any = inspect.unwrap(jit.fxn) if jit.fxn is not None else None
     code = getattr(function, "__code__", None)
     if code is None: return {}
     seen = {}
@@ -149,7 +162,7 @@ class JitRecorder:
       if name in function.__globals__: seen.setdefault(name, function.__globals__[name])
     holders = {**seen, **{k: v for k, v in named.items() if not is_simple(v) and not is_tensor(v)}}
     out = {}
-    def tensor_text(x): return f"{'buffer' if self.is_computed(x) else 'unrealized'} {self.buffer_of(x)}"
+    def tensor_text(x: Any) -> Any: return f"{'buffer' if self.is_computed(x) else 'unrealized'} {self.buffer_of(x)}"
     for name, value in seen.items():
       if is_tensor(value): out[name] = tensor_text(value)
       elif is_simple(value): out[name] = shortened(repr(value))
@@ -163,40 +176,41 @@ class JitRecorder:
         if name in code.co_names and is_tensor(part): out[f"{holder}.{name}"] = tensor_text(part)
     return out
 
-  def reachable(self, jit, args, kwargs, named):
+  def reachable(self, jit: Any, args: tuple[Any, ...], kwargs: JSON, named: JSON) -> Any:
     inputs = [t for _, t in input_tensors(args, kwargs, is_tensor)]
     return ReachableTensors(jit.fxn, named, inputs, is_tensor, lambda t: (self.buffer_of(t), self.is_computed(t)))
 
   # -- events
 
-  def record_read(self, tensor):
+  def record_read(self, tensor: Any) -> None:
     if self.calls:
       if self.calls[-1]["phase"] != "replay": self.calls[-1]["reads"].append({"place": program_line()})
       return
     if (source := self.source_call(tensor)) is not None:
       self.write({"event": "read", "jit": source[0], "call": source[1], "buffer": self.buffer_of(tensor), "place": program_line()})
 
-  def record_assign(self, buffer):
+  def record_assign(self, buffer: Any) -> None:
     """Records an assignment outside all jits."""
     if buffer is None or (place := program_line(), buffer) in self.assigned: return
     self.assigned.add((place, buffer))
     event = {"event": "assign", "buffer": buffer, "place": place}
     with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.assign{len(self.assigned)}", **event}, {})
 
-  def record_lost_grad(self, grad):
+  def record_lost_grad(self, grad: Any) -> None:
     _, event, place = self.lost.pop(id(grad))
     self.write({"event": "lost", "jit": event["jit"], "call": event["call"], "place": place, "from": program_line()})
 
-  def record_call(self, original, jit, args, kwargs):
+  def record_call(self, original: Function, jit: Any, args: tuple[Any, ...], kwargs: JSON) -> Any:
     known = self.jits.setdefault(id(jit), KnownJit(jit, len(self.jits)))
     code = getattr(inspect.unwrap(jit.fxn) if jit.fxn is not None else None, "__code__", None)
     phase = "warmup" if jit.cnt == 0 else "capture" if jit.captured is None else "replay"
-    event = {"event": "call", "jit": known.number, "function": getattr(jit.fxn, "__qualname__", "?").replace("<locals>.", ""),
+    event: JSON = {"event": "call", "jit": known.number, "function": getattr(jit.fxn, "__qualname__", "?").replace("<locals>.", ""),
              "place": f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else "", "call": known.calls,
              "phase": phase, "from": program_line()}
     known.calls += 1
-    running = {"phase": phase, "reads": [], "assigned": [], "grads": []}
-    before, reachable = {}, None
+    running: JSON = {"phase": phase, "reads": [], "assigned": [], "grads": []}
+    before: JSON = {}
+    reachable = None
     try:
       named = self.named_args(jit, args, kwargs)
       before = self.outer_values(jit, named)
@@ -239,25 +253,26 @@ class JitRecorder:
     except Exception: self.recorder.report_failure("call of a TinyJit")
     return result
 
-  def captured_kernels(self, jit, args, kwargs, named):
+  def captured_kernels(self, jit: Any, args: tuple[Any, ...], kwargs: JSON, named: JSON) -> JSON:
     tensors = input_tensors(args, kwargs, is_tensor)
     if any(t.uop.op.name in ("MULTI", "UNSHARD") for _, t in tensors): return {}  # one input is several buffers
-    number = lambda b: None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.number_of(b)
+    def number(b: Any) -> int | None:
+      return None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.number_of(b)
     captured = CapturedKernels(jit.captured, [self.buffer_of(t) for _, t in tensors], number)
     names = {id(t): name for name, t in named.items() if is_tensor(t)}
     unread = [names.get(id(t), name) for i, (name, t) in enumerate(tensors) if i not in captured.used]
     return {"kernels": captured.kernels, "unread": unread}
 
   @staticmethod
-  def is_computed(tensor):
+  def is_computed(tensor: Any) -> bool:
     base = tensor.uop.base
     return base.op.name in ("BUFFER", "BUFFER_VIEW", "CONST", "MSTACK", "MSELECT", "PARAM") or bool(getattr(base, "is_realized", False))
 
-  def register_outputs(self, result, jit, event):
+  def register_outputs(self, result: Any, jit: Any, event: JSON) -> Any:
     """Notes the tensors that a call returns. Replaces those that the jit returns again in each replay by new tensors of
     the same buffers, so that each belongs to one call."""
     outputs = event["outputs"] = []
-    def own(x):
+    def own(x: Any) -> Any:
       if is_tensor(x):
         if event["phase"] != "warmup":
           try: x = type(x)(x.uop, device=x.device)
@@ -269,5 +284,5 @@ class JitRecorder:
       return {k: own(v) for k, v in x.items()} if type(x) is dict else x
     return own(result)
 
-  def write(self, event):
+  def write(self, event: JSON) -> None:
     with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.jit{event['jit']}.{event['call']}", **event}, {})

@@ -3,17 +3,36 @@
 Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; the tables below
 hold what differs between releases.
 """
-import contextlib, importlib, io, itertools, os, threading
+from __future__ import annotations
 
-from tgc_export.arrays import ArraySaver, is_bound_variable
-from tgc_export.golden import print_message
-from tgc_export.graphs import graph_text
-from tgc_export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
-from tgc_export.jit import JitRecorder
-from tgc_export.matches import matches_json, rewrite_with_callback
-from tgc_export.metadata import metadata_list, watch_metadata
-from tgc_export.recorder import Recorder
-from tgc_export.records import make_renderer, program_facts, target_of
+import contextlib
+import functools
+import importlib
+import io
+import itertools
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tgc.export.arrays import ArraySaver, is_bound_variable
+from tgc.export.golden import print_message
+from tgc.export.graphs import graph_text
+from tgc.export.hooks import (
+  call_on_import,
+  call_site,
+  called_by_runtime,
+  program_lines,
+  replace_everywhere,
+  replaced,
+  set_attribute,
+)
+from tgc.export.jit import JitRecorder
+from tgc.export.kinds import JSON, Function, Node, Settings
+from tgc.export.matches import matches_json, rewrite_with_callback
+from tgc.export.metadata import metadata_list, watch_metadata
+from tgc.export.recorder import Recorder
+from tgc.export.records import make_renderer, program_facts, target_of
 
 # The functions that begin a kernel or a schedule, in each release that has them: (module, function).
 KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
@@ -36,55 +55,56 @@ NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SP
                     "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
 
 
-def reserve_buffers(graph):
+def reserve_buffers(graph: Node) -> None:
   """Lets tinygrad number new buffers after those of a graph that was read from a file."""
   from tinygrad.uop.ops import UOp
   used = [u.arg if u.op.name == "UNIQUE" else getattr(u.arg, "slot", None) for u in graph.toposort()]
   UOp.unique_num = itertools.count(max((n for n in used if isinstance(n, int)), default=-1) + 1)
 
 
-def number_of_elements(buffer):
+def number_of_elements(buffer: Any) -> int:
   """Returns the number of elements of a buffer of a call; `size` is a number up to 0.12, and a method since."""
-  if hasattr(buffer, "max_numel"): return buffer.max_numel()
+  if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
   return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
 
 class Scope:
   """One kernel or schedule while tinygrad makes it: the graphs after its rewrites, in order."""
 
-  def __init__(self, producer, root, letters):
-    self.producer, self.letters, self.depth, self.last, self.stages = producer, letters, 0, root, []
-    self.matches = []
+  def __init__(self, producer: str, root: Node, letters: bool) -> None:
+    self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
+    self.stages: list[JSON] = []
+    self.matches: list[tuple[Any, ...]] = []
 
-  def add(self, name, graph):
+  def add(self, name: str, graph: Node) -> None:
     same = graph is self.last
-    stage = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
+    stage: JSON = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
     if not same: stage |= call_site()
     if self.letters and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
 
 
-def variable_facts(v):
+def variable_facts(v: Any) -> Any:
   """Returns [name, least value, greatest value] of a variable of a kernel; its name alone if it is only a name."""
   name = str(getattr(v, "expr", v))
   return [name, v.vmin, v.vmax] if hasattr(v, "vmin") else name
 
 
-class ListedNodes(list):
+class ListedNodes(list[Any]):
   """A list of nodes in which print_uops, which asks for each source whether it is in the list, finds nodes at once."""
 
-  def __init__(self, nodes):
+  def __init__(self, nodes: Sequence[Node]) -> None:
     super().__init__(nodes)
     self.known = set(nodes)
 
-  def __contains__(self, node): return node in self.known
+  def __contains__(self, node: object) -> bool: return node in self.known
 
 
-def print_graph(graph):
+def print_graph(graph: Node) -> str | None:
   """Returns the text of the release's own pyrender; None if it fails."""
   from tinygrad.uop import ops
-  try: return (getattr(ops, "pyrender", None) or importlib.import_module("tinygrad.uop.render").pyrender)(graph)
+  try: return str((getattr(ops, "pyrender", None) or importlib.import_module("tinygrad.uop.render").pyrender)(graph))
   except Exception: return None
 
 
@@ -92,21 +112,23 @@ class GraphRecorder(Recorder):
   """Takes Recorder's options and: version (tinygrad's), rewrites (record every match of a rule), letters (record the
   text of the release's pyrender)."""
 
-  def __init__(self, options, is_child=False):
+  def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
     self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
     self.version, self.thread = options["version"], threading.local()  # thread.scope: the scope that is being recorded
     self.producer = self.writer.producer = f"tinygrad {self.version}"
-    self.functions, self.replays = {}, False  # name of a watched function: the function
-    self.renderers, self.arrays = {}, ArraySaver(self)  # renderers: target: renderer
+    self.functions: dict[str, Function] = {}  # name of a watched function: the function
+    self.replays = False
+    self.renderers: JSON = {}  # target: renderer
+    self.arrays = ArraySaver(self)
 
   # -- settings of this release
 
-  def context_vars(self):
+  def context_vars(self) -> JSON:
     from tinygrad.helpers import ContextVar
     return {k: v for k, v in ContextVar._cache.items() if k not in NEUTRAL_SETTINGS}
 
-  def note_settings(self):
+  def note_settings(self) -> None:
     context_vars = self.context_vars()
     self.initial_vars = {k: v.value for k, v in context_vars.items()}
     self.header_settings = {k: os.environ[k] for k in context_vars if os.environ.get(k, "") != ""}
@@ -115,8 +137,8 @@ class GraphRecorder(Recorder):
 
   # -- tinygrad's functions
 
-  def watch(self):
-    import tinygrad.uop.ops as ops
+  def watch(self) -> None:
+    from tinygrad.uop import ops
     self.note_settings()
     rewrite = ops.graph_rewrite
     replace_everywhere(rewrite, self.watched_rewrite(rewrite))
@@ -124,29 +146,29 @@ class GraphRecorder(Recorder):
       rewrite_map = ops.graph_rewrite_map
       replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     for (module, function), stage in STAGES.items():
-      call_on_import(module, lambda m, function=function, stage=stage: self.watch_stage(m, function, stage))
+      call_on_import(module, functools.partial(self.watch_stage, function=function, name=stage))
     watch_metadata()
-    if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
+    if self.records_matches: set_attribute(ops.PatternMatcher, "rewrite", rewrite_with_callback(self.add_match))
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
-        call_on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
+        call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
     JitRecorder(self).watch()
     if self.save_inputs: self.arrays.watch()
 
-  def watch_function(self, module, name, record):
+  def watch_function(self, module: Any, name: str, record: Function) -> None:
     function = vars(module).get(name)
     if function is None or getattr(function, "watched_by_tgc", False): return
-    def watched(*args, **kwargs): return record(function, *args, **kwargs)
-    watched.watched_by_tgc, self.functions[name] = True, function
+    def watched(*args: Any, **kwargs: Any) -> Any: return record(function, *args, **kwargs)
+    vars(watched)["watched_by_tgc"], self.functions[name] = True, function
     replace_everywhere(function, watched)
 
-  def watch_stage(self, module, function, name):
+  def watch_stage(self, module: Any, function: str, name: str) -> None:
     if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
 
-  def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made, name=None):
+  def watched_rewrite(self, rewrite: Function, graph_of: Function = lambda made, sink: made, name: str | None = None) -> Function:
     """Returns a function that also adds its result to the scope, as a stage with that name or the name of its call."""
     stage = name
-    def call(sink, *args, **kwargs):
+    def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       scope = self.scope()
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
@@ -159,14 +181,14 @@ class GraphRecorder(Recorder):
       return result
     return call
 
-  def add_match(self, location, before, after, depth):
+  def add_match(self, location: str, before: Node, after: Node, depth: int) -> None:
     scope = self.scope()
     if scope is not None: scope.matches.append((len(scope.stages), location, before, after, depth))
 
-  def scope(self): return getattr(self.thread, "scope", None)
+  def scope(self) -> Scope | None: return getattr(self.thread, "scope", None)
 
   @contextlib.contextmanager
-  def new_scope(self, root):
+  def new_scope(self, root: Node | None) -> Iterator[Scope | None]:
     """Collects the rewrites of a kernel or a schedule; without a root, collects nothing."""
     outer = self.scope()
     self.thread.scope = scope = None if root is None else Scope(self.producer, root, self.letters)
@@ -175,7 +197,7 @@ class GraphRecorder(Recorder):
 
   # -- kernels
 
-  def record_kernel(self, function, ast, renderer=None, *args, **kwargs):
+  def record_kernel(self, function: Function, ast: Node, renderer: Any = None, *args: Any, **kwargs: Any) -> Any:
     outer = getattr(self.thread, "kernel", None)
     if ast.op.name == "PROGRAM" or ast is outer: return function(ast, renderer, *args, **kwargs)  # a function of KERNELS calls another
     self.thread.kernel = ast
@@ -187,10 +209,11 @@ class GraphRecorder(Recorder):
       return result
     finally: self.thread.kernel = outer
 
-  def compile(self, function, ast, renderer, *args, target=None, **kwargs):
+  def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
     """Returns the program that the release's function makes of a kernel, and writes the kernel's record."""
     result, error = None, None
     with self.new_scope(ast) as scope:
+      assert scope is not None
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
@@ -199,28 +222,28 @@ class GraphRecorder(Recorder):
     if error is not None: raise error
     return result
 
-  def replay_kernel(self, name, target, ast, settings, metadata):
+  def replay_kernel(self, name: str, target: str, ast: Node, settings: Settings, metadata: Any) -> None:
     """Compiles a kernel that was read from a file, under the settings in force."""
-    import tinygrad.engine.realize
+    import tinygrad.engine.realize  # noqa: F401, watches its functions
     self.recorded.clear()
     self.kernel_ids[ast.key, repr(ast.arg)], self.metadata[ast.key] = name, metadata
     function = next(self.functions[f] for _, f in KERNELS if f in self.functions)
     with contextlib.suppress(Exception): self.compile(function, ast, self.renderer_of(target), target=target)
 
-  def replay_schedule(self, name, what, sink, settings):
+  def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None:
     """Schedules a tensor graph that was read from a file. `what`: the function that made the recorded schedule."""
-    import tinygrad.tensor
+    import tinygrad.tensor  # noqa: F401, watches its functions
     reserve_buffers(sink)
     self.replays = True
     if what not in self.functions: print_message(f"record '{name}': this tinygrad has no function '{what}'")
     else:
       with contextlib.suppress(Exception): self.schedule(self.functions[what], sink, name=name)
 
-  def renderer_of(self, target):
+  def renderer_of(self, target: str) -> Any:
     if target not in self.renderers: self.renderers[target] = make_renderer(target)
     return self.renderers[target]
 
-  def write_kernel(self, scope, ast, target, result, error):
+  def write_kernel(self, scope: Scope, ast: Node, target: str, result: Any, error: Exception | None) -> None:
     settings = self.own_settings()
     identity = ast.key, repr(ast.arg)
     key = *identity, target, tuple(settings.items())
@@ -242,10 +265,10 @@ class GraphRecorder(Recorder):
     self.write("kernel", record, settings, self.metadata.get(ast.key) or self.called_from(callers))
 
   @staticmethod
-  def called_from(callers): return [{"name": "kernel", "caller": callers[0]}] if callers else None
+  def called_from(callers: list[str]) -> list[JSON] | None: return [{"name": "kernel", "caller": callers[0]}] if callers else None
 
   @staticmethod
-  def target_of(renderer):
+  def target_of(renderer: Any) -> str:
     target = getattr(renderer, "target", None)
     arch = getattr(target, "arch", "") or getattr(renderer, "arch", "")
     if target is None: return target_of(renderer)
@@ -254,11 +277,11 @@ class GraphRecorder(Recorder):
     stand_in.device, stand_in.arch = target.device, arch if isinstance(arch, str) and target.device != "CPU" else None
     return target_of(stand_in).rstrip(":")
 
-  def program_of(self, result):
+  def program_of(self, result: Any) -> JSON:
     """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13). Leaves out
     what this tinygrad does not know."""
-    def text(x): return x.render() if hasattr(x, "render") else str(x)
-    def sizes(s): return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
+    def text(x: Any) -> str: return x.render() if hasattr(x, "render") else str(x)
+    def sizes(s: Any) -> Any: return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
     facts, info = result, result
     if hasattr(result, "toposort"):
       parts = {s.op.name: s for s in result.src}
@@ -285,22 +308,23 @@ class GraphRecorder(Recorder):
 
   # -- schedules
 
-  def record_inner(self, function, *args, **kwargs):
+  def record_inner(self, function: Function, *args: Any, **kwargs: Any) -> Any:
     scope = self.scope()
     if scope is None: return function(*args, **kwargs)
     depth, scope.depth = scope.depth, 0
     try: return function(*args, **kwargs)
     finally: scope.depth = depth
 
-  def record_schedule(self, function, sink, *args, **kwargs):
+  def record_schedule(self, function: Function, sink: Any, *args: Any, **kwargs: Any) -> Any:
     return self.schedule(function, sink, *args, **kwargs) if hasattr(sink, "toposort") else function(sink, *args, **kwargs)
 
-  def schedule(self, function, sink, *args, name=None, **kwargs):
+  def schedule(self, function: Function, sink: Node, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
     """Returns what the release's function makes of a tensor graph, and writes the schedule's record."""
     result, error = None, None
     if self.replays and name is None:  # a function that the replayed one calls; its own record is replayed separately
       with self.new_scope(None): return function(sink, *args, **kwargs)
     with self.new_scope(sink) as scope:
+      assert scope is not None
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
@@ -309,9 +333,9 @@ class GraphRecorder(Recorder):
     if error is not None: raise error
     return result
 
-  def write_schedule(self, scope, sink, name, function_name, result, error):
+  def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
     if len(scope.stages) < 2 and error is None: return
-    record = {"id": name or f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
+    record: JSON = {"id": name or f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
               "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
     self.schedules += 1
     if callers := program_lines(): record["asked_by"] = callers
@@ -323,20 +347,20 @@ class GraphRecorder(Recorder):
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
     self.write("tensor", record, self.own_settings())
 
-  def record_sink(self, sink):
+  def record_sink(self, sink: Node) -> None:
     """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
     if "transform_to_call" in self.functions: return self.record_sink_by_calls(sink)
     if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12 or later; installed: {self.version}")
-    import tinygrad.engine.schedule as schedule
     from tinygrad.codegen import get_program
     from tinygrad.device import Device
+    from tinygrad.engine import schedule
     with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
     for item in items:
       if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
 
-  def record_sink_by_calls(self, sink):
+  def record_sink_by_calls(self, sink: Node) -> None:
     """Does what record_sink() does for releases since 0.13."""
-    import tinygrad.tensor as tensor
+    from tinygrad import tensor
     from tinygrad.device import Device
     linear = tensor.create_linear_with_vars(tensor.transform_to_call(sink)[0])[0]
     compile_kernel = next(self.functions[f] for _, f in KERNELS if f in self.functions)
@@ -346,26 +370,26 @@ class GraphRecorder(Recorder):
         self.record_kernel(compile_kernel, call.src[0], Device[device[0] if isinstance(device, tuple) else device].renderer)
 
   @staticmethod
-  def device_of(sink):
+  def device_of(sink: Node) -> str:
     for u in sink.toposort():
       device = u.arg if u.op.name == "DEVICE" else getattr(u.arg, "device", None)
       if device: return (device if isinstance(device, str) else device[0]).split(":")[0]
     return ""
 
   @staticmethod
-  def offset_of_view(view):
+  def offset_of_view(view: Any) -> int:
     """Returns where a view begins in its source, in bytes: the memory planner shares one buffer among several."""
     name = view.op.name
-    if name == "BUFFER_VIEW": return int(view.arg[1]) * view.dtype.itemsize
-    if name == "SLICE": return int(view.src[1].arg) * view.src[0].dtype.itemsize
+    if name == "BUFFER_VIEW": return int(view.arg[1] * view.dtype.itemsize)
+    if name == "SLICE": return int(view.src[1].arg * view.src[0].dtype.itemsize)
     if name in KEEP_OFFSET: return 0
     if name != "SHRINK": raise NotImplementedError(f"an argument of a call is {name} of a buffer")
     elements, stride = 0, 1
     for (begin, _), size in reversed(list(zip(view.marg, view.src[0].shape))): elements, stride = elements + int(begin) * stride, stride * int(size)
-    return elements * view.dtype.itemsize
+    return int(elements * view.dtype.itemsize)
 
   @classmethod
-  def memory_of(cls, argument):
+  def memory_of(cls, argument: Any) -> list[tuple[Any, int]]:
     """Returns where an argument of a call is in memory: for each of its devices a buffer, and an offset in bytes."""
     name = argument.op.name
     if name in ("BUFFER", "PARAM") or not argument.src:
@@ -375,10 +399,11 @@ class GraphRecorder(Recorder):
     if name == "MSELECT": below = [below[argument.arg]]
     return [(base, begin + offset) for base, begin in below]
 
-  def kernels_of(self, scope, result):
+  def kernels_of(self, scope: Scope, result: Any) -> list[JSON]:
     """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
-    numbers, out = {}, []
-    def use(base, offset, size, dtype):
+    numbers: dict[Any, int] = {}
+    out: list[JSON] = []
+    def use(base: Any, offset: int, size: Any, dtype: Any) -> JSON:
       return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":

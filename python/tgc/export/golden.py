@@ -3,26 +3,43 @@
 Each line of a gzip file is a gzip member of its own and is written at once, so the file is complete up to its last
 record at any moment.
 """
-import contextlib, fcntl, gzip, hashlib, itertools, json, os, pathlib, re, stat, struct, sys, tempfile, zipfile, zlib
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import re
+import stat
+import struct
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator
+from typing import IO, Any, NoReturn
+
+from tgc.export.kinds import JSON, Path, Settings
 
 NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
 # tinygrad's settings that change the text of a stage. A record's header says which of them were set.
-SETTINGS = """NOOPT IMAGE DEVECTORIZE TRANSCENDENTAL TC TC_SELECT TC_OPT ALLOW_TF32 ALLOW_HALF8 AMX NOLOCALS
-  DISABLE_FAST_IDIV CORRECT_DIVMOD_FOLDING UNSAFE_DISABLE_MASK CPU_COUNT THREADS TUPLE_ORDER EXPAND_SSA MV MV_BLOCKSIZE
-  MV_THREADS_PER_ROW MV_ROWS_PER_THREAD SPLIT_REDUCEOP REDUCEOP_SPLIT_THRESHOLD REDUCEOP_SPLIT_SIZE PCONTIG
-  MAX_KERNEL_BUFFERS RING RING_ALLREDUCE_THRESHOLD ALL2ALL""".split()
+SETTINGS = ["NOOPT", "IMAGE", "DEVECTORIZE", "TRANSCENDENTAL", "TC", "TC_SELECT", "TC_OPT", "ALLOW_TF32", "ALLOW_HALF8", "AMX", "NOLOCALS", "DISABLE_FAST_IDIV", "CORRECT_DIVMOD_FOLDING", "UNSAFE_DISABLE_MASK", "CPU_COUNT", "THREADS", "TUPLE_ORDER", "EXPAND_SSA", "MV", "MV_BLOCKSIZE", "MV_THREADS_PER_ROW", "MV_ROWS_PER_THREAD", "SPLIT_REDUCEOP", "REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "PCONTIG", "MAX_KERNEL_BUFFERS", "RING", "RING_ALLREDUCE_THRESHOLD", "ALL2ALL"]
 
 
-def print_message(text): print(f"tinygrad_export: {text}", file=sys.stderr)
+def print_message(text: str) -> None: print(f"tinygrad_export: {text}", file=sys.stderr)
 
 
-def exit_with_error(text):
+def exit_with_error(text: str) -> NoReturn:
   print_message(text)
   sys.exit(2)
 
 
-def golden_lines(path):
+def golden_lines(path: Path) -> Iterator[str]:
   """Yields the complete lines of a golden file: its header, then its records. Skips a line that was cut off."""
   opened = gzip.open if str(path).endswith(".gz") else open
   with opened(path, "rb") as file, contextlib.suppress(EOFError, gzip.BadGzipFile, zlib.error):
@@ -30,19 +47,21 @@ def golden_lines(path):
       if line.endswith(b"\n") and line.strip(): yield line.decode()
 
 
-def tagged_path(path, tag):
+def tagged_path(path: pathlib.Path, tag: Any) -> pathlib.Path:
   """Returns the path with a tag in its name: `out.jsonl.gz` and "tensor" give `out.tensor.jsonl.gz`."""
-  stem, ending = re.fullmatch(r"(.*?)((?:\.jsonl)?(?:\.gz)?)", path.name).groups()
+  match = re.fullmatch(r"(.*?)((?:\.jsonl)?(?:\.gz)?)", path.name)
+  assert match is not None  # the expression matches every name
+  stem, ending = match.groups()
   return path.with_name(f"{stem}.{tag}{ending}")
 
 
-def settings_of(header, record):
+def settings_of(header: JSON, record: JSON) -> Settings:
   """Returns the settings that a record was made under: the header's, overridden by the record's. None unsets one."""
   settings = {**header["settings"], **record.get("settings", {})}
   return {k: str(v) for k, v in settings.items() if v is not None}
 
 
-def checked_settings(settings, allowed=SETTINGS):
+def checked_settings(settings: JSON, allowed: Collection[str] = SETTINGS) -> Settings:
   """Returns the settings of a golden file as strings. Exits with an error for anything but an allowed setting of tinygrad
   with an integer: CC, for example, names a program."""
   for name, value in settings.items():
@@ -51,7 +70,7 @@ def checked_settings(settings, allowed=SETTINGS):
   return {name: str(value) for name, value in settings.items()}
 
 
-def apply_settings(settings, override=True):
+def apply_settings(settings: JSON, override: bool = True) -> None:
   """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported."""
   for name, value in checked_settings(settings).items():
     if override or name not in os.environ: os.environ[name] = value
@@ -65,19 +84,19 @@ class Writer:
   ends, the main process appends the parts of all finished children to its own files.
   """
 
-  def __init__(self, path, is_child=False):
+  def __init__(self, path: Path, is_child: bool = False) -> None:
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
     if self.path.is_symlink(): self.path = self.path.resolve()
     self.producer = f"tinygrad {NATIVE_RELEASE}"
-    self.files = {}  # level: (descriptor, path)
-    self.modes = {}  # path: permission bits of a file that an earlier run left
-    self.origins = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)
+    self.files: dict[str, tuple[int, pathlib.Path]] = {}  # level: (descriptor, path)
+    self.modes: dict[pathlib.Path, int] = {}  # path: permission bits of a file that an earlier run left
+    self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)
 
-  def path_of(self, level, part):
+  def path_of(self, level: str, part: int) -> pathlib.Path:
     path = self.path if level == "kernel" else tagged_path(self.path, level)
     return tagged_path(path, f"part-{part}") if part else path
 
-  def claim_part(self, settings):
+  def claim_part(self, settings: JSON) -> None:
     """Takes the lowest part number that no other process has."""
     for part in itertools.count(1):
       with contextlib.suppress(FileExistsError):
@@ -86,49 +105,53 @@ class Writer:
         self.part = part
         return self.open_file("kernel", settings, fd)
 
-  def open_file(self, level, settings, fd=None):
+  def open_file(self, level: str, settings: JSON, fd: int | None = None) -> None:
     path = self.path_of(level, self.part)
     self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if fd is None else fd, path
     if path in self.modes: os.fchmod(self.files[level][0], self.modes[path])
     header = {"format": "tgc-golden", "version": 1, "level": level, "producer": self.producer}
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
-  def write(self, level, settings, record):
+  def write(self, level: str, settings: JSON, record: JSON) -> None:
     """Writes a record. `settings` go into the header if this is the first record of its level."""
     if self.is_child and not self.part: self.claim_part(settings)
     if level not in self.files: self.open_file(level, settings)
     self.write_line(level, json.dumps(record))
 
-  def write_line(self, level, text):
+  def write_line(self, level: str, text: str) -> None:
     fd, path = self.files[level]
     data = (text + "\n").encode()
     if path.name.endswith(".gz"): data = gzip.compress(data, 6)
     while data: data = data[os.write(fd, data):]
 
-  def reset_after_fork(self):
-    """Gives up the parent's files in a forked child, which claims a part of its own when it writes."""
+  def close(self) -> None:
     for fd, _ in self.files.values(): os.close(fd)
-    self.is_child, self.part, self.files = True, 0, {}
+    self.files = {}
+
+  def reset_after_fork(self) -> None:
+    """Gives up the parent's files in a forked child, which claims a part of its own when it writes."""
+    self.close()
+    self.is_child, self.part = True, 0
 
   # -- in the main process
 
-  def add_origin(self, ast, callers, metadata):
+  def add_origin(self, ast: str, callers: list[str], metadata: Any) -> None:
     """Notes what asked for a kernel, because a worker process that compiles the kernel does not know it."""
     self.origins.setdefault(hashlib.sha256(ast.encode()).digest(), {"asked_by": callers, "metadata": metadata})
 
-  def with_origin(self, line):
+  def with_origin(self, line: str) -> str:
     """Returns a kernel record of a child process with the members of its origin, unless it has its own."""
     record = json.loads(line)
     origin = self.origins.get(hashlib.sha256(record["ast"].encode()).digest())
     return json.dumps({**record, **origin}) if origin and "asked_by" not in record else line
 
-  def parts(self, level):
+  def parts(self, level: str) -> dict[int, pathlib.Path]:
     """Returns the existing parts of a level, {number: path}, by number."""
     pattern = re.compile(re.escape(self.path_of(level, 1).name).replace(r"part\-1", r"part-(\d+)"))
     found = ((pattern.fullmatch(path.name), path) for path in self.path.parent.iterdir())
     return dict(sorted((int(match[1]), path) for match, path in found if match))
 
-  def remove_old(self):
+  def remove_old(self) -> None:
     """Removes the regular files that an earlier run left under these names; leaves devices and FIFOs alone."""
     for level in LEVELS:
       for path in [self.path_of(level, 0), *self.parts(level).values()]:
@@ -136,7 +159,7 @@ class Writer:
         self.modes[path] = stat.S_IMODE(path.stat().st_mode)
         path.unlink()
 
-  def merge_parts(self):
+  def merge_parts(self) -> dict[str, int]:
     """Appends the parts of finished children and reports those still running. Returns {file: number of records}."""
     for part, lock in self.parts("kernel").items():
       with open(lock, "rb") as file:
@@ -151,7 +174,7 @@ class Writer:
           path.unlink()
     return {str(path): sum(1 for _ in golden_lines(path)) - 1 for _, path in self.files.values()}
 
-  def append(self, level, lines):
+  def append(self, level: str, lines: Iterator[str]) -> None:
     """Appends a part's records. Writes a record's settings out where its header differs from this file's header."""
     part_header = json.loads(next(lines, "null"))
     for line in lines if part_header else ():
@@ -167,7 +190,7 @@ class Writer:
 
 
 @contextlib.contextmanager
-def atomic_file(path):
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
   """Opens a temporary file that replaces `path` when the block ends; if the block fails, the old file stays.
 
   Follows links, keeps the permission bits, and writes directly to anything that is not a regular file.
@@ -191,7 +214,7 @@ def atomic_file(path):
     raise
 
 
-def npy_dtype(dtype):
+def npy_dtype(dtype: Any) -> str:
   """Returns the npy name of a tinygrad dtype. bfloat16 and the fp8 formats, which numpy lacks, become raw bytes."""
   from tinygrad.dtype import dtypes
   if dtype == dtypes.bfloat16 or dtype in dtypes.fp8s: return f"|V{dtype.itemsize}"
@@ -199,7 +222,7 @@ def npy_dtype(dtype):
   return f"{'|' if dtype.itemsize == 1 else '<'}{kind}{dtype.itemsize}"
 
 
-def save_arrays(path, arrays):
+def save_arrays(path: Path, arrays: dict[str, tuple[Any, bytes]]) -> None:
   """Writes flat arrays, {name: (tinygrad dtype, bytes)}, as an npz file, atomically and without numpy."""
   with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
     for name, (dtype, data) in arrays.items():

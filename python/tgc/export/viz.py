@@ -4,13 +4,21 @@ For each rewrite the trace holds the graph it began with and every match of a ru
 is computed from these. A pickle can name any function or class, so the reader loads only the classes of the table CLASSES,
 and puts inert objects in place of all others.
 """
-import contextlib, importlib, pickle, re, types
+from __future__ import annotations
 
-from tgc_export.golden import exit_with_error, print_message
-from tgc_export.graph_recorder import QUERIES, print_graph
-from tgc_export.graphs import Nodes, graph_text
-from tgc_export.matches import rule_location
-from tgc_export.records import RENDERER_NAMES
+import contextlib
+import importlib
+import pickle
+import re
+import types
+from typing import Any
+
+from tgc.export.golden import exit_with_error, print_message
+from tgc.export.graph_recorder import QUERIES, print_graph
+from tgc.export.graphs import Nodes, graph_text
+from tgc.export.kinds import JSON, Node
+from tgc.export.matches import rule_location
+from tgc.export.records import RENDERER_NAMES
 
 # The classes that a pickle may load, by module: nodes, enums, and dataclasses without a function among their values.
 CLASSES = {
@@ -30,17 +38,19 @@ CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
 
 class Inert:
   """Takes the place of an object whose class is not loaded."""
-  def __new__(cls, *args, **kwargs):
+  args: tuple[Any, ...]
+
+  def __new__(cls, *args: Any, **kwargs: Any) -> Inert:  # noqa: PYI034, typing.Self needs Python 3.11
     made = object.__new__(cls)
     made.args = args
     return made
-  def __init__(self, *args, **kwargs): pass
-  def __setstate__(self, state): pass
-  def __call__(self, *args, **kwargs): return self
+  def __init__(self, *args: Any, **kwargs: Any) -> None: pass
+  def __setstate__(self, state: Any) -> None: pass
+  def __call__(self, *args: Any, **kwargs: Any) -> Inert: return self
 
 
 class TraceReader(pickle.Unpickler):
-  def find_class(self, module, name):
+  def find_class(self, module: str, name: str) -> type:
     kind = None
     if name in CLASSES.get(module, ()):
       with contextlib.suppress(ImportError): kind = getattr(importlib.import_module(module), name, None)
@@ -48,7 +58,7 @@ class TraceReader(pickle.Unpickler):
 
 
 class Trace:
-  def __init__(self, path):
+  def __init__(self, path: str) -> None:
     try:
       with open(path, "rb") as file: trace = TraceReader(file).load()
     except OSError as e: exit_with_error(f"{path}: {e.strerror}")
@@ -57,9 +67,10 @@ class Trace:
       trace = types.SimpleNamespace(keys=trace[0], rewrites=trace[1], uop_fields=trace[2])
     if not all(hasattr(trace, name) for name in ("keys", "rewrites", "uop_fields")):
       exit_with_error(f"{path} is not a VIZ trace")
-    self.groups, self.fields, self.made = list(zip(trace.keys, trace.rewrites)), trace.uop_fields, {}
+    self.groups, self.fields = list(zip(trace.keys, trace.rewrites)), trace.uop_fields
+    self.made: dict[int, Node] = {}
 
-  def node(self, number):
+  def node(self, number: int) -> Node:
     """Returns the node of a number, after making its sources."""
     from tinygrad.uop.ops import UOp
     stack = [number]
@@ -75,22 +86,26 @@ class Trace:
       if n not in self.made: self.made[n] = UOp(op, dtype, tuple(self.made[s] for s in src), arg, tag)
     return self.made[number]
 
-  def result(self, rewrite):
+  def result(self, rewrite: Any) -> Node:
     """Returns the graph after a rewrite: runs graph_rewrite again with the recorded matches as its only rules."""
-    from tinygrad.uop.ops import PatternMatcher, UPat, graph_rewrite
     from tinygrad.uop import GroupOp
+    from tinygrad.uop.ops import PatternMatcher, UPat, graph_rewrite
     sink = self.node(rewrite.sink)
     became = {self.node(before): self.node(after) for before, after, *_ in rewrite.matches}
     if not became: return sink
     rules = PatternMatcher([(UPat(GroupOp.All, name="x"), lambda ctx, x: ctx.get(x))])
-    return graph_rewrite(sink, rules, became, bottom_up=rewrite.bottom_up)
+    made: Node = graph_rewrite(sink, rules, became, bottom_up=rewrite.bottom_up)
+    return made
 
 
-def stages_of(group):
+def stages_of(group: list[Any]) -> list[tuple[Any, list[Any]]]:
   """Returns (rewrite, rewrites) of each stage in the order in which the stages ended. The list holds the stage's rewrite
   and the rewrites inside it that belong to no earlier stage."""
-  least, running, pending, out = group[0].depth, [], [], []
-  def end(rewrite, is_stage):
+  least = group[0].depth
+  running: list[tuple[Any, bool]] = []  # outermost first
+  pending: list[Any] = []
+  out: list[tuple[Any, list[Any]]] = []
+  def end(rewrite: Any, is_stage: bool) -> None:
     if not is_stage: return
     first = next(i for i, r in enumerate(pending) if r is rewrite)
     out.append((rewrite, pending[first:]))
@@ -98,7 +113,7 @@ def stages_of(group):
   for rewrite in group:
     if rewrite.depth < least: break  # belongs to the caller
     while running and running[-1][0].depth >= rewrite.depth: end(*running.pop())
-    is_outermost = all(r.name in INNER for r, _ in running if not r.name == CALLER)
+    is_outermost = all(r.name in INNER for r, _ in running if r.name != CALLER)
     is_named = rewrite.name and rewrite.name not in QUERIES | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
     running.append((rewrite, is_outermost and is_named))
     pending.append(rewrite)
@@ -107,9 +122,9 @@ def stages_of(group):
 
 
 class Converter:
-  def __init__(self, recorder, name): self.recorder, self.name, self.counts = recorder, name, {"kernel": 0, "tensor": 0}
+  def __init__(self, recorder: Any, name: str) -> None: self.recorder, self.name, self.counts = recorder, name, {"kernel": 0, "tensor": 0}
 
-  def convert(self, path):
+  def convert(self, path: str) -> Any:
     trace = Trace(path)
     for key, group in trace.groups:
       if not group: continue
@@ -117,8 +132,9 @@ class Converter:
       except Exception: self.recorder.report_failure(f"record of '{key.display_name}'")
     return self.counts
 
-  def group(self, trace, key, group):
-    stages, matches, made = stages_of(group), Matches(trace), []
+  def group(self, trace: Trace, key: Any, group: list[Any]) -> None:
+    stages, matches = stages_of(group), Matches(trace)
+    made: list[JSON] = []
     if not stages: return
     ast = last = trace.node(group[0].sink)
     is_kernel = key.ret is not None
@@ -138,29 +154,31 @@ class Converter:
     self.counts[level] += 1
     self.recorder.write(level, record, {})
 
-  def program(self, trace, ret, group):
+  def program(self, trace: Trace, ret: Any, group: list[Any]) -> JSON:
     """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or made."""
     if hasattr(ret, "src"):
-      with contextlib.suppress(Exception): return self.recorder.program_of(ret)
+      with contextlib.suppress(Exception): return dict(self.recorder.program_of(ret))
     for rewrite in reversed(group):
       for root in (trace.result(rewrite), trace.node(rewrite.sink)):
         if root.op.name == "PROGRAM" and any(s.op.name == "SOURCE" for s in root.src):
-          with contextlib.suppress(Exception): return self.recorder.program_of(root)
+          with contextlib.suppress(Exception): return dict(self.recorder.program_of(root))
     return {}
 
 
 class Matches:
-  def __init__(self, trace): self.trace, self.nodes, self.list = trace, Nodes(), []
+  def __init__(self, trace: Trace) -> None:
+    self.trace, self.nodes = trace, Nodes()
+    self.list: list[Any] = []
 
-  def add(self, stage, rewrite):
+  def add(self, stage: int, rewrite: Any) -> None:
     for before, after, location, *_ in rewrite.matches:
       rule = type("Rule", (), {"location": location})
       self.list.append([stage, rule_location(rule), *(self.nodes.add(self.trace.node(n)) for n in (before, after))])
 
-  def json(self): return {"nodes": self.nodes.lines, "list": self.list}
+  def json(self) -> JSON: return {"nodes": self.nodes.lines, "list": self.list}
 
 
-def target_of(ret):
+def target_of(ret: Any) -> str:
   """Returns DEVICE:RENDERER[:ARCH] of a kernel from its ProgramSpec, or from the renderer and its arguments."""
   targets = [a for a in getattr(ret, "args", ()) if type(a).__name__ == "Target"]
   device = targets[0].device if targets else getattr(ret, "device", "CPU")
@@ -168,7 +186,7 @@ def target_of(ret):
   return ":".join(part for part in (device.split(":")[0], renderer or "CLANG" * (device == "CPU"), arch) if part)
 
 
-def convert(path, recorder, name):
+def convert(path: str, recorder: Any, name: str) -> Any:
   """Writes the records of the trace at `path`. Returns True if there were any."""
   counts = Converter(recorder, name).convert(path)
   if not any(counts.values()): print_message(f"{path}: no rewrite was tracked; record it with VIZ=1 or TRACK_MATCH_STATS=2")

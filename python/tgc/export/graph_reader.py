@@ -1,10 +1,14 @@
 """Makes the nodes of a graph from tgc's JSON or from pyrender's text, with the installed tinygrad. Runs no code."""
+from __future__ import annotations
+
 import json
+from typing import Any
 
-from tgc_export.graph_text import GraphTextError, checked_node, read_graph, read_value, tables
+from tgc.export.graph_text import GraphTextError, checked_node, read_graph, read_value, tables
+from tgc.export.kinds import JSON, Node
 
 
-def parse_value(a, nodes):
+def parse_value(a: Any, nodes: list[Any]) -> Any:
   """Converts an arg or tag of tgc's JSON to tinygrad's object. Refuses "raw", the Python text of an unknown object."""
   if isinstance(a, list): return tuple(parse_value(x, nodes) for x in a)
   if not isinstance(a, dict): return a
@@ -19,10 +23,10 @@ def parse_value(a, nodes):
   return records[kind](*parse_value(content.get("*", []), nodes), **named)
 
 
-def parse_nodes(graph):
+def parse_nodes(graph: JSON) -> list[Node]:
   """Returns the nodes of a graph in tgc's JSON, in order."""
   _, _, _, _, node_class, _, ops = tables()
-  nodes = []
+  nodes: list[Any] = []
   for n in graph["nodes"]:
     dtype, src = read_value(n["dtype"]), tuple(nodes[s] for s in n.get("src", ()))
     arg, tag = (parse_value(n.get(key), nodes) for key in ("arg", "tag"))
@@ -31,12 +35,12 @@ def parse_nodes(graph):
   return nodes
 
 
-def constant(dtype, number):
+def constant(dtype: Any, number: Any) -> Any:
   """Returns the arg of a CONST: since 0.13, tinygrad keeps floats as objects that tell 0.0 from -0.0."""
   kind = tables()[1].get("ConstFloat")
   return kind(number) if kind and isinstance(number, float) else number
 
 
-def read_any_graph(text):
+def read_any_graph(text: str) -> Node:
   """Returns the root of a graph in JSON or in pyrender's text. Raises GraphTextError."""
   return parse_nodes(json.loads(text))[-1] if text.lstrip().startswith("{") else read_graph(text)

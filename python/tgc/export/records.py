@@ -1,9 +1,18 @@
 """Makes one record: everything tinygrad 0.12.0 makes of one kernel for one target, or of one tensor graph."""
-import contextlib, io, platform, sys, types
+from __future__ import annotations
 
-from tgc_export.golden import exit_with_error
-from tgc_export.hooks import replaced
-from tgc_export.metadata import metadata_list
+import contextlib
+import io
+import platform
+import sys
+import types
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from tgc.export.golden import exit_with_error
+from tgc.export.hooks import replaced
+from tgc.export.kinds import JSON, Function, Node
+from tgc.export.metadata import metadata_list
 
 TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
                  "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",
@@ -13,17 +22,20 @@ TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrite
 class Stages:
   """Collects the graph after each rewrite, in order, as text."""
 
-  def __init__(self): self.list, self.last, self.text = [], None, None
+  def __init__(self) -> None:
+    self.list: list[JSON] = []
+    self.last: Node | None = None
+    self.text: str | None = None
 
-  def add(self, name, graph):
+  def add(self, name: str, graph: Node) -> None:
     same = graph is self.last
     if not same: self.last, self.text = graph, text_of(graph)
     self.list.append({"name": name, "same": True} if same else {"name": name, "ir": self.text})
 
 
-def text_of(graph):
+def text_of(graph: Node) -> str | None:
   from tinygrad.uop.ops import pyrender
-  try: return pyrender(graph)
+  try: return str(pyrender(graph))
   except Exception: return None  # a few graphs break tinygrad's own printer
 
 
@@ -51,7 +63,7 @@ COMPILERS = {"tinygrad.runtime.support.compiler_amd": ("HIPCompiler", "HIPCCComp
 
 
 @contextlib.contextmanager
-def no_compilers():
+def no_compilers() -> Iterator[None]:
   """Puts modules with compilers that do nothing in place of those of COMPILERS."""
   real = {name: sys.modules.get(name) for name in COMPILERS}
   for name, compilers in COMPILERS.items():
@@ -64,15 +76,15 @@ def no_compilers():
       else: sys.modules[name] = module
 
 
-def renderer_class(target):
-  from tinygrad.codegen.opt import tc  # the renderers import this module first
+def renderer_class(target: str) -> type:
+  from tinygrad.codegen.opt import tc  # noqa: F401, the renderers import this module first
   from tinygrad.renderer import cstyle, llvmir, ptx, wgsl
   from tinygrad.runtime import ops_null, ops_python
   modules = [cstyle, llvmir, ptx, wgsl, ops_null, ops_python]
   with contextlib.suppress(ImportError):
     from tinygrad.renderer.isa import x86
     modules.append(x86)
-  known = {}
+  known: dict[str, type] = {}
   for t, names in CLASSES.items():
     for name in names.split():
       for kind in [vars(m)[name] for m in modules if name in vars(m)]: known.setdefault(t, kind)
@@ -80,8 +92,9 @@ def renderer_class(target):
   return known[target]
 
 
-def make_renderer(target):
-  from tinygrad import helpers, renderer as renderers
+def make_renderer(target: str) -> Any:
+  from tinygrad import helpers
+  from tinygrad import renderer as renderers
   from tinygrad.codegen.opt import tc
   device, renderer, arch = (target.split(":", 2) + ["", ""])[:3]
   renderer = renderer or DEFAULTS.get(device, device)
@@ -100,7 +113,7 @@ def make_renderer(target):
   return made
 
 
-def target_of(renderer):
+def target_of(renderer: Any) -> str:
   """Returns the target of a renderer object: DEVICE:RENDERER[:ARCH]."""
   kind, arch = type(renderer).__name__, getattr(renderer, "arch", None)
   name = RENDERER_NAMES.get(kind) if type(renderer).__module__.startswith("tinygrad.") else None
@@ -110,9 +123,9 @@ def target_of(renderer):
 
 # ---- one kernel
 
-def launch_facts(program):
-  def size(x): return x if isinstance(x, int) else number(x)
-  def number(x): return x.render() if hasattr(x, "render") else str(x)
+def launch_facts(program: Any) -> JSON:
+  def size(x: Any) -> Any: return x if isinstance(x, int) else number(x)
+  def number(x: Any) -> Any: return x.render() if hasattr(x, "render") else str(x)
   e = program.estimates
   return {"name": program.name, "function_name": program.function_name,
           "global_size": [size(x) for x in program.global_size],
@@ -122,7 +135,7 @@ def launch_facts(program):
           "applied_opts": str(program.applied_opts), "ops": number(e.ops), "lds": number(e.lds), "mem": number(e.mem)}
 
 
-def program_facts(program):
+def program_facts(program: Any) -> Any:
   """Returns the launch facts of a PROGRAM node. Between 0.12 and 0.13, the node has none: a ProgramSpec is made of it."""
   if hasattr(program.arg, "globals"): return program.arg
   from tinygrad.renderer import ProgramSpec
@@ -139,30 +152,31 @@ class StageLimits:
   `texts`: {stage: expected text}; the first stage whose text differs is the last one to run.
   """
 
-  def __init__(self, passed=(), until=None, texts=()): self.passed, self.until, self.texts = passed, until, dict(texts)
-  def begin(self, name): pass
-  def end(self, name, text):
+  def __init__(self, passed: Collection[str] = (), until: str | None = None, texts: Any = ()) -> None: self.passed, self.until, self.texts = passed, until, dict(texts)
+  def begin(self, name: str) -> None: pass
+  def end(self, name: str, text: str | None) -> None:
     if name == self.until or (text is not None and text != self.texts.get(name, text)): raise StagesDone
 
 
-def kernel_record(name, target, ast, renderer, limits=StageLimits()):
+def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: StageLimits | None = None) -> JSON:
   """Returns the record of one kernel AST for one target; if tinygrad raises, the stages before that and the error."""
-  import tinygrad.codegen as codegen
+  limits = limits or StageLimits()
+  from tinygrad import codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.helpers import Context
   from tinygrad.renderer import ProgramSpec
   from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops
-  record = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
+  record: JSON = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
   stages, rewrite, optimize = Stages(), codegen.graph_rewrite, codegen.apply_opts
-  def run_stage(name, sink, make):
+  def run_stage(name: str, sink: Node, make: Function) -> Any:
     if name in limits.passed: return sink
     if name.startswith("View"): return make()
     limits.begin(name)
     stages.add(name, result := make())
     limits.end(name, stages.text)
     return result
-  def watched(sink, *args, **kwargs): return run_stage(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
-  def optimized(sink, ren): return run_stage("apply opts", sink, lambda: optimize(sink, ren))
+  def watched(sink: Node, *args: Any, **kwargs: Any) -> Any: return run_stage(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
+  def optimized(sink: Node, ren: Any) -> Any: return run_stage("apply opts", sink, lambda: optimize(sink, ren))
   name_counts = dict(Scheduler.kernel_cnt)  # kernel names are numbered per program, but start again at 0 in each record
   Scheduler.kernel_cnt.clear()
   try:
@@ -188,34 +202,35 @@ def kernel_record(name, target, ast, renderer, limits=StageLimits()):
 
 # ---- one schedule
 
-def device_of(sink):
+def device_of(sink: Node) -> str:
   """Returns the device of a schedule without its number: the first device of the first tensor that has one."""
   from tinygrad.device import Device
   device = next((s._device for s in sink.src if s._device is not None), Device.DEFAULT)
   return (device if isinstance(device, str) else device[0]).split(":")[0]
 
 
-def schedule_record(name, sink, make_schedule):
+def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSON | None, Any]:
   """Runs `make_schedule(sink)` and returns (record, result) of one tensor graph.
 
   The record is None if tinygrad's schedule cache knows the graph. If make_schedule raises, the record holds the error
   and the result is the exception.
   """
-  import tinygrad.engine.schedule as schedule
-  import tinygrad.schedule.indexing as indexing
-  import tinygrad.schedule.rangeify as rangeify
+  from tinygrad.engine import schedule
+  from tinygrad.schedule import indexing, rangeify
   record = {"id": name, "device": device_of(sink), "nodes": len(sink.toposort()), "ast": text_of(sink)}
-  stages, items = Stages(), []
-  def watched(rewrite):
-    def call(sink, *args, **kwargs):
+  stages = Stages()
+  items: list[Any] = []
+  def watched(rewrite: Function) -> Any:
+    def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       result = rewrite(sink, *args, **kwargs)
       if kwargs.get("name") in TENSOR_STAGES: stages.add(kwargs["name"], result)
       return result
     return call
-  def watched_planner(todo):  # keeps the buffers as they are before the memory planner moves them
+  def watched_planner(todo: Any) -> Any:  # keeps the buffers as they are before the memory planner moves them
     items.extend((i.ast, list(i.bufs), dict(i.fixedvars), i.metadata) for i in todo)
     return planner(todo)
-  planner, result, error = schedule.memory_planner, None, None
+  planner, error = schedule.memory_planner, None
+  result: Any = None
   with contextlib.ExitStack() as stack:
     for module in (schedule, rangeify, indexing):
       stack.enter_context(replaced(module, "graph_rewrite", watched(module.graph_rewrite)))
@@ -224,7 +239,8 @@ def schedule_record(name, sink, make_schedule):
     except Exception as e: error = e
   if error is not None: return {**record, "error": repr(error), "stages": stages.list}, error
   if len(stages.list) < 2: return None, result
-  numbers, kernels = {}, []
+  numbers: dict[int, int] = {}
+  kernels: list[JSON] = []
   for ast, bufs, fixedvars, metadata in items:
     uses = [{"base": numbers.setdefault(id(b.base), len(numbers)), "offset": b.offset, "size": b.size,
              "dtype": str(b.dtype)} for b in bufs]
@@ -232,25 +248,27 @@ def schedule_record(name, sink, make_schedule):
   return {**record, "stages": stages.list, "kernels": kernels, "var_vals": dict(result[2])}, result
 
 
-def replayed_schedule(name, sink):
+def replayed_schedule(name: str, sink: Node) -> JSON | None:
   """Returns the record of a tensor graph that was read from a text; None if there is nothing to schedule."""
   import itertools
-  import tinygrad.engine.schedule as schedule
+
+  from tinygrad.engine import schedule
   from tinygrad.uop.ops import UOp
   schedule.schedule_cache.clear()
   UOp.unique_num = itertools.count(1 << 20)  # new buffers must not reuse the numbers in the graph
   return schedule_record(name, sink, schedule.complete_create_schedule_with_vars)[0]
 
 
-def without_custom_kernels(sink):
+def without_custom_kernels(sink: Node) -> Node:
   """Replaces each CUSTOM_KERNEL by the KERNEL that its Python function makes, because a record cannot hold a function.
 
   The scheduler does the same later. A graph over several devices is returned unchanged: the function is called with
   shards, which do not exist yet.
   """
-  import tinygrad.schedule.rangeify as rangeify
+  from tinygrad.schedule import rangeify
   from tinygrad.uop.ops import Ops, PatternMatcher, UPat, graph_rewrite
   nodes = sink.toposort()
   if not any(u.op is Ops.CUSTOM_KERNEL for u in nodes) or any(isinstance(u._device, tuple) for u in nodes): return sink
   rules = PatternMatcher([(UPat(Ops.CUSTOM_KERNEL, name="ck"), rangeify.resolve_custom_kernel)])
-  return graph_rewrite(sink, rules, name="View custom kernels")
+  made: Node = graph_rewrite(sink, rules, name="View custom kernels")
+  return made

@@ -1,53 +1,72 @@
 """The base of both recorders: options, files, record ids and failures of one recorded process."""
-import os, pathlib, threading, traceback
+from __future__ import annotations
 
-from tgc_export.golden import Writer, print_message
+import os
+import pathlib
+import threading
+import traceback
+from typing import Any
+
+from tgc.export.golden import Writer, print_message
+from tgc.export.kinds import JSON, Node, Settings
 
 
 class Recorder:
   """Records what one process compiles. A subclass watches tinygrad's functions and makes the records.
 
   `options`: output (path of the kernel file), targets (empty: those that the program uses), id (prefix of record ids),
-  save_inputs (keep the arrays of kernels). A subclass defines watch(), context_vars(), own_settings() and
-  record_sink().
+  save_inputs (keep the arrays of kernels). A subclass defines the methods that raise
+  NotImplementedError here, and own_settings().
   """
 
-  def __init__(self, options, is_child=False):
-    self.targets, self.prefix, self.save_inputs = options["targets"], options["id"], options["save_inputs"]
+  def __init__(self, options: JSON, is_child: bool = False) -> None:
+    self.targets: list[str] = options["targets"]
+    self.prefix: str = options["id"]
+    self.save_inputs: bool = options["save_inputs"]
     self.output = pathlib.Path(options["output"])
     self.writer, self.lock, self.busy = Writer(self.output, is_child), threading.RLock(), False
-    self.recorded = set()      # keys of the kernels that have a record
-    self.kernel_ids = {}       # identity of a kernel: its record id
-    self.metadata = {}         # key of a kernel's graph: its metadata
+    self.recorded: set[Any] = set()      # keys of the kernels that have a record
+    self.kernel_ids: dict[Any, str] = {}       # identity of a kernel: its record id
+    self.metadata: dict[Any, Any] = {}         # key of a kernel's graph: its metadata
     self.schedules = self.failures = 0
-    self.header_settings, self.initial_vars = {}, {}
+    self.header_settings: JSON = {}
+    self.initial_vars: JSON = {}
     os.register_at_fork(after_in_child=self.reset_after_fork)
 
-  def reset_after_fork(self):
+  def watch(self) -> None: raise NotImplementedError
+  def context_vars(self) -> JSON: raise NotImplementedError
+  def record_sink(self, sink: Node) -> None: raise NotImplementedError
+
+  def replay_kernel(self, name: str, target: str, ast: Node, settings: Settings, metadata: Any) -> None:
+    raise NotImplementedError
+
+  def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None: raise NotImplementedError
+
+  def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False
     self.writer.reset_after_fork()
     self.kernel_ids, self.schedules, self.failures = {}, 0, 0
 
-  def changed_vars(self):
+  def changed_vars(self) -> JSON:
     """Returns the context variables that the program changed since tinygrad was loaded, as strings."""
     now = {k: v.value for k, v in self.context_vars().items()}
     return {k: str(value) for k, value in now.items() if value != self.initial_vars.get(k, value)}
 
-  def write(self, level, record, settings, metadata=None):
+  def write(self, level: str, record: JSON, settings: Settings, metadata: Any = None) -> None:
     record |= ({"settings": settings} if settings else {}) | ({"metadata": metadata} if metadata else {})
     self.writer.write(level, self.header_settings, record)
 
-  def id_prefix(self):
+  def id_prefix(self) -> str:
     """Returns the prefix of this process's record ids; for a child process it ends with the number of its part."""
     if self.writer.is_child and not self.writer.part: self.writer.claim_part(self.header_settings)
     return self.prefix + (f".p{self.writer.part}" if self.writer.part else "")
 
-  def kernel_id(self, identity):
+  def kernel_id(self, identity: tuple[Any, ...]) -> str:
     """Returns the record id of a kernel, the same for all its targets and settings."""
     if identity not in self.kernel_ids: self.kernel_ids[identity] = f"{self.id_prefix()}.{len(self.kernel_ids)}"
     return self.kernel_ids[identity]
 
-  def report_failure(self, subject):
+  def report_failure(self, subject: str) -> None:
     """Counts an exception inside the exporter, which must not reach the program; prints the first one."""
     self.failures += 1
     if self.failures == 1: print_message(f"a {subject} could not be recorded:\n" + traceback.format_exc())

@@ -2,16 +2,21 @@
 
 Releases before 0.13 keep a list of runners; later releases keep a graph of calls.
 """
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
+from typing import Any
 
-from tgc_export.metadata import metadata_list
-from tgc_export.records import program_facts
+from tgc.export.kinds import JSON
+from tgc.export.metadata import metadata_list
+from tgc.export.records import program_facts
 
 
-def without_color(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)
+def without_color(name: str) -> str: return re.sub(r"\x1b\[[0-9;]*m", "", name)
 
 
-def input_tensors(args, kwargs, is_tensor):
+def input_tensors(args: tuple[Any, ...], kwargs: JSON, is_tensor: Callable[[Any], bool]) -> list[Any]:
   """Returns (name, tensor) of each input of the jit, in the jit's order: arguments, then the tensors in containers."""
   named = [(str(i), t) for i, t in enumerate(args) if is_tensor(t)] + [(k, t) for k, t in sorted(kwargs.items()) if is_tensor(t)]
   for name, x in [*((str(i), a) for i, a in enumerate(args)), *kwargs.items()]:
@@ -26,21 +31,23 @@ class CapturedKernels:
   `inputs`: the buffer number of each input. `number`: a function from the release's buffer object to its number.
   """
 
-  def __init__(self, captured, inputs, number):
-    self.inputs, self.number, self.used, self.kernels = inputs, number, set(), []
+  def __init__(self, captured: Any, inputs: list[Any], number: Callable[[Any], int | None]) -> None:
+    self.inputs, self.number = inputs, number
+    self.used: set[int] = set()
+    self.kernels: list[JSON] = []
     if hasattr(captured, "input_replace"): self.add_runners(captured)
     else: self.add_calls(captured._linear if hasattr(captured, "_linear") else captured.linear)
 
-  def input(self, slot):
+  def input(self, slot: int) -> Any:
     self.used.add(slot)
     return self.inputs[slot] if slot < len(self.inputs) else None
 
-  def add(self, name, devices, reads, writes, metadata):
+  def add(self, name: str, devices: list[str], reads: list[Any], writes: list[Any], metadata: Any) -> None:
     places = [m["caller"] for m in metadata or () if m.get("caller")]
     self.kernels.append({"name": without_color(name), "devices": devices, "reads": [b for b in reads if b is not None],
                          "writes": [b for b in writes if b is not None], **({"place": places[0]} if places else {})})
 
-  def add_runners(self, captured):
+  def add_runners(self, captured: Any) -> None:
     views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}  # view slot: the input it shows
     for j, item in enumerate(captured.jit_cache):
       slots = {i: slot for (k, i), slot in captured.input_replace.items() if k == j}
@@ -53,7 +60,7 @@ class CapturedKernels:
       elif type(item.prg).__name__ != "ViewOp":
         self.add("copy", devices, buffers[1:], buffers[:1], metadata_list(item.metadata))
 
-  def add_calls(self, linear):
+  def add_calls(self, linear: Any) -> None:
     for call in linear.src:
       callee = call.src[0]
       if callee.op.name == "CUSTOM_FUNCTION" and callee.arg == "graph":
@@ -70,7 +77,7 @@ class CapturedKernels:
       metadata = metadata_list(getattr(call.arg, "metadata", None))
       devices = list(dict.fromkeys(devices))
       if callee.op.name == "PROGRAM":
-        pick = lambda which: [buffers[i] for i in which if i < len(buffers)]
         facts = program_facts(callee)
-        self.add(facts.function_name, devices, pick(facts.ins), pick(facts.outs), metadata)
+        ins, outs = ([buffers[i] for i in which if i < len(buffers)] for which in (facts.ins, facts.outs))
+        self.add(facts.function_name, devices, ins, outs, metadata)
       elif callee.op.name == "COPY": self.add("copy", devices, buffers[1:], buffers[:1], metadata)

@@ -1,14 +1,25 @@
 """Converts a graph of any release to tgc's JSON by walking its nodes, without tinygrad's printers."""
-import ast, dataclasses, enum, json, math, re
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tgc.export.kinds import JSON, Node
 
 
-def without_addresses(text): return re.sub(r" at 0x[0-9a-f]+", "", text)
+def without_addresses(text: str) -> str: return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def enum_name(a): return f"{type(a).__name__}.{a.name}"  # str() of an IntEnum is a number
+def enum_name(a: Any) -> str: return f"{type(a).__name__}.{a.name}"  # str() of an IntEnum is a number
 
 
-def has_own_repr(kind):
+def has_own_repr(kind: type) -> bool:
   """Returns True if a dataclass defines __repr__ itself."""
   return not hasattr(kind.__repr__, "__wrapped__")  # a __repr__ that @dataclass makes wraps a function
 
@@ -16,9 +27,12 @@ def has_own_repr(kind):
 class Nodes:
   """Collects nodes as JSON lines, each node once and after its sources."""
 
-  def __init__(self): self.index, self.lines, self.dtypes = {}, [], {}
+  def __init__(self) -> None:
+    self.index: dict[Any, int] = {}
+    self.lines: list[JSON] = []
+    self.dtypes: dict[Any, str] = {}
 
-  def add(self, root):
+  def add(self, root: Node) -> int:
     """Adds a node and everything it depends on; returns its number."""
     stack = [(root, False)]
     while stack:
@@ -30,7 +44,7 @@ class Nodes:
         stack.extend((s, False) for s in reversed(node.src))
     return self.index[root]
 
-  def write(self, u):
+  def write(self, u: Node) -> None:
     line = {"op": u.op.name, "dtype": self.dtype(u.dtype)}
     if u.src: line["src"] = [self.index[s] for s in u.src]
     if u.arg is not None:
@@ -41,7 +55,7 @@ class Nodes:
       self.index[u] = len(self.lines)
       self.lines.append(line)
 
-  def dtype(self, d):
+  def dtype(self, d: Any) -> str:
     if (text := self.dtypes.get(d)) is None:
       text = repr(d)
       space = getattr(d, "addrspace", None)
@@ -51,9 +65,9 @@ class Nodes:
     return text
 
   @staticmethod
-  def number(x): return float(x) if math.isfinite(x) else {"float": repr(float(x))}
+  def number(x: Any) -> Any: return float(x) if math.isfinite(x) else {"float": repr(float(x))}
 
-  def value(self, a):
+  def value(self, a: Any) -> Any:
     kind = type(a)
     if a is None or kind in (bool, int, str): return a
     if kind is tuple or isinstance(a, (tuple, list)): return [self.value(x) for x in a]
@@ -67,18 +81,18 @@ class Nodes:
     if dataclasses.is_dataclass(a): return self.record(a)
     return {"raw": without_addresses(repr(a))}
 
-  def record(self, a):
+  def record(self, a: Any) -> JSON:
     name = type(a).__name__
     if name == "Kernel": return {name: {"ast": self.value(a.ast), "metadata": []}}  # metadata is not a part of the graph
     if not has_own_repr(type(a)):
       return {name: {f.name: self.value(getattr(a, f.name)) for f in dataclasses.fields(a) if f.repr}}
-    try: return self.parsed(ast.parse(without_addresses(repr(a)), mode="eval").body)
+    try: return dict(self.parsed(ast.parse(without_addresses(repr(a)), mode="eval").body))
     except SyntaxError: return {"raw": without_addresses(repr(a))}
 
-  def parsed(self, e):
+  def parsed(self, e: Any) -> Any:
     """Converts a parsed repr to a value: ParamArg(0, dtypes.float, addrspace=AddrSpace.LOCAL)."""
     if isinstance(e, ast.Constant): return self.value(e.value)
-    if isinstance(e, ast.UnaryOp) and isinstance(e.operand, ast.Constant): return self.value(-e.operand.value)
+    if isinstance(e, ast.UnaryOp) and isinstance(e.operand, ast.Constant): return self.value(ast.literal_eval(e))
     if isinstance(e, (ast.Tuple, ast.List)): return [self.parsed(x) for x in e.elts]
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
       positional = {"*": [self.parsed(x) for x in e.args]} if e.args else {}
@@ -87,10 +101,10 @@ class Nodes:
     return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum member or a dtype is a value; a bare name such as CPU is raw
 
 
-def compact(value): return json.dumps(value, separators=(",", ":"))
+def compact(value: Any) -> str: return json.dumps(value, separators=(",", ":"))
 
 
-def graph_text(root, producer, listed=None):
+def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None) -> str:
   """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line."""
   nodes = Nodes()
   order = [nodes.add(u) for u in listed] if listed is not None else None

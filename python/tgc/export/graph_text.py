@@ -3,15 +3,24 @@
 Python's ast module parses the text. Only the names, methods, operators and statements of the tables below are
 evaluated, so a text can make nodes, dtypes and args of nodes, and nothing else.
 """
-import ast, enum, functools, operator, re, sys
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import operator
+import re
+import sys
+import types
+from typing import Any, NoReturn
+
+from tgc.export.kinds import JSON, Node
 
 MAX_TEXT = 16 << 20  # characters of a text
 MAX_COUNT = 1 << 16  # elements of a vector
 MAX_DEPTH = 1000     # of nested expressions, about: frames that ast.parse may use
 
-METHODS = set("""after assign barrier bitcast broadcast cast contiguous copy_to_device detach encdec end eq exp2
-  expand flip forced_reshape gep index load log2 logical_not maximum minimum ne pad permute r reciprocal reduce reshape
-  rtag shrink sin sink sqrt store threefry trunc where""".split())
+METHODS = {"after", "assign", "barrier", "bitcast", "broadcast", "cast", "contiguous", "copy_to_device", "detach", "encdec", "end", "eq", "exp2", "expand", "flip", "forced_reshape", "gep", "index", "load", "log2", "logical_not", "maximum", "minimum", "ne", "pad", "permute", "r", "reciprocal", "reduce", "reshape", "rtag", "shrink", "sin", "sink", "sqrt", "store", "threefry", "trunc", "where"}
 STATIC_METHODS = {"const", "new_buffer", "range", "sink", "special", "unique", "unique_const", "variable"}
 KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}  # of methods and of UOp
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -30,7 +39,7 @@ class GraphTextError(ValueError):
 
 
 @functools.cache
-def tables():
+def tables() -> Any:
   """Returns what a text may name: constants, classes of args, members of enums, constructors of image dtypes, and the
   classes UOp, DType and Ops."""
   from tinygrad import dtype, helpers
@@ -48,23 +57,23 @@ def tables():
   return constants, records, members, images, UOp, DType, Ops
 
 
-def checked_count(count):
+def checked_count(count: int) -> Any:
   """Returns the number of elements of a vector, for which tinygrad makes tuples of that size."""
   if type(count) is not int or not 0 <= count <= MAX_COUNT: raise ValueError(f"{count!r} elements, at most {MAX_COUNT}")
   return count
 
 
-def refusal(error): return f"tinygrad refuses the node: {type(error).__name__}: {error}"
+def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(error).__name__}: {error}"
 
 
-def is_number(x): return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
-def is_name(x): return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
-def is_parameter(x):
+def is_number(x: Any) -> bool: return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
+def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
+def is_parameter(x: Any) -> bool:
   """Returns True for the number of a buffer, or for a ParamArg, whose name and bounds stand in Python code."""
   bounds = getattr(x, "vmin_vmax", None)
   return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
                             (bounds is None or is_tuple(bounds, is_number, is_number)))
-def is_tuple(x, *kinds): return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
+def is_tuple(x: Any, *kinds: Any) -> bool: return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
 
 
 # Args that tinygrad puts into Python code without quotes, when it evaluates sizes (UOp.sym_infer): what they may be.
@@ -76,7 +85,7 @@ ARGS = {
 }
 
 
-def checked_node(node):
+def checked_node(node: Any) -> Any:
   """Returns the node. Raises GraphTextError if its arg is not of the kind that its op has."""
   is_valid = is_parameter if type(node.arg) is tables()[1].get("ParamArg") else ARGS.get(node.op.name)
   if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
@@ -86,19 +95,21 @@ def checked_node(node):
 class Reader:
   """Evaluates the syntax tree of one text. `variables` and `functions` hold what the text has defined."""
 
-  def __init__(self, text):
-    self.text, self.variables, self.functions = text, {}, {}
+  def __init__(self, text: str) -> None:
+    self.text = text
+    self.variables: JSON = {}
+    self.functions: JSON = {}
     self.constants, self.records, self.members, self.images, self.uop, self.dtype, self.op = tables()
     self.reserved = {"UOp", *self.constants, *self.records, *self.members}
 
-  def fail(self, node, what):
+  def fail(self, node: ast.AST, what: str) -> NoReturn:
     found = (ast.get_source_segment(self.text, node) or type(node).__name__).split("\n")[0]
     if len(found) > 60: found = found[:57] + "..."
-    raise GraphTextError(f"line {node.lineno}: {what} '{found}' in the text of a graph")
+    raise GraphTextError(f"line {getattr(node, 'lineno', '?')}: {what} '{found}' in the text of a graph")
 
   # -- statements
 
-  def statements(self, body):
+  def statements(self, body: list[ast.stmt]) -> None:
     for statement in body:
       kind = type(statement)
       try:
@@ -108,13 +119,13 @@ class Reader:
       except (GraphTextError, RecursionError): raise
       except Exception as e: raise GraphTextError(f"line {statement.lineno}: {refusal(e)}") from e
 
-  def assign(self, statement):
+  def assign(self, statement: Any) -> None:
     target = statement.targets[0]
     if len(statement.targets) > 1 or type(target) is not ast.Name or target.id in self.reserved or "__" in target.id:
       self.fail(target, "unexpected target of an assignment")
     self.variables[target.id] = self.node_of(statement.value)
 
-  def define(self, statement):
+  def define(self, statement: Any) -> None:
     """Evaluates `def k0(): ...; return ast`, the graph of a kernel."""
     *body, last = statement.body
     if type(last) is not ast.Return or last.value is None or statement.decorator_list or ast.unparse(statement.args):
@@ -124,45 +135,45 @@ class Reader:
     inner.statements(body)
     self.functions[statement.name] = inner.node_of(last.value)
 
-  def node_of(self, e):
+  def node_of(self, e: Any) -> Any:
     """Evaluates an expression that is a node. (Tuples of tuples with names could double a value with every line.)"""
     value = self.value(e)
     return value if isinstance(value, self.uop) else self.fail(e, "expected a node, found")
 
   # -- expressions
 
-  def value(self, e):
+  def value(self, e: Any) -> Any:
     evaluate = EXPRESSIONS.get(type(e))
     return evaluate(self, e) if evaluate else self.fail(e, "unexpected expression")
 
-  def name(self, e):
+  def name(self, e: Any) -> Any:
     if e.id in self.variables: return self.variables[e.id]
     if e.id in self.constants: return self.constants[e.id]
     self.fail(e, "unknown name")
 
-  def constant(self, e):
+  def constant(self, e: Any) -> Any:
     if type(e.value) in (bool, bytes, float, int, str, type(None)): return e.value
     self.fail(e, "unexpected constant")
 
-  def items(self, e): return tuple([self.value(x) for x in e.elts])
+  def items(self, e: Any) -> Any: return tuple([self.value(x) for x in e.elts])
 
-  def attribute(self, e):
+  def attribute(self, e: Any) -> Any:
     members = self.members.get(e.value.id) if type(e.value) is ast.Name else None
     if members is None or e.attr not in members: self.fail(e, "unknown name")
     return members[e.attr]
 
-  def sign(self, e):
+  def sign(self, e: Any) -> Any:
     value = self.value(e.operand)
     if type(e.op) is not ast.USub or type(value) not in (int, float, self.uop): self.fail(e, "unexpected operator in")
     return -value
 
-  def binary(self, e): return self.operation(e, e.left, e.op, e.right)
+  def binary(self, e: Any) -> Any: return self.operation(e, e.left, e.op, e.right)
 
-  def comparison(self, e):
+  def comparison(self, e: Any) -> Any:
     if len(e.ops) > 1: self.fail(e, "unexpected chain of comparisons")
     return self.operation(e, e.left, e.ops[0], e.comparators[0])
 
-  def operation(self, e, left, kind, right):
+  def operation(self, e: Any, left: Any, kind: Any, right: Any) -> Any:
     """Applies an operator to a node and a node or a number."""
     a, b, apply = self.value(left), self.value(right), OPERATORS.get(type(kind))
     kinds = {type(a), type(b)}
@@ -170,7 +181,7 @@ class Reader:
       self.fail(e, "unexpected operator in")
     return apply(a, b)
 
-  def call(self, e):
+  def call(self, e: Any) -> Any:
     name = e.func.id if type(e.func) is ast.Name else None
     if name in self.functions and not e.args and not e.keywords: return self.functions[name]
     made = self.node if name == "UOp" else self.records.get(name) if name else self.method(e.func)
@@ -182,7 +193,7 @@ class Reader:
     result = made(*args, **keywords)
     return checked_node(result) if isinstance(result, self.uop) else result
 
-  def method(self, e):
+  def method(self, e: Any) -> Any:
     """Returns a method of UOp, of a node or of a dtype; None if a text may not call it."""
     if type(e) is not ast.Attribute: return None
     owner = e.value.id if type(e.value) is ast.Name else None
@@ -195,11 +206,11 @@ class Reader:
     method = getattr(value, e.attr)
     return method if e.attr not in ("broadcast", "vec") else lambda count: method(checked_count(count))
 
-  def alu(self, value, op, *src):
+  def alu(self, value: Any, op: Any, *src: Any) -> Any:
     if not isinstance(op, self.op) or not all(isinstance(s, self.uop) for s in src): raise TypeError("an operand has the wrong type")
     return value.alu(op, *src)
 
-  def node(self, op, dtype=None, src=(), arg=None, tag=None):
+  def node(self, op: Any, dtype: Any = None, src: Any = (), arg: Any = None, tag: Any = None) -> Any:
     dtype = self.members["dtypes"]["void"] if dtype is None else dtype
     is_node = isinstance(op, self.op) and isinstance(dtype, self.dtype) and type(src) is tuple
     if not is_node or not all(isinstance(s, self.uop) for s in src):
@@ -212,13 +223,14 @@ EXPRESSIONS = {ast.Attribute: Reader.attribute, ast.BinOp: Reader.binary, ast.Ca
                ast.Name: Reader.name, ast.Tuple: Reader.items, ast.UnaryOp: Reader.sign}
 
 
-def parsed(text, mode):
+def parsed(text: str, mode: str) -> Any:
   """Returns the syntax tree of a text. Lowers Python's recursion limit meanwhile, so that the parser does not overflow
   the stack."""
   if not isinstance(text, str): raise GraphTextError("the text of a graph is not a string")
   if len(text) > MAX_TEXT: raise GraphTextError(f"the text of a graph has {len(text)} characters, at most {MAX_TEXT}")
   not_python = "the text of a graph is not Python"
-  limit, frame, depth = sys.getrecursionlimit(), sys._getframe(), 0
+  limit, depth = sys.getrecursionlimit(), 0
+  frame: types.FrameType | None = sys._getframe()
   while frame: frame, depth = frame.f_back, depth + 1
   try:
     sys.setrecursionlimit(min(limit, depth + MAX_DEPTH))
@@ -229,18 +241,19 @@ def parsed(text, mode):
   finally: sys.setrecursionlimit(limit)
 
 
-def read_graph(text):
+def read_graph(text: str) -> Node:
   """Returns the node `ast` that a text defines. Raises GraphTextError."""
   tree, reader = parsed(text, "exec"), Reader(text)
   try: reader.statements(tree.body)
   except RecursionError: raise GraphTextError("the text of a graph is nested too deeply") from None
   made = reader.variables.get("ast")
   if not isinstance(made, reader.uop): raise GraphTextError("the text of a graph does not define the node 'ast'")
-  return made
+  node: Node = made
+  return node
 
 
 @functools.lru_cache(maxsize=4096)
-def read_value(text):
+def read_value(text: str) -> Any:
   """Returns the dtype, the member of an enum or Invalid that a text names. Raises GraphTextError."""
   reader, trouble = Reader(text), f"'{str(text)[:60]}' is not a dtype or a value"
   try: value = reader.value(parsed(text, "eval").body)

@@ -14,4 +14,4 @@
   start                    chooses the recorder; tgc_export()
   processes, viz, answers  the recorded program and its children; VIZ traces; questions of tgc
 """
-from tgc_export.start import tgc_export
+from tgc.export.start import tgc_export as tgc_export

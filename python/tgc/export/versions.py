@@ -1,18 +1,25 @@
 """Finds out which tinygrad would be imported, without importing it."""
-import ast, contextlib, hashlib, importlib.metadata, importlib.util, pathlib
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
+import pathlib
 
 # The ops of each release, as a hash: a checkout with these ops is that release, or a changed copy of it.
 OPS = {"0.11.0": "475a2d31", "0.12.0": "6dc44a40", "0.13.0": "704a3921", "0.14.0": "ae8a1b69"}
 
 
-def op_names(package):
+def op_names(package: pathlib.Path) -> list[str]:
   """Returns the names of the members of Ops in the order of the source, read from the package's files."""
   tree = ast.parse((package / "uop/__init__.py").read_text())
   ops = next(e for e in tree.body if isinstance(e, ast.ClassDef) and e.name == "Ops")
-  return [e.targets[0].id for e in ops.body if isinstance(e, ast.Assign)]
+  return [e.targets[0].id for e in ops.body if isinstance(e, ast.Assign) and isinstance(e.targets[0], ast.Name)]
 
 
-def checkout_version(version, names):
+def checkout_version(version: str, names: list[str]) -> str:
   """Returns the version of a checkout: `version`, that of its pyproject.toml, if it is that release.
 
   tinygrad changes the version only on the day of a release. A commit between two releases is named after the release
@@ -24,7 +31,7 @@ def checkout_version(version, names):
   return like + (".post" if like <= version else ".dev")
 
 
-def installed_version():
+def installed_version() -> str | None:
   """Returns the version of the tinygrad that would be imported: of a checkout, or of pip's package. Returns None if there
   is no tinygrad."""
   spec = importlib.util.find_spec("tinygrad")
@@ -33,7 +40,7 @@ def installed_version():
   if (project := package.parent / "pyproject.toml").exists():
     import tomllib
     with contextlib.suppress(KeyError, tomllib.TOMLDecodeError):
-      version = tomllib.loads(project.read_text())["project"]["version"]
+      version: str = tomllib.loads(project.read_text())["project"]["version"]
       try: return checkout_version(version, op_names(package))
       except (OSError, StopIteration, SyntaxError): return version
   try: return importlib.metadata.version("tinygrad")

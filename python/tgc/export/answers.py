@@ -11,22 +11,32 @@ tinygrad 0.12.0 answers all questions. Any other release answers only those with
 exporter writes; it ignores "after" and "until", and with "texts", records all rule matches. live.py answers questions
 with the member "live" or "about".
 """
-import contextlib, functools, io, json, os, resource, sys
+from __future__ import annotations
 
-import tinygrad.codegen as codegen
-import tinygrad.helpers as helpers
-import tinygrad.uop.ops as ops
+import contextlib
+import functools
+import io
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from tinygrad import codegen, helpers
+from tinygrad.uop import ops
 from tinygrad.uop.ops import KernelInfo, PatternMatcher
 
-from tgc_export.golden import NATIVE_RELEASE, SETTINGS
-from tgc_export.graph_reader import parse_nodes
-from tgc_export.graph_text import GraphTextError
-from tgc_export.hooks import replaced
-from tgc_export.live import live_recorder
-from tgc_export.matches import matches_json, rewrite_with_callback
-from tgc_export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
+from tgc.export.golden import NATIVE_RELEASE, SETTINGS
+from tgc.export.graph_reader import parse_nodes
+from tgc.export.graph_text import GraphTextError
+from tgc.export.hooks import replaced
+from tgc.export.kinds import JSON, Function, Node, Settings
+from tgc.export.live import live_recorder
+from tgc.export.matches import matches_json, rewrite_with_callback
+from tgc.export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
 
-RENDERERS = {}
+RENDERERS: JSON = {}
 CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute
 READ_ON_IMPORT = {"ALLOW_HALF8"}  # settings that tinygrad reads only when it is imported
 # Settings that a question may change. With SPEC > 1, tinygrad would run the texts of graphs as programs.
@@ -39,7 +49,7 @@ class StageDone(Exception): pass
 # ---- the question
 
 @contextlib.contextmanager
-def with_settings(settings):
+def with_settings(settings: JSON) -> Iterator[None]:
   """Applies a question's settings: context variables by a Context, all others in the environment."""
   numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
   if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
@@ -48,7 +58,7 @@ def with_settings(settings):
   for name in READ_ON_IMPORT & in_environment.keys():
     if int(in_environment[name]) != int(os.environ.get(name) or 0): raise ValueError(f"{name} cannot be changed")
   before = {k: os.environ.get(k) for k in in_environment}
-  def set_environment(values):
+  def set_environment(values: Settings) -> None:
     for k, v in values.items():
       if v is None: os.environ.pop(k, None)
       else: os.environ[k] = v
@@ -59,19 +69,19 @@ def with_settings(settings):
   finally: set_environment(before)
 
 
-def renderer_of(target):
+def renderer_of(target: str) -> Any:
   if target not in RENDERERS: RENDERERS[target] = make_renderer(target)
   return RENDERERS[target]
 
 
 # ---- one stage
 
-def run_stage(name, sink, renderer):
+def run_stage(name: str, sink: Node, renderer: Any) -> Any:
   """Returns the result of one stage. Skips the stages before it and stops after it."""
   from tinygrad.codegen.opt.postrange import Scheduler
   result = None
-  def only_stage(function, stage_name):
-    def call(_graph, *args, **kwargs):
+  def only_stage(function: Function, stage_name: str | None) -> Any:
+    def call(_graph: Any, *args: Any, **kwargs: Any) -> Any:
       nonlocal result
       if (stage_name or kwargs["name"]) != name: return sink
       result = function(sink, *args, **kwargs)
@@ -87,16 +97,16 @@ def run_stage(name, sink, renderer):
   return result
 
 
-def linearized(sink): return codegen.line_rewrite(codegen.linearize(sink), codegen.pm_linearize_cleanups)
+def linearized(sink: Node) -> Any: return codegen.line_rewrite(codegen.linearize(sink), codegen.pm_linearize_cleanups)
 
 
-def listing(lines):
+def listing(lines: Any) -> str:
   out = io.StringIO()
   with contextlib.redirect_stdout(out): ops.print_uops(lines)
   return out.getvalue()
 
 
-def stage_of(question):
+def stage_of(question: JSON) -> Any:
   """Runs the question's stage. Returns a graph, a linear list or a source; None if tinygrad lacks that stage."""
   target, stage = question["target"], question["stage"]
   if not target: return None
@@ -107,7 +117,7 @@ def stage_of(question):
     return linearized(sink) if stage == "linear" else run_stage(stage, sink, renderer_of(target))
 
 
-def reply_of(result):
+def reply_of(result: Any) -> Any:
   if result is None: return {"not_supported": True}
   if isinstance(result, str): return {"source": result}
   return {"graph": listing(result) if isinstance(result, list) else text_of(result)}
@@ -117,19 +127,19 @@ def reply_of(result):
 
 class LimitsWithMatches(StageLimits):
   """Collects the matches of rules in the stage that is running."""
-  def __init__(self, *args):
+  def __init__(self, *args: Any) -> None:
     super().__init__(*args)
-    self.matches = []
-  def begin(self, name): self.matches = []
-  def add_match(self, *match): self.matches.append(match)
+    self.matches: list[Any] = []
+  def begin(self, name: str) -> None: self.matches = []
+  def add_match(self, *match: Any) -> None: self.matches.append(match)
 
 
-def schedule_of(question):
+def schedule_of(question: JSON) -> JSON | None:
   sink = parse_nodes(question["graph"])[-1]
   with with_settings(question["settings"]): return replayed_schedule(question["id"], sink)
 
 
-def record_of(question):
+def record_of(question: JSON) -> JSON | None:
   if question.get("level") == "tensor": return schedule_of(question)
   sink, target = parse_nodes(question["graph"])[-1], question["target"]
   limits = LimitsWithMatches(question.get("after", ()), question.get("until"), question.get("texts", ()))
@@ -143,10 +153,10 @@ def record_of(question):
 
 # ---- questions and answers
 
-def error_reply(error): return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
+def error_reply(error: BaseException) -> JSON: return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
 
 
-def answer_in_child(answer, question, out):
+def answer_in_child(answer: Function, question: JSON, out: Any) -> None:
   """Answers in a forked process, so that tinygrad's caches cannot influence later answers (its node cache takes 0.0 and
   -0.0 for the same constant), and a crash is reported as an answer."""
   if question["target"] and "live" not in question: renderer_of(question["target"])  # made here once, and inherited by all children
@@ -160,7 +170,7 @@ def answer_in_child(answer, question, out):
   if status := os.waitpid(child, 0)[1]: print(json.dumps({"error": f"tinygrad ended with status {status}"}), file=out, flush=True)
 
 
-def answer_all(stage_of=stage_of, version=NATIVE_RELEASE):
+def answer_all(stage_of: Function = stage_of, version: str = NATIVE_RELEASE) -> None:
   """Answers questions until standard input ends. Sends what tinygrad prints to standard error."""
   sys.setrecursionlimit(20000)
   make_record, live = record_of, functools.cache(lambda: live_recorder(version))

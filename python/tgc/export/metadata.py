@@ -1,50 +1,57 @@
 """Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
-from tgc_export.hooks import program_line
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from tgc.export.hooks import program_line, set_attribute
+from tgc.export.kinds import JSON
 
 
-def metadata_list(metadata):
+def metadata_list(metadata: Any) -> list[JSON]:
   """Returns tinygrad's metadata of a kernel as the list that a record holds."""
   return [{"name": m.name, **{key: value for key in ("caller", "backward", "node") if (value := getattr(m, key, None))}}
           for m in metadata or ()]
 
 
-class QuietMetadata(tuple):
+class QuietMetadata(tuple[Any, ...]):
   """A kernel's metadata inside a graph. It prints as an empty tuple, because it is not a part of the graph."""
-  def __repr__(self): return "()"
-  def __reduce__(self): return tuple, (tuple(self),)
+  def __repr__(self) -> str: return "()"
+  def __reduce__(self) -> tuple[Any, ...]: return tuple, (tuple(self),)
 
 
-class NamedNodes(tuple):
+class NamedNodes(tuple[Any, ...]):
   """The nodes of an ONNX model in order. Iterating sets `running` to the name of the node that is being run."""
-  running, names = None, {}  # id(node): name
-  def __iter__(self):
+  running: str | None = None
+  names: ClassVar[dict[int, str]] = {}  # id(node): name
+  def __iter__(self) -> Iterator[Any]:
     for node in super().__iter__():
       NamedNodes.running = NamedNodes.names.get(id(node))
       yield node
     NamedNodes.running = None
 
 
-def watch_metadata():
+def watch_metadata() -> None:
   """Makes tinygrad store the program's line with each Tensor method, and keeps metadata out of printed graphs."""
-  import tinygrad.tensor as tensor
-  import tinygrad.uop.ops as ops
+  from tinygrad import tensor
   from tinygrad.helpers import Metadata
-  def make_metadata(name, caller="", backward=False):
+  from tinygrad.uop import ops
+  def make_metadata(name: str, caller: str = "", backward: bool = False) -> Any:
     made = Metadata(name, backward=backward, **({"caller": ""} if "caller" in Metadata.__dataclass_fields__ else {}))
     object.__setattr__(made, "caller", caller or program_line())
     if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
     return made
-  if hasattr(tensor, "Metadata"): tensor.Metadata = make_metadata
+  if hasattr(tensor, "Metadata"): set_attribute(tensor, "Metadata", make_metadata)
   if (kernel := getattr(ops, "Kernel", None)) is None: return
   init = kernel.__init__
-  kernel.__init__ = lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest)
+  set_attribute(kernel, "__init__", lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest))
 
 
-def watch_onnx(onnx):
+def watch_onnx(onnx: Any) -> None:
   """Makes tinygrad's ONNX runner note the name of each node that it runs."""
   init = onnx.OnnxRunner._init_from_graph
-  def init_with_names(self, graph, *args, **kwargs):
+  def init_with_names(self: Any, graph: Any, *args: Any, **kwargs: Any) -> None:
     init(self, graph, *args, **kwargs)
     NamedNodes.names |= {id(n["parsed_node"]): n.get("name") or ",".join(n["output"]) for n in graph["node"]}
     self.graph_nodes = NamedNodes(self.graph_nodes)
-  onnx.OnnxRunner._init_from_graph = init_with_names
+  set_attribute(onnx.OnnxRunner, "_init_from_graph", init_with_names)

@@ -1,14 +1,21 @@
 """Saves the arrays that each kernel reads and stores when it first runs, for --save-inputs."""
+from __future__ import annotations
+
 import struct
+from collections.abc import Iterable
+from typing import Any
 
-from tgc_export.golden import print_message, save_arrays, tagged_path
-from tgc_export.hooks import replace_everywhere
+from tgc.export.golden import print_message, save_arrays, tagged_path
+from tgc.export.hooks import replace_everywhere, set_attribute
+from tgc.export.kinds import JSON, Function, Node
+
+UNKNOWN: tuple[Any, Any] = (None, None)  # no record, no launch facts
 
 
-def is_bound_variable(node): return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
+def is_bound_variable(node: Node) -> Any: return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
 
 
-def contents(buffer):
+def contents(buffer: Any) -> Any:
   """Returns (dtype, bytes) of an allocated buffer; None for any other object."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
@@ -19,19 +26,22 @@ def contents(buffer):
 class ArraySaver:
   """`programs`: what is known of a program, by its graph and by (name, source): (id of its record, launch facts)."""
 
-  def __init__(self, recorder): self.recorder, self.programs, self.saved = recorder, {}, set()
+  def __init__(self, recorder: Any) -> None:
+    self.recorder = recorder
+    self.programs: dict[Any, tuple[Any, Any]] = {}
+    self.saved: set[str | None] = set()
 
-  def watch(self):
-    import tinygrad.engine.realize as realize
-    if runner := getattr(realize, "CompiledRunner", None): runner.__call__ = self.watched_runner(runner.__call__)
+  def watch(self) -> None:
+    from tinygrad.engine import realize
+    if runner := getattr(realize, "CompiledRunner", None): set_attribute(runner, "__call__", self.watched_runner(runner.__call__))
     elif hasattr(realize, "run_linear"): replace_everywhere(realize.run_linear, self.watched_linear(realize.run_linear))
     else: print_message("--save-inputs does not know how this tinygrad runs kernels")
 
-  def watched_runner(self, run):
+  def watched_runner(self, run: Function) -> Any:
     """Watches the calls of a CompiledRunner (until April 2026)."""
-    def call(runner, rawbufs, var_vals=None, *args, **kwargs):
+    def call(runner: Any, rawbufs: Any, var_vals: Any = None, *args: Any, **kwargs: Any) -> Any:
       facts = runner.p
-      kernel_id, _ = self.programs.get((facts.name, facts.src), (None, None))
+      kernel_id, _ = self.programs.get((facts.name, facts.src), UNKNOWN)
       if kernel_id is None or kernel_id in self.saved: return run(runner, rawbufs, var_vals, *args, **kwargs)
       buffers = dict(zip(facts.globals, rawbufs))
       self.save(kernel_id, "in", {n: contents(b) for n, b in buffers.items() if n in facts.ins}, facts.vars, var_vals)
@@ -40,24 +50,24 @@ class ArraySaver:
       return result
     return call
 
-  def watched_linear(self, run):
+  def watched_linear(self, run: Function) -> Any:
     """Watches run_linear, which compiles and runs a list of calls (since April 2026): runs the calls one by one."""
-    def call(linear, var_vals=None, input_uops=(), *args, jit=False, **kwargs):
+    def call(linear: Any, var_vals: Any = None, input_uops: Any = (), *args: Any, jit: Any = False, **kwargs: Any) -> Any:
       if jit or len(args) > 1 or any(c.op.name != "CALL" for c in linear.src):
         return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
       for one in linear.src:
         buffers = self.buffers_of(one, input_uops)
         before = {n: contents(b) for n, b in buffers.items()}
         run(linear.replace(src=(one,)), var_vals, input_uops, *args, **kwargs)
-        kernel_id, facts = self.programs.get(one.src[0].key, (None, None))
+        kernel_id, facts = self.programs.get(one.src[0].key, UNKNOWN)
         if kernel_id is None or kernel_id in self.saved: continue
         self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, var_vals)
         self.save(kernel_id, "out", {n: contents(buffers.get(n)) for n in facts.outs})
     return call
 
-  def buffers_of(self, call, inputs):
+  def buffers_of(self, call: Any, inputs: Any) -> Any:
     """Returns {number of a parameter: buffer} of a call that was not saved yet; {} if it runs on several devices."""
-    if call.src[0].op.name != "SINK" or self.programs.get(call.src[0].key, (None, None))[0] in self.saved: return {}
+    if call.src[0].op.name != "SINK" or self.programs.get(call.src[0].key, UNKNOWN)[0] in self.saved: return {}
     out = {}
     for number, node in enumerate(s for s in call.src[1:] if not is_bound_variable(s)):
       if node.op.name == "PARAM": node = inputs[getattr(node.arg, "slot", node.arg)]
@@ -65,7 +75,7 @@ class ArraySaver:
       except Exception: continue  # not a buffer: a view of an input, or memory that is not allocated yet
     return out if not any(hasattr(b, "bufs") for b in out.values()) else {}
 
-  def save(self, kernel_id, direction, arrays, variables=(), values=None):
+  def save(self, kernel_id: str, direction: str, arrays: JSON, variables: Iterable[Any] = (), values: Any = None) -> None:
     """Saves arrays, {number: (dtype, bytes) or None}, and the values of variables.
 
     `direction` is "in" (before the kernel runs) or "out" (after it).

@@ -3,27 +3,36 @@
 Searches the function's closure and globals, the objects, lists and dicts there, and the program's functions that it
 calls. Comparing a search before the capture with one after it shows what the function rebinds. Replays skip rebinding.
 """
-import inspect, types, weakref
+from __future__ import annotations
+
+import inspect
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tgc.export.kinds import JSON, Function
 
 MAX_OBJECTS, MAX_DEPTH = 10000, 8  # limits of one search
 OPAQUE = (type, types.ModuleType, weakref.ref)
 SEARCHED_MODULES = ("tinygrad.nn", "tinygrad.apps", "tinygrad.llm")  # their objects are searched like the program's
 
 
-def code_names(code):
+def code_names(code: types.CodeType) -> list[str]:
   """Returns the global names that a function and its nested functions use."""
   return [*code.co_names, *(n for c in code.co_consts if isinstance(c, types.CodeType) for n in code_names(c))]
 
 
-def belongs_to_program(x):
+def belongs_to_program(x: Any) -> bool:
   module = getattr(x, "__module__", None) or ""
   return not module.startswith("tinygrad.") or module.startswith(SEARCHED_MODULES)
 
 
-def outer_variables(function):
+def outer_variables(function: Any) -> JSON:
   """Returns the closure variables and globals that a function uses, by name."""
   function = inspect.unwrap(getattr(function, "__func__", function))
-  code, out = getattr(function, "__code__", None), {}
+  code: types.CodeType | None = getattr(function, "__code__", None)
+  out: JSON = {}
   if code is None: return out
   for name, cell in zip(code.co_freevars, function.__closure__ or ()):
     try: out[name] = cell.cell_contents
@@ -33,7 +42,7 @@ def outer_variables(function):
   return out
 
 
-def children_of(path, x):
+def children_of(path: str, x: Any) -> list[tuple[str, Any]]:
   """Returns (path, object) of everything that an object holds."""
   if isinstance(x, dict): return [(f"{path}[{k!r}]", v) for k, v in x.items() if isinstance(k, (str, int))]
   if isinstance(x, (list, tuple)): return [(f"{path}[{i}]", v) for i, v in enumerate(x)]
@@ -49,9 +58,10 @@ def children_of(path, x):
 class ReachableTensors:
   """The tensors and lists that are reachable now. Holds weak references only: a tensor kept alive changes the capture."""
 
-  def __init__(self, function, args, inputs, is_tensor, state_of):
+  def __init__(self, function: Any, args: JSON, inputs: Iterable[Any], is_tensor: Callable[[Any], bool], state_of: Function) -> None:
     """`state_of(tensor)`: (number of its buffer, whether it is computed)."""
-    self.tensors, self.lists = {}, {}  # path: (weak reference, state); path: number of items
+    self.tensors: dict[str, tuple[Any, Any]] = {}  # path: (weak reference, state)
+    self.lists: dict[str, int] = {}  # path: number of items
     todo = [(name, x, 0) for name, x in [*outer_variables(function).items(), *args.items()]]
     seen = {id(t) for t in inputs}
     for path, x, depth in todo:  # todo grows in the loop
@@ -63,7 +73,7 @@ class ReachableTensors:
       if isinstance(x, list): self.lists.setdefault(path, len(x))
       if depth < MAX_DEPTH and len(todo) < MAX_OBJECTS: todo += [(p, child, depth + 1) for p, child in children_of(path, x)]
 
-  def rebound(self, after, assigned):
+  def rebound(self, after: ReachableTensors, assigned: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yields (path, state before, state after) of each path that holds another tensor in `after`, or whose tensor got
     another buffer other than by an assignment. `assigned`: the tensors that were assigned to."""
     for path, (tensor, now) in after.tensors.items():
@@ -74,13 +84,13 @@ class ReachableTensors:
         if not was_computed or any(t is tensor() for t in assigned) or (assigned and not is_computed): continue
       yield path, was, now
 
-  def grown_lists(self, after):
+  def grown_lists(self, after: ReachableTensors) -> list[str]:
     """Returns the paths of lists that have more items in `after`."""
     return [path for path, size in after.lists.items() if size > self.lists.get(path, size)]
 
-  def lists_with(self, is_read):
+  def lists_with(self, is_read: Callable[[Any], bool]) -> set[str]:
     """Returns the paths of lists that hold, at any depth, a tensor for which is_read: the function iterates over them."""
     read = [path for path, (tensor, _) in self.tensors.items() if (t := tensor()) is not None and is_read(t)]
     return {path for path in self.lists if any(r.startswith(f"{path}[") for r in read)}
 
-  def list_sizes(self, paths): return {path: f"list of {self.lists[path]}" for path in paths if path in self.lists}
+  def list_sizes(self, paths: Iterable[str]) -> dict[str, str]: return {path: f"list of {self.lists[path]}" for path in paths if path in self.lists}

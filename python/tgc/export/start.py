@@ -1,30 +1,36 @@
 """Starts recording: `start_recording` for a whole process, `tgc_export` for tensors of the calling program."""
+from __future__ import annotations
+
+import os
 import sys
+from typing import Any
 
-from tgc_export.golden import NATIVE_RELEASE
-from tgc_export.graph_recorder import GraphRecorder
-from tgc_export.hooks import call_on_import
-from tgc_export.metadata import watch_metadata
-from tgc_export.text_recorder import TextRecorder
-from tgc_export.versions import installed_version
+from tgc.export.golden import NATIVE_RELEASE
+from tgc.export.graph_recorder import GraphRecorder
+from tgc.export.hooks import call_on_import
+from tgc.export.kinds import JSON
+from tgc.export.metadata import watch_metadata
+from tgc.export.recorder import Recorder
+from tgc.export.text_recorder import TextRecorder
+from tgc.export.versions import installed_version
 
-active_recorder = None  # the recorder of this process; None if nothing is recorded
+active_recorder: Recorder | None = None  # the recorder of this process; None if nothing is recorded
 
 
-def start_recording(options, is_child=False):
+def start_recording(options: JSON, is_child: bool = False) -> Recorder:
   """Records everything that this process compiles, from the moment it imports tinygrad. Returns the recorder.
 
   `options` are those of the recorder; with "version" they are GraphRecorder's.
   """
   global active_recorder
   active_recorder = (GraphRecorder if options.get("version") else TextRecorder)(options, is_child)
-  sys.modules.setdefault("tinygrad_export", sys.modules["tgc_export"])  # for a program that imports tgc_export from it
+  sys.modules.setdefault("tinygrad_export", sys.modules["tgc.export"])  # for a program that imports tgc_export from it
   sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
   call_on_import("tinygrad", lambda _: active_recorder.watch())
   return active_recorder
 
 
-def tgc_export(*tensors, path=None):
+def tgc_export(*tensors: Any, path: str | os.PathLike[str] | None = None) -> None:
   """Records the schedule and the kernels that tensors need, without running them.
 
   Writes to `path`; if the program runs under tinygrad_export.py, writes to that command's file instead.
@@ -39,5 +45,6 @@ def tgc_export(*tensors, path=None):
       active_recorder.note_settings()
       watch_metadata()
     else: start_recording({**options, "version": version})
+    assert active_recorder is not None
     active_recorder.writer.remove_old()
   with active_recorder.lock: active_recorder.record_sink(UOp.sink(*[t.uop for t in tensors]))

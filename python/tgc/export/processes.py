@@ -1,20 +1,35 @@
 """Runs the recorded program, makes its child processes record too, and merges all files at the end."""
-import atexit, json, os, pathlib, runpy, shutil, signal, sys, tempfile, types, zipfile
+from __future__ import annotations
 
-from tgc_export.golden import print_message
+import atexit
+import json
+import os
+import pathlib
+import runpy
+import shutil
+import signal
+import sys
+import tempfile
+import types
+import zipfile
+from typing import Any
+
+from tgc.export.golden import print_message
+from tgc.export.kinds import JSON
+from tgc.export.recorder import Recorder
 
 OPTIONS_VARIABLE = "TGC_EXPORT"  # environment variable with the recorder's options as JSON, for child processes
 
 
-def record_children(options):
+def record_children(options: JSON) -> str:
   """Makes every Python process that the program starts record as well, through a sitecustomize module that runs before
   the process's own. Returns the folder of that module."""
   folder = tempfile.mkdtemp(prefix="tgc_export.")
   pathlib.Path(folder, "sitecustomize.py").write_text(f"""import json, os, sys
-home = {str(pathlib.Path(__file__).resolve().parents[1])!r}
+home = {str(pathlib.Path(__file__).resolve().parents[2])!r}
 sys.path.insert(0, home)
-import tgc_export.start
-tgc_export.start.start_recording(json.loads(os.environ[{OPTIONS_VARIABLE!r}]), is_child=True)
+import tgc.export.start
+tgc.export.start.start_recording(json.loads(os.environ[{OPTIONS_VARIABLE!r}]), is_child=True)
 sys.path.remove(home)
 sys.path.remove({folder!r})
 mine = sys.modules.pop("sitecustomize")
@@ -26,7 +41,7 @@ except ImportError: sys.modules["sitecustomize"] = mine
   return folder
 
 
-def program_name(command):
+def program_name(command: list[str]) -> str:
   """Returns the prefix of record ids: the name of the script or module; for a test runner, of what it runs."""
   if command[0] in ("-", "-c"): return "stdin" if command[0] == "-" else "code"
   is_module, words = command[0] == "-m", command[1:] if command[0] == "-m" else command
@@ -36,17 +51,19 @@ def program_name(command):
   return name.rsplit(".", 1)[-1] if is_dotted else pathlib.Path(name).stem
 
 
-def run_program(command):
+def run_program(command: list[str]) -> None:
   """Runs a script, `-m module`, `-c code` or `-` in this process, as python would. Exceptions pass through."""
   main = types.ModuleType("__main__")
-  main.__builtins__ = __builtins__
+  functions: Any = runpy  # the functions that `python FILE` and `python -m` use are not in runpy's types
+  run_code, run_module = functions._run_code, functions._run_module_as_main
+  vars(main)["__builtins__"] = __builtins__
   sys.modules["__main__"] = main
-  def run(source, file, path=None):
-    runpy._run_code(compile(source, file, "exec"), main.__dict__, mod_name="__main__", script_name=path)
+  def run(source: Any, file: str, path: str | None = None) -> None:
+    run_code(compile(source, file, "exec"), main.__dict__, mod_name="__main__", script_name=path)
   kind = command[0]
   if kind == "-m":
     sys.argv, sys.path[0] = command[1:], os.getcwd()
-    runpy._run_module_as_main(command[1])
+    run_module(command[1])
   elif kind == "-c":
     sys.argv, sys.path[0] = ["-c", *command[2:]], ""
     run(command[1], "<string>")
@@ -61,7 +78,7 @@ def run_program(command):
     run(pathlib.Path(kind).read_bytes(), kind, kind)
 
 
-def finish(recorder):
+def finish(recorder: Recorder) -> bool:
   """Merges the files and prints how many records each holds. Returns True if there is a record."""
   counts = recorder.writer.merge_parts()
   for path, count in counts.items(): print_message(f"{path}: {count} records")
@@ -70,27 +87,27 @@ def finish(recorder):
   return bool(counts)
 
 
-def finish_at_exit(recorder, folder):
+def finish_at_exit(recorder: Recorder, folder: str) -> None:
   """Runs finish() once at the end of the program, also after SIGTERM and os._exit. Removes `folder` (record_children)."""
   leave, main, done = os._exit, os.getpid(), False
-  def finish_once():
+  def finish_once() -> bool:
     nonlocal done
     if done or os.getpid() != main: return True
     done = True
     shutil.rmtree(folder, ignore_errors=True)
     return finish(recorder)
-  def on_sigterm(_signal, _frame):
+  def on_sigterm(_signal: int, _frame: Any) -> None:
     finish_once()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
-  def exit_now(code):
+  def exit_now(code: int) -> None:
     finish_once()
     leave(code)
-  def at_exit():  # registered before the program's own handlers, so it runs after them
+  def at_exit() -> None:  # registered before the program's own handlers, so it runs after them
     if finish_once(): return
     sys.stdout.flush()
     sys.stderr.flush()
     leave(2)
   signal.signal(signal.SIGTERM, on_sigterm)
-  os._exit = exit_now
+  setattr(os, "_exit", exit_now)  # noqa: B010, a type checker knows that os._exit does not return
   atexit.register(at_exit)

@@ -1,1 +1,0 @@
-../../../scripts/tinygrad_export.py

@@ -1,0 +1,57 @@
+"""Runs the notebook of the package's README in Jupyter's kernel, and saves it as a page for a browser.
+
+  notebook.py OUT.html     run with a Python that has nbclient, ipykernel and tinygrad
+"""
+from __future__ import annotations
+
+import html
+import pathlib
+import sys
+from typing import Any
+
+import nbclient
+import nbformat
+
+CELLS = ["""
+from tinygrad import Tensor
+import tgc
+a, b = Tensor.rand(32, 32).realize(), Tensor.rand(32, 32).realize()
+with tgc.record() as rec: (a @ b).relu().realize()
+rec
+""", """
+k = rec.kernels[0]
+rec.save("golden.jsonl.gz")
+assert k.stages["expander"].changed and k.source and k.rewrites
+print(k)
+""", """
+assert tgc.run(k).passed
+assert tgc.bisect(k).passed
+assert tgc.diff(rec, "golden.jsonl.gz").same
+assert tgc.lint(rec) == []
+""", "tgc.view(k)", """
+shown = tgc.debug((a @ b).sum(0).softmax())
+print(shown)
+assert len(shown.schedule.kernels) > 1
+"""]
+
+
+def run() -> nbformat.NotebookNode:
+  """Runs the cells one after another. Raises CellExecutionError if one fails."""
+  made: Any = nbformat.v4  # its functions have no types
+  notebook = made.new_notebook(cells=[made.new_code_cell(cell.strip()) for cell in CELLS])
+  return nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+
+
+def page_of(notebook: nbformat.NotebookNode) -> str:
+  """Returns the cells and their outputs as HTML, the outputs as a notebook shows them."""
+  out = ["<!doctype html><meta charset=utf-8><body style='font: 14px sans-serif; max-width: 1100px; margin: auto'>"]
+  for cell in notebook.cells:
+    out.append(f"<pre style='background: #f4f4f4; padding: 8px; overflow: auto'>{html.escape(cell.source)}</pre>")
+    for output in cell.outputs:
+      data = output.get("data", {"text/plain": output.get("text", "")})
+      out.append(data.get("text/html") or f"<pre style='overflow: auto'>{html.escape(data['text/plain'])}</pre>")
+  return "\n".join(out)
+
+
+if __name__ == "__main__":
+  pathlib.Path(sys.argv[1]).write_text(page_of(run()))

@@ -1,0 +1,92 @@
+"""Finds the program tgc, runs it, and turns its errors into exceptions."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+JSON = dict[str, Any]
+PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+class TgcError(Exception):
+  """tgc could not do what was asked.
+
+  `diagnostics` holds tgc's messages, one text each; `command` is the command line, `exit_code` its result.
+  """
+
+  def __init__(self, diagnostics: Sequence[str], command: Sequence[str] = (), exit_code: int = 2) -> None:
+    self.diagnostics, self.command, self.exit_code = tuple(diagnostics), tuple(command), exit_code
+    super().__init__("\n".join(self.diagnostics) or f"tgc ended with exit code {exit_code}")
+
+
+def binary() -> str:
+  """Returns the path of the program tgc.
+
+  Looks at the environment variable TGC, the scripts of this Python's environment, the installation or checkout that
+  holds this package, and PATH, in this order. Raises TgcError if there is no such program.
+  """
+  if (named := os.environ.get("TGC")) and os.access(named, os.X_OK): return named
+  places = [pathlib.Path(sysconfig.get_path("scripts")), PACKAGE.parents[2] / "bin",  # wheel; PREFIX/share/tgc/tgc
+            PACKAGE.parents[1] / "build/release/bin"]
+  for folder in places:
+    if os.access(folder / "tgc", os.X_OK): return str(folder / "tgc")
+  if found := shutil.which("tgc"): return found
+  raise TgcError(["the program tgc is not installed; pip install tinygrad-tgc, or set TGC to its path"])
+
+
+def diagnostics_of(stderr: str) -> list[str]:
+  """Returns tgc's messages in a text of standard error. A line that is indented continues a message."""
+  out: list[str] = []
+  for line in stderr.splitlines():
+    if line.startswith("tgc: "): out.append(line.removeprefix("tgc: "))
+    elif line.strip() and out: out[-1] += "\n" + line
+    elif line.strip(): out.append(line)
+  return [text for text in out if not text.startswith("note: ")]
+
+
+def call(*arguments: str, allowed: Sequence[int] = (0, 1), stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+  """Runs tgc with arguments. Raises TgcError unless the exit code is one of `allowed`."""
+  command = [binary(), *arguments]
+  done = subprocess.run(command, input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL, capture_output=True,
+                        text=True, errors="replace", check=False)
+  if done.returncode not in allowed: raise TgcError(diagnostics_of(done.stderr), command, done.returncode)
+  return done
+
+
+def call_json(*arguments: str) -> Any:
+  """Runs tgc with arguments and --json. Returns the object that it prints."""
+  done = call(*arguments, "--json")
+  try: return json.loads(done.stdout)
+  except json.JSONDecodeError as e: raise TgcError(diagnostics_of(done.stderr) or [f"tgc printed no JSON: {e}"], done.args) from e
+
+
+def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc") -> Iterator[JSON]:
+  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress."""
+  command = [binary(), *arguments, "--json"]
+  with tempfile.TemporaryFile("w+", errors="replace") as stderr:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
+      assert process.stdout is not None
+      try:
+        for line in progress(process.stdout, total, label):
+          if line.startswith("{"): yield json.loads(line)
+      finally:
+        if sys.exc_info()[0] is not None: process.kill()
+    stderr.seek(0)
+    if process.returncode not in (0, 1): raise TgcError(diagnostics_of(stderr.read()), command, process.returncode)
+
+
+def progress(items: Iterator[str] | Any, total: int | None, label: str) -> Iterator[str]:
+  """Shows a bar of tqdm, if tqdm is installed, while items are iterated; not for a single item."""
+  if total is None or total < 2: return iter(items)
+  try:
+    from tqdm.auto import tqdm
+  except ImportError: return iter(items)
+  return iter(tqdm(items, total=total, desc=label, leave=False))

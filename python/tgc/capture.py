@@ -1,0 +1,113 @@
+"""Records what the calling program compiles: tgc.record() for a block, tgc.debug() for tensors."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import pathlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from tgc.binary import TgcError, call
+from tgc.export import start
+from tgc.export.hooks import restore_all
+from tgc.export.versions import installed_version
+from tgc.page import view
+from tgc.recording import Path, Recording, Schedule
+
+NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
+# Caches of tinygrad: with them, a program that has compiled a kernel before would compile it no more.
+CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", "schedule_cache"),
+          ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
+
+
+def caches() -> list[dict[Any, Any]]:
+  """Returns the caches that the installed tinygrad has."""
+  modules = [(sys.modules.get(module), name) for module, name in CACHES]
+  return [cache for module, name in modules if isinstance(cache := getattr(module, name, None), dict)]
+
+
+@contextlib.contextmanager
+def empty_caches() -> Iterator[None]:
+  """Empties tinygrad's caches of schedules and kernels for the duration of a block."""
+  saved = [(cache, dict(cache)) for cache in caches()]
+  for cache, _ in saved: cache.clear()
+  try: yield
+  finally:
+    for cache, old in saved: cache.update({**old, **cache})
+
+
+@contextlib.contextmanager
+def recorder(options: dict[str, Any]) -> Iterator[Any]:
+  """Records this process for the duration of a block. Yields the recorder."""
+  if start.active_recorder is not None: raise TgcError(["this process is being recorded already"])
+  if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
+  from tinygrad import helpers
+  # Kernels that other processes compile would be missing.
+  setting = helpers.Context(PARALLEL=0) if "PARALLEL" in helpers.ContextVar._cache else contextlib.nullcontext()
+  made = start.start_recording({"targets": [], "save_inputs": False, "rewrites": True, "version": version, **options})
+  made.writer.remove_old()
+  try:
+    with setting, empty_caches(): yield made
+  finally:
+    restore_all()
+    start.active_recorder = None
+    made.writer.merge_parts()
+    made.writer.close()
+
+
+@contextlib.contextmanager
+def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = False, name: str = "record") -> Iterator[Recording]:
+  """Records everything that this process compiles in a block, with any tinygrad from 0.11 on. Yields the recording.
+
+  The recording can be read after the block. Its ids are NAME.0, NAME.1, ... Without a `path` (out.jsonl.gz), its files
+  are removed with the object. `rewrites` keeps every match of a rule; `inputs` keeps the arrays of the kernels.
+  """
+  folder = tempfile.TemporaryDirectory(prefix="tgc.") if path is None else None
+  out = Recording(path if path is not None else pathlib.Path(folder.name, "record.jsonl.gz") if folder else "", folder)
+  out.open = True
+  try:
+    with recorder({"output": os.fspath(out.path), "id": name, "rewrites": rewrites, "save_inputs": inputs}): yield out
+  finally: out.open = False
+
+
+class Debug:
+  """What tgc.debug() shows of tensors: their graph, the schedule, and why its kernels are not fused."""
+
+  def __init__(self, recording: Recording) -> None: self.recording = recording
+
+  @property
+  def schedule(self) -> Schedule:
+    """The schedule of the tensors."""
+    if not self.recording.schedules: raise TgcError(["there is nothing to schedule: the tensors are realized or constant"])
+    return max(self.recording.schedules, key=lambda s: len(s.kernels))
+
+  @property
+  def graph(self) -> str:
+    """The tensor graph, as tinygrad's pyrender prints it."""
+    return self.schedule.ast
+
+  @functools.cached_property
+  def why(self) -> str:
+    """For each kernel: the node at which it ends, the reason, and what would fuse it."""
+    try: return call("dump", self.schedule.path, "--stage=schedule", "--why").stdout
+    except TgcError as e: return f"not known: {e}"
+
+  def __str__(self) -> str:
+    kernels = [line for kernel in self.recording.kernels for line in kernel.summary()]
+    return "\n".join([self.graph, str(self.schedule), *kernels, self.why])
+
+  def _repr_html_(self) -> str: return view(self.schedule)._repr_html_()
+  def __repr__(self) -> str: return str(self)
+
+
+def debug(*tensors: Any) -> Debug:
+  """Shows the graph of tensors, their schedule and why its kernels are not fused, without running them."""
+  if installed_version() is None: raise TgcError([NO_TINYGRAD])
+  from tinygrad.uop.ops import UOp
+  folder = tempfile.TemporaryDirectory(prefix="tgc.")
+  path = pathlib.Path(folder.name, "debug.jsonl.gz")
+  with recorder({"output": str(path), "id": "debug"}) as made, made.lock: made.record_sink(UOp.sink(*[t.uop for t in tensors]))
+  return Debug(Recording(path, folder))

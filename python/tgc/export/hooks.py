@@ -1,0 +1,134 @@
+"""Replaces functions of tinygrad's modules, and finds the lines of the recorded program that called them."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tgc.export.kinds import JSON
+
+
+@contextlib.contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+  """Sets an attribute for the duration of a block."""
+  old = getattr(owner, name)
+  setattr(owner, name, value)
+  try: yield
+  finally: setattr(owner, name, old)
+
+
+undo: list[Callable[[], None]] = []  # functions that undo the replacements of this process, the last replacement last
+
+
+def restore_all() -> None:
+  """Undoes all replacements, so that tinygrad runs as if this process were not recorded."""
+  while undo: undo.pop()()
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+  """Sets an attribute of a module or a class until restore_all()."""
+  own = name in vars(owner)
+  old = vars(owner).get(name)
+  setattr(owner, name, value)
+  undo.append(lambda: setattr(owner, name, old) if own else delattr(owner, name))
+
+
+def replace_everywhere(old: Any, new: Any) -> None:
+  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, until restore_all()."""
+  def swap(old: Any, new: Any) -> None:
+    for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
+      for name, value in list(vars(module).items()):
+        if value is old: setattr(module, name, new)
+  swap(old, new)
+  undo.append(lambda: swap(new, old))
+
+
+def call_on_import(name: str, callback: Callable[[Any], object]) -> None:
+  """Calls callback(module) once the named module is loaded: now, or when the program imports it."""
+  if name in sys.modules:
+    callback(sys.modules[name])
+    return
+  class Finder:
+    @staticmethod
+    def find_spec(wanted: str, path: Any = None, target: Any = None) -> Any:
+      if wanted != name: return None
+      sys.meta_path.remove(Finder)
+      spec = importlib.util.find_spec(name)
+      if spec is None or spec.loader is None: return spec
+      load = spec.loader.exec_module
+      def load_and_call(module: Any) -> None:
+        load(module)
+        callback(module)
+      vars(spec.loader)["exec_module"] = load_and_call
+      return spec
+  sys.meta_path.insert(0, Finder)
+  undo.append(lambda: sys.meta_path.remove(Finder) if Finder in sys.meta_path else None)
+
+
+def called_by_runtime() -> bool:
+  """Returns True if tinygrad's runtime compiles a kernel of its own. Other kernels come from a schedule or the program."""
+  frame: types.FrameType | None = sys._getframe(1)
+  while frame:
+    module = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    if not module.startswith(("tgc.", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
+      return module.startswith("tinygrad.runtime.")
+    frame = frame.f_back
+  return False
+
+
+def call_site() -> JSON:
+  """Returns where tinygrad runs the stage that is running or has just ended: the lines of the calls, innermost first, and
+  the function of the innermost one."""
+  frame: types.FrameType | None = sys._getframe(1)
+  lines: list[str] = []
+  function = None
+  while frame and len(lines) < 2:
+    name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    if name.startswith("tinygrad.") and not name.startswith("tinygrad.uop"):
+      code = frame.f_code
+      file = code.co_filename.replace(os.sep, "/").split("/tinygrad/")[-1]
+      lines.append(f"{file}:{frame.f_lineno}")
+      function = function or f"{file}:{code.co_firstlineno}"
+    frame = frame.f_back
+  return {"at": lines, "function": function} if lines else {}
+
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # the folder tgc
+# The file that runs as __main__ without the package being installed: beside the package, or in scripts of a checkout.
+COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
+            os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "scripts", "tinygrad_export.py")]
+
+
+@functools.cache
+def is_own_file(file: str) -> bool:
+  """Returns True for a file of the exporter or of tinygrad's package. A module of theirs may run as __main__."""
+  if file.startswith("<"): return False
+  file = os.path.realpath(file)
+  package = getattr(sys.modules.get("tinygrad"), "__file__", None)
+  return file.startswith(PACKAGE + os.sep) or file in COMMANDS or (package is not None and file.startswith(os.path.dirname(os.path.realpath(package)) + os.sep))
+
+
+def program_lines(limit: int = 8) -> list[str]:
+  """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
+  frame: types.FrameType | None = sys._getframe(1)
+  out: list[str] = []
+  while frame and len(out) < limit:
+    name = frame.f_globals.get("__name__") or "tinygrad"  # tinygrad's compiled matchers have no name
+    module = name.split(".")[0]
+    if module == "tgc" and frame.f_code.co_name == "run_program": break  # the program started here
+    if name in ("multiprocessing.spawn", "multiprocessing.forkserver"): break  # started this process with -c
+    if module not in ("tinygrad", "tgc", "tinygrad_export") and module not in sys.stdlib_module_names and \
+       not is_own_file(frame.f_code.co_filename):
+      out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
+    frame = frame.f_back
+  return out
+
+
+def program_line() -> str:
+  """Returns the first of program_lines(), or an empty string."""
+  return next(iter(program_lines(1)), "")

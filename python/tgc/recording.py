@@ -1,0 +1,293 @@
+"""Recordings of tinygrad: the kernels and schedules of a file that tgc.export wrote, as objects.
+
+Objects read the file when a fact is asked for. Graphs are texts, as tinygrad's pyrender prints them.
+"""
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pathlib
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tgc.binary import JSON, TgcError, call, call_json
+from tgc.export.golden import golden_lines, tagged_path
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+  """One application of a rule: `rule` is the rule's file and line in tinygrad, `before` and `after` are nodes."""
+  stage: str
+  rule: str
+  before: str
+  after: str
+  depth: int = 0
+
+
+class Stage:
+  """The graph of a record after one stage of tinygrad. str() is the graph's text."""
+
+  def __init__(self, record: Record, name: str, facts: JSON) -> None:
+    self.record, self.name, self.facts = record, name, facts
+    self.changed = not facts.get("same", False)
+
+  @functools.cached_property
+  def text(self) -> str: return call("dump", self.record.path, f"--stage={self.name}").stdout
+
+  @property
+  def nodes(self) -> list[JSON]:
+    """The nodes of the graph, the root last: op, dtype, src (numbers of nodes), arg, tag."""
+    graph = next((stage.facts["ir"] for stage in reversed(self.before()) if "ir" in stage.facts), self.record.facts["ast"])
+    if not graph.lstrip().startswith("{"): raise TgcError([f"{self.record.id} was recorded as text, without nodes; use text"])
+    return list(json.loads(graph)["nodes"])
+
+  def before(self) -> list[Stage]:
+    """Returns the stages up to this one."""
+    stages = list(self.record.stages.values())
+    return stages[:stages.index(self) + 1]
+
+  def __str__(self) -> str: return self.text
+  def __repr__(self) -> str: return f"<Stage {self.name!r} of {self.record.id}, {'changed' if self.changed else 'unchanged'}>"
+
+
+def slug(name: str) -> str: return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
+
+
+class Stages(Mapping[str, Stage]):
+  """The stages of a record by name, in order. A key may also be a slug or an alias (`tgc stages`)."""
+
+  def __init__(self, record: Record) -> None:
+    self.record, self.list = record, [Stage(record, facts["name"], facts) for facts in record.facts.get("stages", ())]
+
+  @functools.cached_property
+  def aliases(self) -> dict[str, str]:
+    """Every name of a stage: its name."""
+    known = call_json("stages", self.record.path)["stages"]
+    return {key: s["name"] for s in known for key in (s["alias"], s["slug"], s["name"].lower()) if key}
+
+  def __getitem__(self, key: str) -> Stage:
+    names = {s.name: s for s in self.list}
+    found = names.get(key) or next((s for s in self.list if slug(s.name) == slug(key)), None) or names.get(self.aliases.get(key.lower(), ""))
+    if found is None: raise KeyError(f"{key!r} is no stage of {self.record.id}; its stages are {', '.join(names)}")
+    return found
+
+  def __iter__(self) -> Iterator[str]: return iter(s.name for s in self.list)
+  def __len__(self) -> int: return len(self.list)
+  def values(self) -> list[Stage]: return self.list  # type: ignore[override]
+  def changed(self) -> list[Stage]: return [s for s in self.list if s.changed]
+
+
+class Record:
+  """A kernel or a schedule of a recording."""
+
+  def __init__(self, recording: Recording, level: str, number: int, listed: JSON) -> None:
+    self.recording, self.level, self.number, self.listed = recording, level, number, listed
+    self.id: str = listed["id"]
+
+  @functools.cached_property
+  def facts(self) -> JSON:
+    """Everything that was recorded, as the JSON of the record."""
+    return dict(json.loads(self.recording.line(self.level, self.number)))
+
+  @functools.cached_property
+  def path(self) -> str:
+    """The record as an INPUT of tgc's commands."""
+    file = self.recording.file(self.level)
+    if self.recording.ids(self.level).count(self.id) == 1: return f"{file}#{self.id}"
+    alone = self.recording.scratch() / f"{self.level}.{self.number}.jsonl"  # the id is that of several records
+    alone.write_text(f"{self.recording.line(self.level, -1)}\n{self.recording.line(self.level, self.number)}\n")
+    return str(alone)
+
+  @property
+  def nodes(self) -> int: return int(self.listed["nodes"])
+  @property
+  def name(self) -> str: return str(self.listed.get("what") or self.id)
+  @property
+  def made_for(self) -> str:
+    """The Tensor methods and the program lines that the record was made for."""
+    return str(self.listed.get("made_for") or "")
+  @property
+  def ast(self) -> str: return call("dump", self.path, "--stage=ast").stdout
+  @functools.cached_property
+  def stages(self) -> Stages: return Stages(self)
+  @property
+  def error(self) -> str | None:
+    """The exception that tinygrad raised while it made the record."""
+    return self.facts.get("error")
+
+  @functools.cached_property
+  def rewrites(self) -> list[Rewrite]:
+    """Every match of a rule, in order. Needs a recording with rewrites: tgc.record(), or tgc.export --rewrites."""
+    if "rewrites" not in self.facts:
+      if self.recording.has_rewrites: return []  # no rule matched
+      raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or tgc.export --rewrites"])
+    names, nodes = list(self.stages), [node_text(i, n) for i, n in enumerate(self.facts["rewrites"]["nodes"])]
+    return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], *depth)
+            for stage, rule, before, after, *depth in self.facts["rewrites"]["list"]]
+
+  def _repr_html_(self) -> str:
+    from tgc.page import view
+    return view(self)._repr_html_()
+
+  def __repr__(self) -> str: return f"<{type(self).__name__} {self.id}: {self.name}>"
+
+  def summary(self) -> list[str]:
+    changed = len(self.stages.changed())
+    rewrites = self.facts.get("rewrites", {}).get("list")
+    counts = [f"{self.nodes} nodes", f"{len(self.stages)} stages, {changed} changed"] + ([f"{len(rewrites)} rewrites"] if rewrites else [])
+    return [f"{type(self).__name__.lower()} {self.id}: {self.name}, {', '.join(counts)}",
+            *([f"made for {self.made_for}"] if self.made_for else []), *([f"error: {self.error}"] if self.error else [])]
+
+
+def node_text(number: int, node: JSON) -> str:
+  """Returns one line for a node of a record's JSON."""
+  sources = ", ".join(f"#{s}" for s in node.get("src", ()))
+  argument = f" {json.dumps(node['arg'])}" if "arg" in node else ""
+  return f"#{number} {node['op']} {node['dtype']} ({sources}){argument}"
+
+
+class Kernel(Record):
+  """A kernel that tinygrad compiled."""
+
+  @property
+  def target(self) -> str: return str(self.listed["target"])
+  @property
+  def source(self) -> str | None:
+    """The source of the kernel; None if tinygrad made none."""
+    return self.facts.get("source")
+  @property
+  def linear(self) -> str | None: return self.facts.get("linear")
+  @property
+  def program(self) -> JSON:
+    """The launch facts: name, global_size, local_size, vars, globals, outs, ins, applied_opts, ops, lds, mem."""
+    return dict(self.facts.get("program", {}))
+
+  def __str__(self) -> str:
+    sizes = [f"{key} {self.program[key]}" for key in ("global_size", "local_size") if self.program.get(key)]
+    head = [*self.summary(), ", ".join([f"target {self.target}", *sizes])]
+    return "\n".join(head) + (f"\n\n{self.source}" if self.source else "")
+
+
+class Schedule(Record):
+  """A tensor graph, and the kernels that tinygrad made of it."""
+
+  @property
+  def kernels(self) -> list[JSON]:
+    """The kernels in order: ast, bufs (base, offset, size, dtype), metadata."""
+    return list(self.facts.get("kernels", ()))
+
+  def __str__(self) -> str:
+    lines = [f"  {i}: " + (", ".join(m["name"] for m in kernel.get("metadata") or ()) or "kernel")
+             for i, kernel in enumerate(self.kernels)]
+    return "\n".join([*self.summary(), f"{len(lines)} kernels", *lines])
+
+
+class Recording:
+  """What a program compiled. `kernels` leaves out the kernels of tinygrad's own runtime; `all_kernels` has them."""
+
+  def __init__(self, path: Path, folder: tempfile.TemporaryDirectory[str] | None = None) -> None:
+    self.path, self.folder, self.open = pathlib.Path(path), folder, False  # open: the recording is still being made
+
+  def file(self, level: str) -> pathlib.Path:
+    """Returns the file of a level: kernel, tensor or jit. The recording's own path may be of any level."""
+    own = self.own_level
+    return self.path if level == own else tagged_path(self.path, level) if own == "kernel" else self.path.parent / "none"
+
+  @functools.cached_property
+  def own_level(self) -> str:
+    if not self.path.exists(): return "kernel"
+    try: return str(json.loads(next(golden_lines(self.path)))["level"])
+    except (StopIteration, ValueError, KeyError, OSError) as e: raise TgcError([f"{self.path} is no recording of tgc.export"]) from e
+
+  def scratch(self) -> pathlib.Path:
+    self.folder = self.folder or tempfile.TemporaryDirectory(prefix="tgc.")
+    return pathlib.Path(self.folder.name)
+
+  @functools.cached_property
+  def lines(self) -> dict[str, list[str]]: return {}
+
+  def line(self, level: str, number: int) -> str:
+    """Returns the text of a record; of the header for number -1."""
+    if level not in self.lines: self.lines[level] = list(golden_lines(self.file(level)))
+    return self.lines[level][number + 1].rstrip("\n")
+
+  @functools.cached_property
+  def listings(self) -> dict[str, JSON]: return {}
+
+  def listed(self, level: str) -> list[JSON]:
+    """Returns what `tgc records` says of each record."""
+    if self.open: raise TgcError(["the recording is not finished; leave the block of tgc.record() first"])
+    if level not in self.listings:
+      self.listings[level] = call_json("records", str(self.file(level))) if self.file(level).exists() else {"records": []}
+    return list(self.listings[level]["records"])
+
+  def ids(self, level: str) -> list[str]: return [r["id"] for r in self.listed(level)]
+
+  @property
+  def has_rewrites(self) -> bool:
+    return any('"rewrites": {' in self.line(level, r) for level in ("kernel", "tensor") for r in range(len(self.listed(level))))
+
+  @property
+  def producer(self) -> str: return str(json.loads(self.line(self.own_level, -1))["producer"]) if self.path.exists() else ""
+
+  @functools.cached_property
+  def all_kernels(self) -> list[Kernel]: return [Kernel(self, "kernel", i, r) for i, r in enumerate(self.listed("kernel"))]
+  @property
+  def kernels(self) -> list[Kernel]: return [k for k in self.all_kernels if not k.listed.get("runtime")]
+  @functools.cached_property
+  def schedules(self) -> list[Schedule]: return [Schedule(self, "tensor", i, r) for i, r in enumerate(self.listed("tensor"))]
+
+  def __getitem__(self, wanted: str) -> Kernel | Schedule:
+    """Returns the kernel or the schedule of an id."""
+    records: list[Kernel | Schedule] = [*self.all_kernels, *self.schedules]
+    for record in records:
+      if record.id == wanted: return record
+    raise KeyError(f"there is no record {wanted!r} in {self.path}")
+
+  def save(self, path: Path) -> Recording:
+    """Copies the recording's files to a path that ends with .jsonl or .jsonl.gz."""
+    to = Recording(path)
+    for level in ("kernel", "tensor", "jit"):
+      source, target = self.file(level), to.path if level == "kernel" else tagged_path(to.path, level)
+      if not source.exists(): continue
+      packed, wanted = source.suffix == ".gz", target.suffix == ".gz"
+      target.write_bytes(source.read_bytes() if packed == wanted else repacked(source, wanted))
+    return to
+
+  def __repr__(self) -> str:
+    return "<Recording, not finished>" if self.open else f"<Recording of {self.producer or 'nothing'}: {len(self.kernels)} kernels, {len(self.schedules)} schedules>"
+
+  def __str__(self) -> str:
+    return "\n".join([repr(self), *(f"  {r.id:<12} {r.name:<24} {r.made_for}" for r in [*self.kernels, *self.schedules])])
+
+
+def repacked(path: pathlib.Path, pack: bool) -> bytes:
+  import gzip
+  data = "".join(golden_lines(path)).encode()
+  return gzip.compress(data) if pack else data
+
+
+def load(path: Path) -> Recording:
+  """Opens a recording that tgc.export, tgc.record() or the pytest plugin wrote. Raises TgcError if it is none."""
+  if not pathlib.Path(path).exists(): raise TgcError([f"there is no file {path}"])
+  recording = Recording(path)
+  _ = recording.own_level
+  return recording
+
+
+Input = Any  # a Kernel, a Schedule, a Recording, or the path of any INPUT of tgc
+
+
+def input_of(x: Input) -> str:
+  """Returns the INPUT of tgc's commands for an object or a path."""
+  if isinstance(x, Record): return x.path
+  if isinstance(x, Recording):
+    if not x.open and not x.path.exists(): raise TgcError(["the recording is empty: nothing was compiled"])
+    return str(x.path)
+  return os.fspath(x)
