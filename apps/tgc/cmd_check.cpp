@@ -12,6 +12,7 @@ struct CheckOptions {
   std::vector<std::string> files, reports;
   std::string stages, shard = "1/1", merged, live;
   ReplayPlan plan;
+  CiOptions ci;
   bool json = false, isolated = false, traced = false, list = false;
   int show = 0;
   unsigned jobs = 0;
@@ -27,8 +28,8 @@ class Checker {
     plan.check = require(session_.live ? make_live_check_plan(o_.stages) : make_check_plan(o_.stages));
     plan.check.isolated = o_.isolated;
     plan.check.traced = o_.traced;
-    plan.check.explain = o_.show > 0;
-    plan.check.color = use_color(o_.json ? 2 : 1);
+    plan.check.explain = o_.show > 0 || o_.ci.any();
+    plan.check.color = use_color(o_.json ? 2 : 1) && !o_.ci.any();
     plan.shard = require(Shard::parse(o_.shard));
     for (const std::string& spec : o_.files) {
       auto status =
@@ -38,6 +39,7 @@ class Checker {
       return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
+    finish_ci(o_.ci, ci_, o_.json);
     if (!summary_.compared()) return nothing_compared();
     return summary_.identical() + summary_.skipped() == summary_.records() ? 0 : 1;
   }
@@ -45,6 +47,7 @@ class Checker {
  private:
   void add(const std::string& file, const RecordReport& report) {
     summary_.add(report);
+    if (o_.ci.any()) ci_.add(ci_case(file, report));
     if (!report.first.empty()) {
       if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first + "\n");
       if (shown_ < o_.show) shown_++, explain(file, report);
@@ -79,6 +82,7 @@ class Checker {
   const CheckOptions& o_;
   Session session_;
   ReplaySummary summary_;
+  CiReport ci_ = check_ci_report();
   int shown_ = 0;
 };
 
@@ -116,6 +120,7 @@ void add_check(Command& cmd) {
   cmd.group(Group::Output);
   cmd.json(o.json, "print the counts as JSON");
   cmd.number("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
+  add_ci_options(cmd, o.ci);
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.group(Group::Pipeline);
   cmd.jobs(o.jobs, "one per processor");

@@ -10,12 +10,14 @@ struct ConformOptions {
   std::vector<std::string> goldens;
   std::string as = "text", baseline, map;
   bool json = false, write = false;
+  CiOptions ci;
   ConformPlan plan;
 };
 
 int run(const ConformOptions& o) {
   ConformPlan plan = o.plan;
-  plan.style.color = use_color(1);
+  plan.keeps_differences = o.ci.any();
+  plan.style.color = use_color(1) && !plan.keeps_differences;
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
   if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
@@ -30,6 +32,7 @@ int run(const ConformOptions& o) {
   if (o.write) require(report.write_baseline(o.baseline));
   else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
   print_report(o.json ? report.json() : report.text(plan.style.color));
+  finish_ci(o.ci, report.ci(plan.baseline), o.json);
   if (!report.ended.empty()) return trouble({.message = report.ended});
   if (!all.compared())
     return trouble({.message = "nothing was compared", .expected = "records with stages that the command supports"});
@@ -68,6 +71,7 @@ void add_conform(Command& cmd) {
       ->needs(baseline);
   cmd.group(Group::Output);
   cmd.json(o.json, "print the counts as JSON");
+  add_ci_options(cmd, o.ci);
   cmd.number("--show", o.plan.show, "N", 0, kMostShown, "print the first N differences; default: 3");
   cmd.runs([&o] { return run(o); });
 }

@@ -2,6 +2,8 @@
 #include <map>
 
 #include "apps/tgc/options.h"
+#include "lib/diff/ci_cases.h"
+#include "lib/driver/source.h"
 #include "lib/recordings/diff_input.h"
 #include "lib/recordings/process_replay.h"
 #include "lib/support/counted.h"
@@ -14,11 +16,13 @@ struct CompareOptions {
   std::string a, b, ignore, stage, renames;
   bool json = false, quiet = false, sources_only = false;
   size_t max = 40, show = 20;
+  CiOptions ci;
 };
 
 class Comparison {
  public:
-  explicit Comparison(const CompareOptions& options) : o_(options), style_{use_color(1), options.max} {}
+  explicit Comparison(const CompareOptions& options)
+      : o_(options), style_{use_color(1) && !options.ci.any(), options.max} {}
 
   int run() {
     options_ = require(DiffOptions::ignoring(o_.ignore));
@@ -47,7 +51,8 @@ class Comparison {
     if (std::string json = o_.json ? to_json(diff) : ""; o_.json)
       json.back() = ',', print(json + "\"stage\":\"" + stage_ + "\"}\n");
     else if (!o_.quiet) print_report(to_text(diff, style_));
-    return diff.same ? 0 : 1;
+    ci_.add(ci_case(o_.a + " and " + o_.b, b_file(), diff));
+    return finish(diff.same);
   }
 
   int recordings() {
@@ -55,7 +60,8 @@ class Comparison {
     ReplayDiff diff = require(diff_recordings(terminal_session(0), o_.a, o_.b, plan));
     if (o_.json) print_report(diff.json());
     else if (!o_.quiet) print_report(diff.text(o_.show));
-    return diff.is_same() ? 0 : 1;
+    ci_ = diff.ci(b_file());
+    return finish(diff.is_same());
   }
 
   int runs(const DiffInput& a, const DiffInput& b) {
@@ -68,6 +74,7 @@ class Comparison {
     for (auto [a, b] : paired.pairs) {
       RunDiff diff = require(diff_runs(*a, *b, options_, renames()));
       if (!diff.same) different++, first[diff.stage]++;
+      ci_.add(ci_case(*a, b_file(), diff));
       if (o_.json) diffs.push_back(to_json(diff, *a));
       else if (!o_.quiet && !diff.same)
         print_report("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" + to_text(diff, style_));
@@ -91,15 +98,25 @@ class Comparison {
       if (paired.only_b) out += std::to_string(paired.only_b) + " only in " + o_.b + "\n";
       print_report(out);
     }
-    return same ? 0 : 1;
+    for (auto& [count, where] : {std::pair(paired.only_a, o_.a), std::pair(paired.only_b, o_.b)})
+      if (count)
+        ci_.add({.verdict = CiVerdict::Failed, .name = where, .rule = "kernel-missing",
+                 .message = counted(count, "run") + " only here", .file = b_file()});
+    return finish(same);
   }
 
+  int finish(bool same) const {
+    finish_ci(o_.ci, ci_, o_.json);
+    return same ? 0 : 1;
+  }
+  std::string b_file() const { return InputName::parse(o_.b.empty() ? o_.a : o_.b).shown(); }
   const Renames* renames() const { return renames_ ? &*renames_ : nullptr; }
 
   const CompareOptions& o_;
   DiffOptions options_;
   std::optional<Renames> renames_;  // the renames that --renames names
   DiffStyle style_;
+  CiReport ci_ = diff_ci_report();
   std::string stage_;  // if a record is compared with a graph: the record's stage to compare
 };
 
@@ -120,6 +137,7 @@ void add_diff(Command& cmd) {
   cmd.option("--renames", o.renames, "FILE", "of two releases: a file of renames, or none; default: the known renames");
   cmd.group(Group::Output);
   cmd.json(o.json);
+  add_ci_options(cmd, o.ci);
   cmd.flag("-q,--quiet", o.quiet, "print nothing; the exit code is the result");
   cmd.number("--show", o.show, "N", 0, kMostShown, "of recordings: print N differences in detail; default: 20");
   cmd.number("--max", o.max, "N", 0, kMostShown, "print at most N changes of a graph; default: 40");

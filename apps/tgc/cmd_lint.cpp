@@ -1,5 +1,5 @@
 // tgc lint: finds silent mistakes of jitted programs in recordings of TinyJits.
-#include "apps/tgc/command.h"
+#include "apps/tgc/options.h"
 #include "lib/lint/jit_lint.h"
 #include "lib/text/whole_lines.h"
 
@@ -9,6 +9,7 @@ namespace {
 struct LintOptions {
   std::vector<std::string> files;
   bool json = false, kinds = false, notes = false;
+  CiOptions ci;
 };
 
 int run(const LintOptions& o) {
@@ -31,6 +32,7 @@ int run(const LintOptions& o) {
     if (cut) warn(*cut);
   }
   if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
+  if (lint.calls()) finish_ci(o.ci, lint.ci(), o.json);
   if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return lint.findings().empty() ? 0 : 1;
 }
@@ -48,6 +50,7 @@ void add_lint(Command& cmd) {
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.flag("--notes", o.notes, "print the notes, too, which nearly every program has");
+  add_ci_options(cmd, o.ci);
   cmd.flag("--kinds", o.kinds, "list the kinds of findings instead");
   cmd.runs([&o] { return run(o); });
 }

@@ -4,6 +4,7 @@
 #include "apps/tgc/commands.h"
 #include "lib/beam/beam_settings.h"
 #include "lib/compilation/stage_rows.h"
+#include "lib/support/ci_report.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
 #include "lib/text/formats.h"
@@ -85,7 +86,7 @@ constexpr Topic kTopics[] = {{"stages", stages},           {"formats", formats},
                              {"targets", targets},         {"inputs", inputs_text}, {"recording", recording_text},
                              {"debug", debug_text},        {"exit-codes", exit_codes_text},
                              {"faults", faults_text},      {"limits", limits}, {"log", log_help},
-                             {"beam", beam_variables_text}};
+                             {"beam", beam_variables_text}, {"ci", ci_help}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
+#include "lib/support/ci_report.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
 
@@ -78,6 +79,20 @@ void add_weights_option(Command& cmd, Overrides& over) {
 void add_size_option(Command& cmd, Overrides& over) {
   cmd.group(Group::Input);
   cmd.repeated("--var", over.sizes, "NAME=N", "set a symbolic size of a model");
+}
+
+void add_ci_options(Command& cmd, CiOptions& options) {
+  require(CiOptions::check_environment());
+  cmd.group(Group::Output);
+  cmd.option("--junit", options.junit, "FILE", "write a JUnit report, too; see `tgc help ci`");
+  cmd.option("--sarif", options.sarif, "FILE", "write a SARIF report, too");
+}
+
+void finish_ci(const CiOptions& options, const CiReport& report, bool json) {
+  if (!options.any()) return;
+  const std::string annotations = require(options.write(report));
+  if (json) tell(annotations);
+  else print(annotations);
 }
 
 void add_repro_option(Command& cmd, std::string& file) {

@@ -9,6 +9,8 @@ namespace tgc {
 
 struct ToleranceOptions;
 struct RunOptions;
+struct CiOptions;
+class CiReport;
 
 void add_global_options(CLI::App& app);  // adds --color, --limit and --allow-custom to every command
 
@@ -32,6 +34,9 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target =
 // `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
+void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output
+// Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
+void finish_ci(const CiOptions& options, const CiReport& report, bool json);
 
 // Throws Failure if the user gave one of `options`, which mean nothing for `in`, a graph of another release.
 void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options);

@@ -170,7 +170,8 @@ class ConformRun {
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.of(verdict)++;
-    out_.answers.push_back({r.id, r.target, q.stage, verdict});
+    out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
+    if (plan_.keeps_differences) out_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
       std::string where = r.target.empty() ? r.id : r.id + " (" + r.target + ")";
       if (counts.first.empty()) counts.first = where;

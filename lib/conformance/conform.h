@@ -11,6 +11,7 @@
 
 #include "lib/diff/graph_diff.h"
 #include "lib/driver/session.h"
+#include "lib/support/ci_report.h"
 #include "lib/text/graph_map.h"
 
 namespace tgc {
@@ -31,6 +32,7 @@ struct ConformPlan {
   size_t show = 3;      // number of differences to report in detail
   std::set<std::string> baseline = {};  // report only differences of these answers in detail; empty: of all
   double seconds = 60;  // time limit for one answer
+  bool keeps_differences = false;  // keep the text of each difference (Answered::difference)
 };
 
 struct ConformCounts {
@@ -49,6 +51,9 @@ struct ConformReport {
   struct Answered {
     std::string id, target, stage;
     AnswerVerdict verdict;
+    std::string file;             // the recording
+    uint32_t line = 0;            // the record's line in `file`
+    std::string difference = {};  // how the answer differs, if ConformPlan::keeps_differences is set
     std::string key() const { return id + "\t" + target + "\t" + stage; }
   };
 
@@ -74,6 +79,8 @@ struct ConformReport {
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
+  // Returns a case for each answer. With a baseline, answers that are wrong in it, too, are skipped.
+  CiReport ci(const std::set<std::string>& baseline) const;
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or

@@ -173,4 +173,28 @@ std::string ConformReport::json() const {
   }) + "\n";
 }
 
+CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
+  static constexpr CiRule kRules[] = {{"answer-differs", "The port's answer is not what tinygrad made."},
+                                      {"answer-fails", "The port has no valid answer."}};
+  CiReport out("conform", kRules);
+  for (const Answered& a : answers) {
+    CiCase test{.name = a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage, .file = a.file,
+                .line = a.line};
+    const bool fails = a.verdict == AnswerVerdict::Error;
+    if (a.verdict != AnswerVerdict::Same) test.message = "the answer is " + std::string(fails ? "an " : "") +
+                                                         std::string(name_of(a.verdict));
+    if (a.verdict == AnswerVerdict::NotSupported) {
+      test.verdict = CiVerdict::Skipped;
+    } else if (a.verdict != AnswerVerdict::Same && !baseline.empty() && !baseline.contains(a.key())) {
+      test.verdict = CiVerdict::Skipped, test.message += ", as in the baseline";
+    } else if (a.verdict != AnswerVerdict::Same) {
+      test.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
+      test.rule = fails ? "answer-fails" : "answer-differs";
+      test.details = a.difference;
+    }
+    out.add(std::move(test));
+  }
+  return out;
+}
+
 }  // namespace tgc

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/support/ci_report.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -44,6 +45,7 @@ class JitLint {
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;
+  CiReport ci() const;  // returns a failed case for each finding, or one passed case
 
  private:
   struct Call;

@@ -50,4 +50,17 @@ std::string JitLint::json() const {
   }) + "\n";
 }
 
+CiReport JitLint::ci() const {
+  std::vector<CiRule> rules;
+  for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.what, k.help});
+  CiReport out("lint", rules);
+  for (const JitFinding& f : findings_) {
+    auto [file, line] = file_and_line(f.where);
+    out.add({.verdict = CiVerdict::Failed, .name = f.what + " in " + f.function + " at " + f.where, .rule = f.what,
+             .message = f.happens, .details = "fix: " + f.mend, .file = file, .line = line});
+  }
+  if (findings_.empty()) out.add({.name = counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit")});
+  return out;
+}
+
 }  // namespace tgc

@@ -258,6 +258,8 @@ class PairDiff {
   const bool foreign_;
 };
 
+std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }
+
 // ---- the second pass over the files: comparison of the paired records that differ
 
 Status compare_records(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
@@ -278,7 +280,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
     if (session.cancelled()) return Diag{"cancelled"};
     if (partner[i] == kNone) continue;
     if (!differs(i)) {
-      out.same++;
+      out.same++, out.names_same.push_back(label(a.entries[i]));
       continue;
     }
     for (GoldenLine other; read_b <= partner[i]; read_b++) {
@@ -290,7 +292,10 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
       return diff.run(mine, a.file, theirs, b.file);
     };
     line = {};
-    auto tell = [&](ReplayPair&& pair) { pair.same ? void(out.same++) : out.pairs.push_back(std::move(pair)); };
+    auto tell = [&, i](ReplayPair&& pair) {
+      if (!pair.same) return out.pairs.push_back(std::move(pair));
+      out.same++, out.names_same.push_back(label(a.entries[i]));
+    };
     if (!pool.submit(std::move(task), tell)) break;
   }
   return pool.finish();
@@ -310,8 +315,6 @@ std::string contents(const Index& index) {
   for (size_t i = 0; i < std::min(kMost, index.entries.size()); i++) out += (i ? ", " : ": ") + index.entries[i].id;
   return out + (index.entries.size() > kMost ? ", ..." : "");
 }
-
-std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }
 
 }  // namespace
 

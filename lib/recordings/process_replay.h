@@ -10,6 +10,7 @@
 #include "lib/diff/graph_diff.h"
 #include "lib/diff/renames.h"
 #include "lib/driver/session.h"
+#include "lib/support/ci_report.h"
 
 namespace tgc {
 
@@ -38,13 +39,16 @@ struct ReplayDiff {
   std::string producer_a, producer_b;
   size_t same = 0, different = 0, only_a = 0, only_b = 0;
   size_t same_source() const;  // number of differing pairs with equal sources
-  std::vector<std::string> names_only_a, names_only_b;
+  std::vector<std::string> names_same, names_only_a, names_only_b;
   std::vector<ReplayPair> pairs;  // the differing pairs, in the order of recording A
 
   bool is_same() const { return !different && !only_a && !only_b; }
   std::string text(size_t show) const;
   // Returns {"kernels":{...},"first_difference":{...},"list":[...]} and the counts by op, rule and cause.
   std::string json() const;
+  // Returns a case for each kernel or schedule. The place of a failure is the responsible rule in the source tree of
+  // tinygrad or, if that is unknown, `file`.
+  CiReport ci(const std::string& file) const;
 };
 
 // Returns whether process replay should compare these inputs: both must be golden records. FILE#ID is only accepted if

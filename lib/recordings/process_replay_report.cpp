@@ -1,6 +1,7 @@
 // Formats the result of process replay: as text with a summary and the first differences, and as JSON.
 #include <algorithm>
 
+#include "lib/diff/ci_cases.h"
 #include "lib/recordings/count_rows.h"
 #include "lib/recordings/process_replay.h"
 #include "lib/support/json_writer.h"
@@ -196,6 +197,29 @@ std::string ReplayDiff::json() const {
         });
     });
   }) + "\n";
+}
+
+CiReport ReplayDiff::ci(const std::string& file) const {
+  CiReport out = diff_ci_report();
+  for (const std::string& name : names_same) out.add({.name = name});
+  for (const ReplayPair& p : pairs) {
+    CiCase test{.verdict = CiVerdict::Failed, .name = p.id_a + (p.name.empty() ? "" : " (" + p.name + ")"),
+                .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
+    if (p.same_source) test.message += ", the source is the same";
+    if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
+    const size_t arrow = p.rule.rfind("-> ");  // of "A -> B", B matches now
+    auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
+    if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
+    if (!p.detail.starts_with('"')) test.details = p.detail;  // a quote begins JSON
+    out.add(std::move(test));
+  }
+  auto add_alone = [&](const std::vector<std::string>& names, const std::string& where) {
+    for (const std::string& name : names)
+      out.add({.verdict = CiVerdict::Failed, .name = name, .rule = "kernel-missing", .message = "is only in " + where,
+               .file = file});
+  };
+  add_alone(names_only_a, "A"), add_alone(names_only_b, "B");
+  return out;
 }
 
 }  // namespace tgc

@@ -31,6 +31,7 @@ struct CheckItem {
 
 struct RecordReport {
   std::string id, target;
+  uint32_t line = 0;             // 1-based number of the record's line in its file; 0: unknown
   std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
   std::string first;             // the first stage that differs from tinygrad's; empty: none
   std::string explanation;       // how `first` differs, if CheckPlan::explain is set

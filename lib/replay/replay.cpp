@@ -1,5 +1,7 @@
 #include "lib/replay/replay.h"
 
+#include <algorithm>
+
 #include "lib/driver/named_records.h"
 #include "lib/replay/live_check.h"
 #include "lib/support/counted.h"
@@ -20,6 +22,7 @@ Result<std::optional<RecordReport>> check_line(const Session& session, const Gol
   if (!passes) return std::optional<RecordReport>();
   if (session.live) {
     auto report = check_live(session, header, std::make_shared<const GoldenRecord>(std::move(*record)), plan.check);
+    if (report) report->line = line.line;
     return report ? Result(std::optional(std::move(*report))) : report.diag();
   }
   const bool ours = release_of(header.producer) == Release::v0_12;
@@ -27,6 +30,7 @@ Result<std::optional<RecordReport>> check_line(const Session& session, const Gol
   if (!settings) return settings.diag();
   auto report = catch_failures([&] { return check_record(*record, *settings, plan.check, header.producer); });
   if (!report) return report.diag();
+  report->line = line.line;
   return std::optional(std::move(*report));
 }
 
@@ -83,6 +87,29 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 void ReplaySummary::Counts::add(CheckVerdict v) {
   using enum CheckVerdict;
   (v == Same ? same : v == Different ? different : v == Error ? error : skipped)++;
+}
+
+CiReport check_ci_report() {
+  static constexpr CiRule kRules[] = {{"stage-differs", "A stage's result is not what was recorded."},
+                                      {"stage-fails", "A stage has no result, although one was recorded."}};
+  return CiReport("check", kRules);
+}
+
+CiCase ci_case(const std::string& file, const RecordReport& report) {
+  CiCase out{.name = report.id + (report.target.empty() ? "" : " (" + report.target + ")"), .file = file,
+             .line = report.line};
+  if (!report.first.empty()) {
+    auto item = std::ranges::find(report.items, report.first, &CheckItem::name);
+    const bool fails = item != report.items.end() && item->verdict == CheckVerdict::Error;
+    out.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
+    out.rule = fails ? "stage-fails" : "stage-differs";
+    out.message = "'" + report.first + (fails ? "' fails" : "' is not what was recorded");
+    out.details = report.explanation;
+  } else if (!report.skipped.empty() || !report.compared()) {
+    out.verdict = CiVerdict::Skipped;
+    out.message = report.skipped.empty() ? "nothing was compared" : report.skipped;
+  }
+  return out;
 }
 
 void ReplaySummary::add(const RecordReport& report) {

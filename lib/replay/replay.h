@@ -8,6 +8,7 @@
 #include "lib/driver/session.h"
 #include "lib/driver/shard.h"
 #include "lib/replay/record_check.h"
+#include "lib/support/ci_report.h"
 
 namespace tgc {
 
@@ -29,6 +30,10 @@ Result<Settings> settings_from(const GoldenSettings& recorded);
 // Reads a graph from text with recorded settings. `name` is its file in messages. Fails for an invalid value or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
+
+// Returns an empty report of `tgc check`, and the case of one record in it.
+CiReport check_ci_report();
+CiCase ci_case(const std::string& file, const RecordReport& report);
 
 // A map that iterates over its keys in the order of insertion.
 template <class T>

@@ -1,0 +1,70 @@
+// Reports of `tgc check`, conform, lint and diff for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub
+// Actions (`tgc help ci`).
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
+
+// One test: a record, an answer of a port, a finding of lint.
+struct CiCase {
+  CiVerdict verdict = CiVerdict::Passed;
+  std::string name;       // name of the test, "add.0 (CPU:CLANG)"
+  std::string rule = {};  // kind of the failure, such as "stage-differs"; names a CiRule of the report
+  std::string message = {};  // one line; empty if passed
+  std::string details = {};  // the difference, on several lines; may be empty
+  std::string file = {};     // the file to annotate: a source file, or the recording; may be empty
+  uint32_t line = 0;         // 1-based line in `file`; 0: unknown
+};
+
+// A kind of failure, for the rule list of SARIF.
+struct CiRule {
+  std::string_view name, help;
+};
+
+class CiReport {
+ public:
+  // `command` is the name of the tgc command.
+  explicit CiReport(std::string command, std::span<const CiRule> rules = {})
+      : command_(std::move(command)), rules_(rules.begin(), rules.end()) {}
+
+  void add(CiCase test) { cases_.push_back(std::move(test)); }
+  const std::vector<CiCase>& cases() const { return cases_; }
+  size_t count(CiVerdict verdict) const;
+
+  std::string junit() const;  // one test suite, with every case
+  std::string sarif() const;  // one run, with a result for each case that failed
+  std::string github() const; // a workflow command "::error file=...::..." for each case that failed
+
+ private:
+  std::string command_;
+  std::vector<CiRule> rules_;
+  std::vector<CiCase> cases_;
+};
+
+// The reports that the user asked for.
+struct CiOptions {
+  std::string junit, sarif;  // files; empty: none
+
+  // Returns whether a report is asked for, by an option or by $TGC_ANNOTATE.
+  bool any() const { return !junit.empty() || !sarif.empty() || annotates(); }
+  static bool annotates();  // whether $TGC_ANNOTATE is set
+  // Fails if $TGC_ANNOTATE has an unknown value.
+  static Status check_environment();
+  // Writes the files. Returns the annotations, which the command prints; empty if none are asked for.
+  Result<std::string> write(const CiReport& report) const;
+};
+
+std::string ci_help();  // the text of `tgc help ci`
+
+// Splits "model.py:12", or a text that begins so, into the file and the line. Returns an empty file for another text.
+std::pair<std::string, uint32_t> file_and_line(std::string_view place);
+
+}  // namespace tgc
