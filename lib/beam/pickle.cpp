@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
+
+#include "lib/support/pickle.h"
 
 namespace tgc {
 namespace {
@@ -111,180 +112,58 @@ class Pickler {
 
 // ---- reading
 
-struct Value {
-  enum Kind : uint8_t { None, Number, Text, Global, Tuple, List, Dict, Op, Object, Mark } kind = None;
-  int64_t number = 0;
-  std::string text = {};
-  std::shared_ptr<std::vector<Value>> items = {};  // elements of a dict or an object: name, value, name, value, ...
+bool is_opt_name(std::string_view module, std::string_view name) {
+  return module == kModule && (name == "Opt" || name == "OptOps");
+}
 
-  static Value with_items(Kind kind, std::vector<Value> items = {}) {
-    return {.kind = kind, .items = std::make_shared<std::vector<Value>>(std::move(items))};
-  }
-};
+[[noreturn]] void refuse(const std::string& what) {
+  throw Failure(Diag{.message = "a pickle: " + what, .expected = "a list of Opts"});
+}
 
-class Unpickler {
- public:
-  Unpickler(Graph& graph, std::string_view bytes) : graph_(graph), bytes_(bytes) {}
+Arg arg_of(Graph& graph, const PickleValue& v) {
+  if (v.is_none()) return {};
+  if (v.kind() == Pickle::Number && v.number()) return *v.number();
+  if (v.kind() != Pickle::Tuple) refuse("an Opt's arg is no number and no tuple");
+  std::vector<Arg> items;
+  for (size_t i = 0; i < v.size(); i++) {
+    if (v[i].kind() != Pickle::Number || !v[i].number()) refuse("a tuple of something else than numbers");
+    items.push_back(*v[i].number());
+  }
+  return graph.tuple(items);
+}
 
-  std::vector<Opt> list() {
-    constexpr size_t kMost = 1 << 20;
-    if (bytes_.size() > kMost) fail("it is too long");
-    while (!step()) {}
-    std::vector<Opt> out;
-    Value list = pop(Value::List);
-    if (!stack_.empty()) fail("more than one value");
-    for (const Value& v : *list.items) out.push_back(opt(v));
-    return out;
-  }
+OptOps opt_op(const PickleValue& v) {
+  if (v.class_name() != "OptOps" || v.size() != 1 || v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
+  int64_t n = v[0].number().value_or(0);
+  if (n < 1 || n > int64_t(std::size(kByValue))) refuse("no OptOps has the value " + std::to_string(n));
+  return kByValue[n - 1];
+}
 
- private:
-  [[noreturn]] void fail(const std::string& what) {
-    throw Failure(
-        Diag{.message = "a pickle: " + what + " at byte " + std::to_string(at_), .expected = "a list of Opts"});
-  }
-  uint64_t number(size_t bytes) {
-    if (bytes_.size() - at_ < bytes) fail("it ends early");
-    uint64_t out = 0;
-    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(bytes_[at_ + i])) << 8 * i;
-    at_ += bytes;
-    return out;
-  }
-  std::string text(size_t size) {
-    if (bytes_.size() - at_ < size) fail("it ends early");
-    return std::string(bytes_.substr((at_ += size) - size, size));
-  }
-  Value pop() {
-    if (stack_.empty()) fail("nothing on the stack");
-    Value out = std::move(stack_.back());
-    stack_.pop_back();
-    return out;
-  }
-  Value pop(Value::Kind kind) {
-    Value out = pop();
-    if (out.kind != kind) fail("another kind of value");
-    return out;
-  }
-  std::vector<Value> pop_to_mark() {
-    std::vector<Value> out;
-    while (!stack_.empty() && stack_.back().kind != Value::Mark) out.push_back(pop());
-    pop(Value::Mark);
-    std::ranges::reverse(out);
-    return out;
-  }
-  void push(Value v) { stack_.push_back(std::move(v)); }
-  void push_tuple(size_t size) {
-    std::vector<Value> items;
-    for (size_t i = 0; i < size; i++) items.push_back(pop());
-    std::ranges::reverse(items);
-    push(Value::with_items(Value::Tuple, std::move(items)));
-  }
-  void add_to(Value::Kind kind, const std::vector<Value>& items) {
-    if (stack_.empty() || stack_.back().kind != kind) fail("another kind of value");
-    if (kind == Value::Dict && items.size() % 2) fail("a name without a value");
-    stack_.back().items->insert(stack_.back().items->end(), items.begin(), items.end());
-  }
-  void get(uint64_t index) {
-    if (index >= memo_.size()) fail("nothing was remembered by that number");
-    push(memo_[index]);
-  }
-  void make_op() {
-    Value arguments = pop(Value::Tuple), callee = pop(Value::Global);
-    if (callee.text != "OptOps" || arguments.items->size() != 1 || (*arguments.items)[0].kind != Value::Number)
-      fail("a call of " + callee.text);
-    int64_t n = (*arguments.items)[0].number;
-    if (n < 1 || n > int64_t(std::size(kByValue))) fail("no OptOps has the value " + std::to_string(n));
-    push({.kind = Value::Op, .number = n});
-  }
-  void make_object() {
-    Value arguments = pop(Value::Tuple), type = pop(Value::Global);
-    if (type.text != "Opt" || !arguments.items->empty()) fail("an object of " + type.text);
-    push(Value::with_items(Value::Object));
-  }
-  void make_global() {
-    Value name = pop(Value::Text), module = pop(Value::Text);
-    if (module.text != kModule || (name.text != "Opt" && name.text != "OptOps"))
-      fail("the name " + module.text + "." + name.text);
-    push({.kind = Value::Global, .text = name.text});
-  }
-  void build() {
-    Value state = pop(Value::Dict);
-    add_to(Value::Object, *state.items);
-  }
-
-  // Reads one opcode and returns true if it was the last.
-  bool step() {
-    switch (uint8_t(number(1))) {
-      case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
-      case 0x95: number(8); break;
-      case ']': push(Value::with_items(Value::List)); break;
-      case '}': push(Value::with_items(Value::Dict)); break;
-      case ')': push(Value::with_items(Value::Tuple)); break;
-      case '(': push({.kind = Value::Mark}); break;
-      case 'N': push({}); break;
-      case 'K': push({.kind = Value::Number, .number = int64_t(number(1))}); break;
-      case 'M': push({.kind = Value::Number, .number = int64_t(number(2))}); break;
-      case 'J': push({.kind = Value::Number, .number = int32_t(uint32_t(number(4)))}); break;
-      case 0x8c: push({.kind = Value::Text, .text = text(number(1))}); break;
-      case 'X': push({.kind = Value::Text, .text = text(number(4))}); break;
-      case 0x85: push_tuple(1); break;
-      case 0x86: push_tuple(2); break;
-      case 0x87: push_tuple(3); break;
-      case 't': push(Value::with_items(Value::Tuple, pop_to_mark())); break;
-      case 0x94:
-        if (stack_.empty() || memo_.size() > bytes_.size()) fail("nothing to remember");
-        memo_.push_back(stack_.back());
-        break;
-      case 'h': get(number(1)); break;
-      case 'j': get(number(4)); break;
-      case 0x93: make_global(); break;
-      case 0x81: make_object(); break;
-      case 'R': make_op(); break;
-      case 'a': { Value item = pop(); add_to(Value::List, {item}); break; }
-      case 'e': { auto items = pop_to_mark(); add_to(Value::List, items); break; }
-      case 's': { Value value = pop(), name = pop(); add_to(Value::Dict, {name, value}); break; }
-      case 'u': { auto items = pop_to_mark(); add_to(Value::Dict, items); break; }
-      case 'b': build(); break;
-      case '.': return true;
-      default: at_--; fail("an opcode that no list of Opts has");
-    }
-    return false;
-  }
-
-  Arg arg(const Value& v) {
-    if (v.kind == Value::None) return {};
-    if (v.kind == Value::Number) return v.number;
-    if (v.kind != Value::Tuple) fail("an Opt's arg is no number and no tuple");
-    std::vector<Arg> items;
-    for (const Value& item : *v.items) {
-      if (item.kind != Value::Number) fail("a tuple of something else than numbers");
-      items.push_back(item.number);
-    }
-    return graph_.tuple(items);
-  }
-  Opt opt(const Value& v) {
-    if (v.kind != Value::Object) fail("the list holds something else than Opts");
-    std::map<std::string, Value> fields;
-    for (size_t i = 0; i + 1 < v.items->size(); i += 2) fields[(*v.items)[i].text] = (*v.items)[i + 1];
-    if (fields.size() != 3 || fields["op"].kind != Value::Op) fail("an Opt without op, axis and arg");
-    const Value& axis = fields["axis"];
-    if (axis.kind != Value::None && axis.kind != Value::Number) fail("an axis that is no number");
-    Opt made{kByValue[fields["op"].number - 1], {}, arg(fields["arg"])};
-    if (axis.kind == Value::Number) made.axis = axis.number;
-    return made;
-  }
-
-  Graph& graph_;
-  std::string_view bytes_;
-  size_t at_ = 0;
-  std::vector<Value> stack_, memo_;
-};
+Opt read_opt(Graph& graph, const PickleValue& v) {
+  if (v.class_name() != "Opt") refuse("the list holds something else than Opts");
+  auto op = v.find("op"), axis = v.find("axis"), arg = v.find("arg");
+  if (!op || !axis || !arg) refuse("an Opt without op, axis and arg");
+  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->number())) refuse("an axis that is no number");
+  Opt made{opt_op(*op), {}, arg_of(graph, *arg)};
+  if (!axis->is_none()) made.axis = *axis->number();
+  return made;
+}
 
 }  // namespace
 
 std::string pickle_opts(std::span<const Opt> opts) { return Pickler().list(opts); }
 
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes) {
-  return catch_failures([&] { return Unpickler(graph, bytes).list(); });
+  return catch_failures([&] {
+    constexpr size_t kMost = 1 << 20;
+    if (bytes.size() > kMost) refuse("it is too long");
+    Pickle pickle = Pickle::read(std::string(bytes), is_opt_name, "a list of Opts").value_or_throw();
+    PickleValue list = pickle.root();
+    if (list.kind() != Pickle::List) refuse("it is no list");
+    std::vector<Opt> out;
+    for (size_t i = 0; i < list.size(); i++) out.push_back(read_opt(graph, list[i]));
+    return out;
+  });
 }
 
 }  // namespace tgc

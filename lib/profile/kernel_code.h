@@ -1,0 +1,55 @@
+// The machine code of an AMD kernel as its trace needs it: where each instruction begins, and where a wave goes on.
+// The bytes are untrusted: all offsets and sizes are checked.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc::profile {
+
+// Instruction sets whose code can be split into instructions without a disassembler.
+enum class Isa : uint8_t { None, Rdna3, Rdna4 };
+Isa isa_of(std::string_view arch);  // of "gfx1100"; None for CDNA and unknown processors
+
+// The section .text of an ELF file. `address` is the address that tinygrad's loader gives it.
+struct TextSection {
+  std::string_view bytes;
+  uint64_t address = 0;
+};
+Result<TextSection> find_text(std::string_view elf);
+// Returns an ELF file for AMDGPU that has only this section: what a disassembler needs of a file that may be damaged.
+std::string make_elf(const TextSection& text);
+
+struct CodeInstruction {
+  uint32_t offset = 0;  // in .text
+  uint8_t size = 4;
+  bool has_no_packet = false;  // the trace has no packet of it: s_delay_alu, s_wait_alu, s_barrier_wait
+  bool is_branch = false;
+  // Numbers of instructions; kNowhere: outside the code.
+  uint32_t counted = 0;  // this instruction, or the first one with a packet after it
+  uint32_t next = 0;     // the one after it
+  uint32_t jump = 0;     // where a taken branch goes; of other instructions, what tinygrad takes for it
+};
+
+class KernelCode {
+ public:
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+  // Splits the section into instructions. Fails at the first word that is no instruction.
+  static Result<KernelCode> read(const TextSection& text, Isa isa);
+
+  const std::vector<CodeInstruction>& instructions() const { return instructions_; }
+  uint64_t address_of(uint32_t number) const { return address_ + instructions_[number].offset; }
+
+ private:
+  uint64_t address_ = 0;
+  std::vector<CodeInstruction> instructions_;
+};
+
+// Returns the size in bytes of the instruction that begins with `word` and `second` (0 at the end of the code), and 0
+// if no instruction of `isa` begins so.
+uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second);
+
+}  // namespace tgc::profile

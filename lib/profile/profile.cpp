@@ -1,0 +1,116 @@
+#include "lib/profile/profile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace tgc::profile {
+namespace {
+
+std::span<const uint8_t> bytes_of(std::string_view blob) {
+  return {reinterpret_cast<const uint8_t*>(blob.data()), blob.size()};
+}
+
+ProgramCode read_code(const Program& program, Isa isa) {
+  ProgramCode out;
+  auto text = find_text(program.lib);
+  if (!text) return out.error = text.diag().message, out;
+  auto code = KernelCode::read(*text, isa);
+  if (!code) return out.error = code.diag().message, out;
+  out.code = std::move(*code);
+  return out;
+}
+
+// Calls task(n) for n from 0 to `count`, on `jobs` threads.
+template <class Task>
+void run_tasks(size_t count, unsigned jobs, Task&& task) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t n; (n = next++) < count;) task(n);
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned n = 1; n < std::min<size_t>(jobs, count); n++) threads.emplace_back(work);
+  work();
+}
+
+// A run's name without the number of the run: "E_3" of "E_3 n2".
+std::string_view base_name(const KernelRun& run) {
+  return run.program ? run.program->name : std::string_view(run.name).substr(0, run.name.find(" n"));
+}
+
+}  // namespace
+
+const KernelCode* Profile::code_of(size_t kernel) const {
+  auto found = codes.find(trace.kernels[kernel].program);
+  return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
+}
+
+std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
+  std::vector<InstructionTimes> out;
+  for (size_t i = 0; i < trace.sqtt.size(); i++) {
+    if (trace.sqtt[i].kernel != kernel) continue;
+    const auto& times = summaries[i].instructions;
+    if (out.size() < times.size()) out.resize(times.size());
+    for (size_t n = 0; n < times.size(); n++) {
+      out[n].hits += times[n].hits, out[n].cycles += times[n].cycles;
+      out[n].stall += times[n].stall, out[n].idle += times[n].idle;
+    }
+  }
+  return out;
+}
+
+std::optional<double> Profile::seconds_of(size_t kernel) const {
+  const KernelRun& run = trace.kernels[kernel];
+  auto same_name = [&](const KernelRun& other) {
+    return base_name(other) == base_name(run) && other.device == run.device;
+  };
+  // the n-th run is the n-th event of that name on the device
+  auto number = std::count_if(trace.kernels.begin(), trace.kernels.begin() + long(kernel), same_name);
+  for (const RangeEvent& e : trace.ranges)
+    if (e.device == run.device && e.name == without_colors(base_name(run)) && number-- == 0)
+      return (e.end - e.begin) * 1e-6;
+  return {};
+}
+
+Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
+  return catch_failures([&] {
+    Profile out{.trace = std::move(trace)};
+    const Trace& t = out.trace;
+    for (const KernelRun& run : t.kernels)
+      out.chosen.push_back(options.kernel.empty() || run.name == options.kernel || base_name(run) == options.kernel);
+    if (!options.kernel.empty() && std::ranges::find(out.chosen, true) == out.chosen.end()) {
+      std::string names;
+      for (size_t n = 0; n < t.kernels.size() && n < 8; n++) names += (n ? ", " : "") + t.kernels[n].name;
+      throw Failure(Diag{.message = "the profile has no hardware events of a kernel '" + options.kernel + "'",
+                         .expected = names.empty() ? "" : names + (t.kernels.size() > 8 ? ", ..." : "")});
+    }
+    out.summaries.resize(t.sqtt.size());
+    std::vector<size_t> tasks;
+    for (size_t i = 0; i < t.sqtt.size(); i++) {
+      const SqttEvent& e = t.sqtt[i];
+      if (!out.chosen[e.kernel]) continue;
+      tasks.push_back(i);
+      const KernelRun& run = t.kernels[e.kernel];
+      Isa isa = isa_of(run.arch);
+      if (e.itrace && run.program && isa != Isa::None && !out.codes.contains(run.program))
+        out.codes[run.program] = read_code(*run.program, isa);
+    }
+    unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+    run_tasks(tasks.size(), jobs, [&](size_t n) {
+      const SqttEvent& e = t.sqtt[tasks[n]];
+      const KernelCode* code = e.itrace ? out.code_of(e.kernel) : nullptr;
+      out.summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
+    });
+    // say why a trace with instructions was not mapped
+    for (size_t i : tasks) {
+      const SqttEvent& e = t.sqtt[i];
+      const KernelRun& run = t.kernels[e.kernel];
+      if (!e.itrace || isa_of(run.arch) == Isa::None) continue;
+      if (!run.program) out.summaries[i].error = "the profile has no binary of this kernel";
+      else if (const ProgramCode& code = out.codes[run.program]; !code.ok()) out.summaries[i].error = code.error;
+    }
+    return out;
+  });
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,47 @@
+// The analysis of a profile: each thread trace summarized, and the instructions of each run of a kernel.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/profile/profile_file.h"
+#include "lib/profile/sqtt_summary.h"
+
+namespace tgc::profile {
+
+// A program's code, or why its traces cannot be mapped to it.
+struct ProgramCode {
+  KernelCode code;
+  std::string error;
+  bool ok() const { return error.empty(); }
+};
+
+struct ProfileOptions {
+  std::string kernel;   // analyze only this run ("E_3 n2") or all runs of this name; empty: all
+  unsigned jobs = 0;    // threads; 0: one per processor
+};
+
+struct Profile {
+  Trace trace;
+  std::vector<bool> chosen;            // by kernel: whether ProfileOptions::kernel names it
+  std::vector<SqttSummary> summaries;  // by SQTT event; empty if its kernel is not chosen
+  std::map<const Program*, ProgramCode> codes;
+
+  // The code of a run; null if it has none that packets can be mapped to.
+  const KernelCode* code_of(size_t kernel) const;
+  // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.
+  std::vector<InstructionTimes> instructions_of(size_t kernel) const;
+  // Seconds of a run, by the host's timeline.
+  std::optional<double> seconds_of(size_t kernel) const;
+};
+
+Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
+
+// Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
+std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
+
+// The JSON object of `tgc profile --json`.
+std::string profile_json(const Profile& profile, const std::string& file);
+
+}  // namespace tgc::profile

@@ -1,0 +1,309 @@
+#include "lib/profile/profile_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+
+#include "lib/support/limits.h"
+#include "lib/text/input_file.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
+constexpr uint64_t kMostValues = uint64_t(1) << 24;  // of all counters
+
+// Names that profiles and rewrites of tinygrad use. They are read as data, whatever they are; the check refuses pickles
+// of other programs.
+bool is_profile_name(std::string_view module, std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"decimal", "Decimal"}, {"builtins", "set"}, {"builtins", "frozenset"}, {"builtins", "complex"},
+      {"builtins", "bytearray"}, {"collections", "OrderedDict"}, {"collections", "defaultdict"},
+      {"pathlib", "PosixPath"}, {"fractions", "Fraction"},
+  };
+  if (module == "tinygrad" || module.starts_with("tinygrad.")) return true;
+  return std::ranges::find(kOthers, std::pair(module, name)) != std::end(kOthers);
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
+}
+
+double decimal_of(const PickleValue& v) {
+  if (auto n = v.real()) return *n;
+  if (v.class_name() == "Decimal" && v.size() == 1) {
+    std::string_view text = v[0].text();
+    double out = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error == std::errc() && end == text.data() + text.size()) return out;
+  }
+  fail("a time is no number");
+}
+
+// Reads the fields of one event.
+class Fields {
+ public:
+  Fields(PickleValue event) : event_(event) {}
+  std::optional<PickleValue> find(std::string_view name) const {
+    auto v = event_.find(name);
+    return v && !v->is_none() ? v : std::nullopt;
+  }
+  PickleValue get(std::string_view name) const {
+    auto v = event_.find(name);
+    if (!v) fail(std::string(event_.class_name()) + " without '" + std::string(name) + "'");
+    return *v;
+  }
+  std::string_view text(std::string_view name) const {
+    PickleValue v = get(name);
+    if (v.kind() != Pickle::Text) wrong(name, "text");
+    return v.text();
+  }
+  std::string_view bytes(std::string_view name) const {
+    PickleValue v = get(name);
+    if (v.kind() != Pickle::Bytes) wrong(name, "bytes");
+    return v.text();
+  }
+  int64_t number(std::string_view name) const {
+    auto n = get(name).number();
+    if (!n) wrong(name, "number");
+    return *n;
+  }
+
+ private:
+  [[noreturn]] void wrong(std::string_view name, std::string_view kind) const {
+    fail(std::string(event_.class_name()) + "'s '" + std::string(name) + "' is no " + std::string(kind));
+  }
+  PickleValue event_;
+};
+
+// "gfx1100" for 110000: the version has two digits each for the minor version and the stepping.
+std::string arch_of(int64_t version) {
+  if (version <= 0 || version > 999999) return "";
+  constexpr char kHex[] = "0123456789abcdef";
+  auto digit = [&](int64_t n) { return n < 16 ? std::string(1, kHex[n]) : std::to_string(n); };
+  return "gfx" + std::to_string(version / 10000) + digit(version / 100 % 100) + digit(version % 100);
+}
+
+class TraceReader {
+ public:
+  explicit TraceReader(Trace& to) : to_(to) {}
+
+  void read(const PickleValue& list) {
+    if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
+    // programs and devices first: events refer to those that follow them, too
+    for (size_t i = 0; i < list.size(); i++) {
+      std::string_view type = list[i].class_name();
+      if (type == "ProfileProgramEvent") add_program(list[i]);
+      else if (type == "ProfileDeviceEvent") add_device(list[i]);
+      else if (type.empty()) fail("an item of the list is no event");
+    }
+    for (size_t i = 0; i < list.size(); i++) add(list[i]);
+    guess_release();
+  }
+
+ private:
+  void add(const PickleValue& event) {
+    std::string_view type = event.class_name();
+    if (type == "ProfileSQTTEvent") add_sqtt(event);
+    else if (type == "ProfilePMCEvent") add_counters(event);
+    else if (type == "ProfilePMAEvent") add_pma(event);
+    else if (type == "ProfileRangeEvent") add_range(event);
+    else if (type == "ProfilePointEvent") add_point(event);
+    else if (type == "ProfileGraphEvent") add_graph(event);
+    else if (type != "ProfileProgramEvent" && type != "ProfileDeviceEvent")
+      fail("the event " + std::string(type) + " is unknown");
+  }
+  void add_program(const PickleValue& event) {
+    Fields f(event);
+    auto p = std::make_unique<Program>();
+    p->device = f.text("device"), p->name = f.text("name");
+    if (auto lib = f.find("lib"); lib && lib->kind() == Pickle::Bytes) p->lib = lib->text();
+    if (auto base = f.find("base")) p->base = base->unsigned_number().value_or(0);
+    if (auto tag = f.find("tag")) p->tag = tag->number();
+    has_tag_ |= event.find("tag").has_value();
+    has_key_ |= event.find("profile_key").has_value();
+    if (p->tag) by_tag_[*p->tag] = p.get();
+    by_name_.emplace(p->name, p.get());
+    to_.programs.push_back(std::move(p));
+  }
+  void add_device(const PickleValue& event) {
+    Fields f(event);
+    std::string device(f.text("device"));
+    auto offset = f.find("tdiff");
+    if (!offset) offset = f.find("comp_tdiff");
+    if (offset) offsets_[device] = decimal_of(*offset);
+    has_tdiff_ |= event.find("tdiff").has_value();
+    auto props = f.find("props");
+    if (!props) return;
+    if (auto version = props->find("gfx_target_version"); version && version->number())
+      to_.archs[device] = arch_of(*version->number());
+    if (auto version = props->find("sm_version"); version && version->number())
+      sm_versions_[device] = *version->number();
+  }
+
+  // Returns the run of the kernel that a SQTT or PMC event belongs to: its (kern, exec_tag).
+  size_t run_of(const PickleValue& event) {
+    Fields f(event);
+    PickleValue kern = f.get("kern");
+    std::string kernel_key, name;
+    const Program* program = nullptr;
+    if (auto tag = kern.number()) {
+      kernel_key = std::to_string(*tag), name = kernel_key;
+      if (auto found = by_tag_.find(*tag); found != by_tag_.end()) program = found->second;
+    } else if (kern.kind() == Pickle::Text) {
+      name = kern.text(), kernel_key = "'" + name;
+      if (auto found = by_name_.find(kern.text()); found != by_name_.end()) program = found->second;
+    } else {
+      fail("a kernel is no number and no name");
+    }
+    if (program) name = program->name;
+    auto exec_tag = f.find("exec_tag");
+    std::string tag = exec_tag && exec_tag->number() ? std::to_string(*exec_tag->number()) : "";
+    auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
+    if (!is_new) return run->second;
+    size_t number = ++run_numbers_[kernel_key];
+    KernelRun made{.name = without_colors(name) + (number > 1 ? " n" + std::to_string(number) : ""),
+                   .device = f.text("device"), .program = program};
+    if (auto arch = to_.archs.find(made.device); arch != to_.archs.end()) made.arch = arch->second;
+    to_.kernels.push_back(std::move(made));
+    return run->second;
+  }
+  void add_sqtt(const PickleValue& event) {
+    Fields f(event);
+    SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .itrace = f.get("itrace").truth()};
+    e.blob = f.bytes("blob");
+    to_.sqtt.push_back(e);
+  }
+  void add_counters(const PickleValue& event) {
+    Fields f(event);
+    size_t kernel = run_of(event);
+    PickleValue sched = f.get("sched");
+    std::string_view blob = f.bytes("blob");
+    size_t at = 0;
+    for (size_t i = 0; i < sched.size(); i++) {
+      Fields s(sched[i]);
+      CounterSample c{.kernel = kernel, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
+                      .se = s.number("se"), .sa = s.number("sa"), .wgp = s.number("wgp")};
+      if (auto block = s.find("block")) c.block = block->text();
+      uint64_t values = 1;
+      for (int64_t n : {c.xcc, c.inst, c.se, c.sa, c.wgp}) {
+        if (n < 0 || uint64_t(n) > kMostValues) fail("a counter has an impossible number of instances");
+        values *= uint64_t(n);
+        if (values > kMostValues) fail("a counter has an impossible number of instances");
+      }
+      if (values > (blob.size() - at) / 8) fail("the counters' values end early");
+      c.values.resize(values);
+      std::memcpy(c.values.data(), blob.data() + at, values * 8);
+      at += values * 8;
+      to_.counters.push_back(std::move(c));
+    }
+  }
+  void add_pma(const PickleValue& event) {
+    Fields f(event);
+    PmaEvent e{.device = f.text("device"), .blob = f.bytes("blob"), .sm_version = 0x800};
+    PickleValue kern = f.get("kern");
+    if (auto tag = kern.number()) {
+      auto found = by_tag_.find(*tag);
+      e.kernel = found == by_tag_.end() ? std::to_string(*tag) : std::string(found->second->name);
+    } else {
+      e.kernel = kern.text();
+    }
+    if (auto found = sm_versions_.find(e.device); found != sm_versions_.end()) e.sm_version = found->second;
+    to_.pma.push_back(std::move(e));
+  }
+
+  double offset_of(std::string_view device) const {
+    auto found = offsets_.find(device);
+    return found == offsets_.end() ? 0 : found->second;
+  }
+  // A name is a text or a TracingKey.
+  static std::string name_of(const PickleValue& v) {
+    if (v.kind() == Pickle::Text) return without_colors(v.text());
+    auto display = v.find("display_name");
+    return display ? without_colors(display->text()) : "?";
+  }
+  void add_range(const PickleValue& event) {
+    Fields f(event);
+    PickleValue name = f.get("name");
+    RangeEvent e{.device = f.text("device"), .name = name_of(name)};
+    double offset = offset_of(e.device);
+    e.begin = decimal_of(f.get("st")) + offset;
+    auto end = f.find("en");
+    e.end = end ? decimal_of(*end) + offset : e.begin;
+    if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
+    to_.ranges.push_back(std::move(e));
+  }
+  void add_point(const PickleValue& event) {
+    Fields f(event);
+    to_.points.push_back({f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")});
+  }
+  void add_graph(const PickleValue& event) {
+    Fields f(event);
+    PickleValue entries = f.get("ents"), signals = f.get("sigs");
+    for (size_t i = 0; i < entries.size(); i++) {
+      Fields entry(entries[i]);
+      RangeEvent e{.device = entry.text("device"), .name = name_of(entry.get("name")), .is_graph = true};
+      auto time = [&](std::string_view which) {
+        int64_t n = entry.number(which);
+        if (n < 0 || uint64_t(n) >= signals.size()) fail("a kernel of a graph has no time");
+        return decimal_of(signals[size_t(n)]) + offset_of(e.device);
+      };
+      e.begin = time("st_id"), e.end = time("en_id");
+      to_.ranges.push_back(std::move(e));
+    }
+  }
+  void guess_release() {
+    to_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
+  }
+
+  Trace& to_;
+  std::map<int64_t, const Program*> by_tag_;
+  std::map<std::string_view, const Program*> by_name_;
+  std::map<std::string, double, std::less<>> offsets_;
+  std::map<std::string, int64_t, std::less<>> sm_versions_;
+  std::map<std::pair<std::string, std::string>, size_t> runs_;
+  std::map<std::string, size_t> run_numbers_;
+  bool has_tag_ = false, has_key_ = false, has_tdiff_ = false;
+};
+
+}  // namespace
+
+uint64_t CounterSample::sum() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
+
+std::string without_colors(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); i++) {
+    if (name[i] == '\x1b') {
+      size_t end = name.find('m', i);
+      if (end == std::string_view::npos) break;
+      i = end;
+    } else {
+      out += name[i];
+    }
+  }
+  return out;
+}
+
+bool looks_like_pickle(std::string_view bytes) {
+  return bytes.size() >= 2 && bytes[0] == '\x80' && uint8_t(bytes[1]) >= 2 && uint8_t(bytes[1]) <= 5;
+}
+
+Result<Trace> parse_trace(std::string bytes) {
+  return catch_failures([&] {
+    Trace out;
+    out.pickle = std::make_unique<Pickle>(Pickle::read(std::move(bytes), is_profile_name, kExpected).value_or_throw());
+    TraceReader(out).read(out.pickle->root());
+    return out;
+  });
+}
+
+Result<Trace> read_trace(const std::string& path) {
+  return catch_failures([&] {
+    auto trace = parse_trace(read_file(path).value_or_throw());
+    if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
+    return std::move(*trace);
+  });
+}
+
+}  // namespace tgc::profile

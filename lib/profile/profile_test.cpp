@@ -1,0 +1,177 @@
+#include "lib/profile/profile.h"
+
+#include <doctest/doctest.h>
+
+namespace tgc::profile {
+namespace {
+
+// Writes packets nibble by nibble, low nibble first.
+class Blob {
+ public:
+  Blob& add(uint64_t bits, uint32_t nibbles) {
+    for (uint32_t n = 0; n < nibbles; n++) put(n < 16 ? bits >> 4 * n & 15 : 0);
+    return *this;
+  }
+  // Ends with 16 nibbles of NOPs: a packet counts only if its 16 nibbles lie within the trace.
+  std::vector<uint8_t> end() {
+    add(0, 16 + nibbles_ % 2);
+    return bytes_;
+  }
+
+ private:
+  void put(uint64_t nibble) {
+    if (nibbles_ % 2) bytes_.back() |= uint8_t(nibble << 4);
+    else bytes_.push_back(uint8_t(nibble));
+    nibbles_++;
+  }
+  std::vector<uint8_t> bytes_;
+  size_t nibbles_ = 0;
+};
+
+uint64_t header(uint64_t layout) { return 0b0010001 | layout << 7; }
+struct Seen {
+  Packet packet;
+  int64_t time;
+  bool operator==(const Seen&) const = default;
+};
+// The packets of a trace without the NOPs at its end.
+std::vector<Seen> packets(const std::vector<uint8_t>& blob) {
+  std::vector<Seen> out;
+  decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });
+  while (!out.empty() && out.back().packet == Packet::NOP) out.pop_back();
+  return out;
+}
+
+std::string words(std::initializer_list<uint32_t> list) {
+  std::string out;
+  for (uint32_t w : list) out.append(reinterpret_cast<const char*>(&w), 4);
+  return out;
+}
+constexpr uint32_t kDelay = 0xbf870000, kBranch = 0xbfa00000, kBranchIfScc1 = 0xbfa20000, kNop = 0xbf800000,
+                   kEnd = 0xbfb00000, kMove = 0x7e000280;  // v_mov_b32 v0, 0
+
+}  // namespace
+
+TEST_CASE("sqtt: times of layouts 3 and 4; a delta packet of 72 bits is read whole") {
+  // TS_DELTA_S8_W3 with delta 5, TS_DELTA_SHORT with delta 2 (+4), VALUINST with delta 3
+  auto with = [](uint64_t layout, uint32_t nibbles) {
+    return Blob().add(header(layout), 16).add(0x21 | 5 << 8, nibbles).add(8 | 2 << 4, 2).add(3 | 3 << 3, 3).end();
+  };
+  using P = Packet;
+  std::vector<Seen> expected{{P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
+  CHECK(packets(with(3, 16)) == expected);
+  CHECK(packets(with(4, 18)) == expected);
+}
+
+TEST_CASE("sqtt: a marker has no delta, other packets of its type have a wide one") {
+  uint64_t wide = 1 | uint64_t(0x123456789) << 12, marker = wide | 1 << 9, both = marker | 1 << 8;
+  std::vector<Seen> seen = packets(Blob().add(header(3), 16).add(wide, 12).add(marker, 12).add(both, 12).end());
+  REQUIRE(seen.size() == 4);
+  CHECK(seen[1].time == 0x123456789);
+  CHECK(seen[2].time == 0x123456789);
+  CHECK(seen[3].time == 2 * int64_t(0x123456789));
+  uint64_t wide4 = 1 | uint64_t(0x1234567890abc) << 12;
+  seen = packets(Blob().add(header(4), 16).add(wide4, 16).add(wide4 | 1 << 7, 16).end());
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[2] == Seen{Packet::TS_DELTA_OR_MARK_RDNA4, 0x1234567890abc});
+}
+
+TEST_CASE("sqtt: CDNA's absolute times count from the first; its own deltas count 4 cycles") {
+  auto stamp = [](uint64_t t) { return 1 | t << 16; };
+  auto blob = Blob().add(header(0), 16).add(stamp(1000), 16).add(3 << 4, 4).add(stamp(1103), 16).add(stamp(9) | 32, 16)
+                  .add(0x6, 4).end();
+  std::vector<Seen> seen = packets(blob);
+  REQUIRE(seen.size() >= 6);
+  CHECK(seen[1] == Seen{Packet::CDNA_TIMESTAMP, 0});
+  CHECK(seen[2] == Seen{Packet::CDNA_MISC, 12});
+  CHECK(seen[3] == Seen{Packet::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
+  CHECK(seen[4] == Seen{Packet::CDNA_TIMESTAMP, 96});  // not absolute
+  CHECK(seen[5] == Seen{Packet::CDNA_WAVEEND, 96});
+}
+
+TEST_CASE("sqtt: packets at the end of a trace, and traces of every length") {
+  std::vector<uint8_t> blob = Blob().add(header(3), 16).add(3, 3).add(3, 3).end();
+  for (size_t size = 0; size <= blob.size(); size++) {
+    size_t count = 0;
+    decode_sqtt(std::span(blob).first(size), [&](const PacketView&) { count++; });
+    // after the header, packets begin at nibble 16, 19, 22, 23, ...; each needs 16 nibbles
+    size_t expected = size < 8 ? 0 : 1 + (2 * size >= 32) + (2 * size >= 35) + (2 * size >= 38 ? 2 * size - 37 : 0);
+    CHECK(count == expected);
+  }
+}
+
+TEST_CASE("sqtt: names of operations") {
+  CHECK(inst_op_name(Layout::Rdna3, 0x21) == "SGMEM_RD_1");
+  CHECK(inst_op_name(Layout::Rdna3, 0x5b) == "OTHER_VMEM_2");
+  CHECK(inst_op_name(Layout::Rdna4, 0x5b) == "0x5b");
+  CHECK(inst_op_name(Layout::Rdna4, 0xbc) == "OTHER_VMEM_1");
+  CHECK(inst_op_name(Layout::Cdna, 7) == "PC");
+  CHECK(inst_op_name(Layout::Cdna, 0x50) == "0x50");
+}
+
+TEST_CASE("kernel code: sizes of instructions") {
+  CHECK(instruction_size(Isa::Rdna3, kEnd, 0) == 4);
+  CHECK(instruction_size(Isa::Rdna3, kMove, 0) == 4);
+  CHECK(instruction_size(Isa::Rdna3, 0x7e0002ff, 0) == 8);           // v_mov_b32 v0, literal
+  CHECK(instruction_size(Isa::Rdna3, 0xf4040002, 0) == 8);           // s_load_b64
+  CHECK(instruction_size(Isa::Rdna3, 0xdc520000, 0) == 8);           // global_load_b32
+  CHECK(instruction_size(Isa::Rdna4, 0xee050004, 0) == 12);          // global_load_b32
+  CHECK(instruction_size(Isa::Rdna3, 0xca100080, 0x00000080) == 8);  // v_dual_mov_b32
+  CHECK(instruction_size(Isa::Rdna3, 0xca1000ff, 0x00000080) == 12);
+  CHECK(instruction_size(Isa::Rdna3, 0xd6130000, 0x040100ff) == 12);  // a VOP3 with a literal
+  CHECK(instruction_size(Isa::Rdna3, 0xee050004, 0) == 0);
+  CHECK(instruction_size(Isa::None, kEnd, 0) == 0);
+}
+
+TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of waves") {
+  // 0: s_nop, 4: s_delay_alu, 8: v_mov, 12: s_cbranch_scc1 -4 (to 0), 16: s_endpgm
+  std::string text = words({kNop, kDelay, kMove, kBranchIfScc1 | 0xfffc, kEnd});
+  KernelCode code = KernelCode::read({text, 0x1000}, Isa::Rdna3).value_or_throw();
+  REQUIRE(code.instructions().size() == 5);
+  auto start = [](uint64_t wave, uint64_t wgp) { return uint64_t(0b01100) | wgp << 10 | wave << 13; };
+  auto end = [](uint64_t wave) { return uint64_t(0b10101) | wave << 15; };
+  auto inst = [](uint64_t wave, uint64_t op) { return uint64_t(0b010) | 1 << 4 | wave << 8 | op << 13; };
+  Blob blob;
+  blob.add(header(3), 16).add(start(1, 0), 8).add(start(2, 0), 8).add(start(1, 3), 8);
+  blob.add(0b00100 | 6 << 8, 6);            // IMMEDIATE_MASK: waves 1 and 2 at s_nop
+  blob.add(3 | 2 << 3 | 1 << 7, 3);         // VALUINST of wave 1: v_mov, behind s_delay_alu; 2 cycles later
+  blob.add(inst(1, 0x5a), 5);               // OTHER_VMEM: of another SIMD
+  blob.add(inst(1, 3), 5).add(0b1101 | 1 << 7, 3);  // wave 1 jumps to s_nop
+  blob.add(3 | 1 << 7, 3).add(inst(1, 4), 5);       // v_mov, and no jump
+  blob.add(end(1), 5).add(0b1101 | 1 << 4 | 2 << 7, 3);  // and wave 2 is at v_mov
+  SqttSummary s = summarize_sqtt(blob.end(), &code);
+  CHECK(s.error == "");
+  REQUIRE(s.instructions.size() == 5);
+  CHECK(s.instructions[0].hits == 3);
+  CHECK(s.instructions[1].hits == 0);
+  CHECK(s.instructions[2].hits == 3);
+  CHECK(s.instructions[3].hits == 2);
+  CHECK(s.instructions[4].hits == 1);
+  REQUIRE(s.waves.size() == 3);
+  CHECK(s.waves[0].end != WaveSpan::kUnknown);
+  CHECK(s.waves[1].end == WaveSpan::kUnknown);
+  CHECK(s.waves[2].cu == 3);
+  // a branch without a jump packet, an unknown wave, and a wave beyond the code are errors
+  auto error = [&](uint64_t packet, uint32_t nibbles) {
+    std::string branch = words({kBranch, kEnd});
+    KernelCode c = KernelCode::read({branch, 0}, Isa::Rdna3).value_or_throw();
+    SqttSummary e = summarize_sqtt(Blob().add(header(3), 16).add(start(0, 0), 8).add(packet, nibbles).end(), &c);
+    CHECK(e.instructions.empty() == !e.error.empty());
+    return e.error;
+  };
+  CHECK(error(inst(0, 3), 5) == "");
+  CHECK(error(3, 3) == "a branch has a packet that is not JUMP or JUMP_NO");
+  CHECK(error(3 | 5 << 7, 3) == "a packet of a wave that has not started");
+  CHECK(error(start(0, 0), 8) == "a wave starts twice");
+}
+
+TEST_CASE("profile: damaged pickles and foreign ones are errors") {
+  CHECK_FALSE(parse_trace(""));
+  CHECK_FALSE(parse_trace(std::string("\x80\x04K\x01.", 5)));
+  auto foreign = parse_trace(std::string("\x80\x04\x8c\x02os\x8c\x06system\x93.", 16));
+  REQUIRE_FALSE(foreign);
+  CHECK(foreign.diag().message.find("os.system") != std::string::npos);
+  CHECK(parse_trace(std::string("\x80\x04].", 4))->kernels.empty());
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,129 @@
+// Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: a stream of packets of 1 to 18 nibbles, low nibble
+// first. Mirrors tinygrad's renderer/amd/sqtt.py, with one difference (TS_DELTA_S8_W3, see README.md). The decoder
+// reads any bytes without an error: a byte that begins no packet is a NOP.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tgc::profile {
+
+struct PacketField {
+  const char* name = nullptr;
+  uint8_t high = 0, low = 0;
+};
+
+#include "lib/profile/sqtt_packets.def"
+enum class Packet : uint8_t {
+#define X(name, ...) name,
+  TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X) TGC_SQTT_RDNA4(X) TGC_SQTT_CDNA(X)
+#undef X
+  Count
+};
+
+struct PacketType {
+  Packet id;
+  std::string_view name;
+  uint8_t mask_bits, encoding, nibbles, delta_low, delta_bits;
+  std::array<PacketField, 12> fields;  // those without a name are unused
+
+  // Returns the value of a field of a packet; 0 if the packet has no such field.
+  uint64_t field(uint64_t bits, std::string_view field_name) const;
+};
+const PacketType& packet_type(Packet id);
+
+enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
+
+// Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
+std::string inst_op_name(Layout layout, uint32_t op);
+
+// What a packet means for the mapping to instructions and waves.
+enum class Action : uint8_t { None, Header, Marker, Timestamp, Start, End, Instruction, Mask };
+
+// How the decoder reads a packet that begins with a certain byte.
+struct DecodeRow {
+  uint8_t nibbles = 1, delta_low = 0, add = 0;  // `add`: is added to the packet's delta
+  Action action = Action::None;
+  uint16_t delta_mask = 0;
+  Packet packet = Packet::NOP;
+  uint8_t count_low = 0;        // where the operation of an instruction is
+  uint16_t count_mask = 0;
+  uint16_t count_base = 0;      // the first counter of this packet: PacketCounts::counts
+  uint8_t wave_low = 0;         // of an Instruction: where the wave is
+};
+struct DecodeTable {
+  std::array<DecodeRow, 256> rows;
+  Layout layout;
+};
+const DecodeTable& decode_table(Layout layout);
+
+// Counters of packets; of those with an operation, one for each operation.
+inline constexpr uint32_t kOpCounters = 256;
+inline constexpr uint32_t kCounters = uint32_t(Packet::Count) + 3 * kOpCounters;
+constexpr uint32_t first_op_counter(Layout layout) {
+  return uint32_t(Packet::Count) + kOpCounters * (layout == Layout::Rdna3 ? 0 : layout == Layout::Rdna4 ? 1 : 2);
+}
+
+// The state of a decoder at a packet.
+struct PacketView {
+  uint64_t bits = 0;   // the packet's low 64 bits; beyond its length, those of the following packets
+  int64_t time = 0;    // cycles since the beginning of the trace
+  const DecodeRow* row = nullptr;
+  Layout layout = Layout::Rdna3;
+};
+
+// Decodes `blob` and calls visit(const PacketView&) for each packet. A packet counts only if the 16 nibbles from its
+// beginning on lie within the blob.
+template <class Visit>
+inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
+  const uint64_t size = 2 * uint64_t(blob.size());
+  if (size < 16) return;
+  const uint8_t* bytes = blob.data();
+  const DecodeTable* table = &decode_table(Layout::Rdna3);
+  const DecodeRow* rows = table->rows.data();
+  bool has_offset = false;
+  int64_t offset = 0;
+  PacketView p;
+  for (uint64_t at = 0; at <= size - 16;) {
+    const uint8_t* from = bytes + (at >> 1);
+    const uint64_t odd = at & 1;
+    uint64_t bits;
+    std::memcpy(&bits, from + odd, 8);
+    bits = (bits << (4 * odd)) | ((*from >> 4) & (0 - odd));
+    const DecodeRow* row = &rows[bits & 0xff];
+    p.bits = bits;
+    p.time += int64_t(((bits >> row->delta_low) & row->delta_mask) + row->add);
+    if (row->action == Action::Marker) {
+      bool is_rdna4 = table->layout == Layout::Rdna4;
+      bool rt = bits >> (is_rdna4 ? 7 : 9) & 1, pl = bits >> 8 & 1;
+      if (!rt || pl) p.time += int64_t(is_rdna4 ? bits >> 12 : bits >> 12 & ((uint64_t(1) << 36) - 1));
+    } else if (row->action == Action::Timestamp) {
+      int64_t stamp = int64_t(bits >> 16);
+      if (!(bits >> 4 & 0xfff)) {
+        if (has_offset) p.time = ((stamp - offset) & ~int64_t(3)) - 4;
+        else has_offset = true, offset = stamp - p.time;
+      }
+    } else if (row->action == Action::Header) {
+      uint64_t layout = bits >> 7 & 63;
+      if (layout == 4) {
+        table = &decode_table(Layout::Rdna4);
+      } else if (layout != 3) {
+        // no header of RDNA: this is CDNA, which reads the packet once more
+        table = &decode_table(Layout::Cdna);
+        row = &table->rows[bits & 0xff];
+        if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))
+          has_offset = true, offset = int64_t(bits >> 16) - p.time;
+      }
+      rows = table->rows.data();
+    }
+    p.row = row;
+    p.layout = table->layout;
+    at += row->nibbles;
+    visit(static_cast<const PacketView&>(p));
+  }
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,177 @@
+#include "lib/profile/sqtt_summary.h"
+
+#include <algorithm>
+
+namespace tgc::profile {
+namespace {
+
+// How a counter's packets are mapped to instructions (DecodeRow::count_base): those of other SIMDs are not.
+enum Mapping : uint8_t { Plain, Other };
+
+struct MappingTable {
+  std::array<Mapping, kCounters> of{};
+  MappingTable() {
+    for (Layout layout : {Layout::Rdna3, Layout::Rdna4})
+      for (uint32_t op = 0; op < kOpCounters; op++)
+        if (inst_op_name(layout, op).starts_with("OTHER_")) of[first_op_counter(layout) + op] = Other;
+  }
+};
+
+// Fields of the packets that begin and end a wave.
+struct WaveFields {
+  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;  // sa_shift 0: cu has no shader array
+};
+constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
+    kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kBothCdna{10, 4, 14, 6, 4, 0, 0};
+
+const WaveFields& wave_fields(Packet p) {
+  switch (p) {
+    case Packet::WAVESTART: return kStartRdna3;
+    case Packet::WAVESTART_RDNA4: return kStartRdna4;
+    case Packet::WAVEEND: return kEndRdna3;
+    case Packet::WAVEEND_RDNA4: return kEndRdna4;
+    default: return kBothCdna;
+  }
+}
+
+WaveSpan wave_of(const PacketView& p) {
+  const WaveFields& f = wave_fields(p.row->packet);
+  auto bits = [&](uint8_t low, uint8_t count) { return uint32_t(p.bits >> low & ((1u << count) - 1)); };
+  WaveSpan out{.cu = bits(f.cu_low, f.cu_bits), .simd = bits(f.simd_low, 2), .wave = bits(f.wave_low, f.wave_bits)};
+  if (f.sa_shift) out.cu |= bits(f.sa_low, 1) << f.sa_shift;
+  return out;
+}
+
+class WaveList {
+ public:
+  explicit WaveList(std::vector<WaveSpan>& waves) : waves_(waves) { open_.fill(kNone); }
+  void start(WaveSpan wave, int64_t time) {
+    wave.begin = time;
+    open_[slot(wave)] = uint32_t(waves_.size());
+    waves_.push_back(wave);
+  }
+  void end(WaveSpan wave, int64_t time) {
+    uint32_t& open = open_[slot(wave)];
+    if (open != kNone) {
+      waves_[open].end = time;
+      open = kNone;
+    } else {
+      wave.end = time;
+      waves_.push_back(wave);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static size_t slot(const WaveSpan& w) { return w.wave | w.simd << 5 | w.cu << 7; }
+  std::vector<WaveSpan>& waves_;
+  std::array<uint32_t, 1 << 12> open_;  // by slot: the index of the wave that has not ended
+};
+
+// Adds up the times of instructions. The hardware writes the packet of an instruction when the instruction is issued,
+// for a wait when it ends. So a wave spends the time since its previous packet on the instruction of the next one.
+class Clock {
+ public:
+  explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
+
+  void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
+  void dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
+    if (time != now_) now_ = time, busy_++;
+    Wave& w = waves_[wave];
+    InstructionTimes& at = times_[instruction];
+    at.hits++;
+    if (uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0))) {
+      uint64_t stall = cycles - 1, others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0)));
+      at.cycles += cycles, at.stall += stall, at.idle += stall - others;
+    }
+    w = {time, busy_};
+  }
+
+ private:
+  struct Wave {
+    int64_t time = 0;
+    int64_t busy = 0;  // value of busy_ at `time`
+  };
+  std::vector<InstructionTimes>& times_;
+  std::array<Wave, 32> waves_;
+  int64_t now_ = INT64_MIN, busy_ = 0;  // cycles with a packet of an instruction
+};
+
+template <bool kMaps>
+void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out) {
+  static const MappingTable mapping;
+  WaveList waves(out.waves);
+  [[maybe_unused]] InstructionMap map(code);
+  [[maybe_unused]] Clock clock(out.instructions);
+  [[maybe_unused]] auto hit = [&](uint32_t wave, uint32_t n, int64_t time) {
+    if (n != InstructionMap::kNone) clock.dispatch(wave, n, time);
+  };
+  uint64_t packets = 0;
+  int64_t time = 0;
+  decode_sqtt(blob, [&](const PacketView& p) {
+    if (packets++ == 0) [[unlikely]] {
+      out.layout = p.layout, out.first_time = p.time;
+    }
+    time = p.time;
+    uint32_t op = uint32_t(p.bits >> p.row->count_low) & p.row->count_mask;
+    uint32_t counter = p.row->count_base + op;
+    out.counts[counter]++;
+    switch (p.row->action) {
+      case Action::Start: {
+        WaveSpan wave = wave_of(p);
+        waves.start(wave, p.time);
+        if (kMaps && wave.cu == 0 && wave.simd == 0) map.start(wave.wave), clock.start(wave.wave, p.time);
+        break;
+      }
+      case Action::End: {
+        WaveSpan wave = wave_of(p);
+        waves.end(wave, p.time);
+        if (kMaps && wave.cu == 0 && wave.simd == 0) hit(wave.wave, map.end(wave.wave), p.time);
+        break;
+      }
+      case Action::Instruction:
+        if (kMaps && mapping.of[counter] == Plain) {
+          uint32_t wave = uint32_t(p.bits >> p.row->wave_low) & 31;
+          hit(wave, map.instruction(wave, p.row->count_mask != 0, op), p.time);
+        }
+        break;
+      case Action::Mask:
+        if (kMaps)
+          for (uint32_t mask = uint32_t(p.bits >> 8) & 0xffff; mask; mask &= mask - 1) {
+            uint32_t wave = uint32_t(__builtin_ctz(mask));
+            hit(wave, map.immediate(wave), p.time);
+          }
+        break;
+      default: break;
+    }
+  });
+  out.packets = packets, out.last_time = time;
+  if (kMaps && map.error()) out.error = map.error(), out.instructions.clear();
+}
+
+}  // namespace
+
+SqttSummary::NamedCounts SqttSummary::named_counts() const {
+  NamedCounts out;
+  std::array<uint64_t, size_t(Packet::Count)> packets_of{};
+  for (size_t p = 0; p < packets_of.size(); p++) packets_of[p] = counts[p];
+  for (Layout l : {Layout::Rdna3, Layout::Rdna4, Layout::Cdna}) {
+    Packet packet = l == Layout::Rdna3 ? Packet::INST : l == Layout::Rdna4 ? Packet::INST_RDNA4 : Packet::CDNA_INST;
+    for (uint32_t op = 0; op < kOpCounters; op++)
+      if (uint64_t n = counts[first_op_counter(l) + op])
+        packets_of[size_t(packet)] += n, out.operations.emplace_back(inst_op_name(l, op), n);
+  }
+  for (size_t p = 0; p < packets_of.size(); p++)
+    if (packets_of[p]) out.packets.emplace_back(packet_type(Packet(p)).name, packets_of[p]);
+  return out;
+}
+
+SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code) {
+  SqttSummary out;
+  if (code) out.instructions.resize(code->instructions().size());
+  if (code) summarize<true>(blob, code, out);
+  else summarize<false>(blob, nullptr, out);
+  return out;
+}
+
+}  // namespace tgc::profile

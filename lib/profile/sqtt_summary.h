@@ -1,0 +1,102 @@
+// What a thread trace says: packets by type, waves, and, if the kernel's code is known, how often and how long its
+// waves were at each instruction. One pass over the trace; the speed of this pass is the speed of `tgc profile`.
+#pragma once
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/profile/kernel_code.h"
+#include "lib/profile/sqtt.h"
+
+namespace tgc::profile {
+
+struct WaveSpan {
+  uint32_t cu = 0, simd = 0, wave = 0;
+  static constexpr int64_t kUnknown = INT64_MIN;  // the trace has no packet of it
+  int64_t begin = kUnknown, end = kUnknown;
+};
+
+// Of one instruction, over all waves of the traced SIMD.
+struct InstructionTimes {
+  uint64_t hits = 0;
+  uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one
+  uint64_t stall = 0;   // of `cycles`: all but one of each hit
+  uint64_t idle = 0;    // of `stall`: the cycles in which the SIMD issued no instruction of another wave either
+};
+
+struct SqttSummary {
+  Layout layout = Layout::Rdna3;  // of the first packet
+  uint64_t packets = 0;
+  int64_t first_time = 0, last_time = 0;
+  std::array<uint64_t, kCounters> counts{};  // see DecodeRow::count_base
+  std::vector<WaveSpan> waves;
+  std::vector<InstructionTimes> instructions;  // of `code`; empty if there is no code or an error
+  std::string error;  // why the packets could not be mapped to instructions
+
+  using Counts = std::vector<std::pair<std::string, uint64_t>>;
+  struct NamedCounts {
+    Counts packets, operations;
+  };
+  NamedCounts named_counts() const;  // without zeros
+};
+
+// Summarizes a trace. With `code`, maps packets to instructions as tinygrad does: those of compute unit 0 and SIMD 0.
+SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
+
+// Follows the waves of compute unit 0, SIMD 0 through the code. Mirrors tinygrad's map_insts.
+class InstructionMap {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  explicit InstructionMap(const KernelCode* code) : code_(code) { at_.fill(kNone); }
+
+  // Each returns the number of the instruction that the packet stands for; kNone: it stands for none, or an error.
+  void start(uint32_t wave) {
+    if (at_[wave] != kNone) return fail("a wave starts twice");
+    at_[wave] = code_->instructions().empty() ? kOutside : 0;
+  }
+  uint32_t end(uint32_t wave) {
+    uint32_t n = known(wave);
+    at_[wave] = kNone;
+    return n;
+  }
+  uint32_t immediate(uint32_t wave) {
+    uint32_t n = known(wave);
+    if (n != kNone) at_[wave] = place(code_->instructions()[n].next);
+    return n;
+  }
+  uint32_t instruction(uint32_t wave, bool is_inst, uint32_t op) {
+    uint32_t n = known(wave);
+    if (n == kNone) return n;
+    n = code_->instructions()[n].counted;
+    if (n == KernelCode::kNowhere) return fail("a wave leaves the code"), kNone;
+    const CodeInstruction& i = code_->instructions()[n];
+    bool is_jump = is_inst && op == kJump;
+    if (i.is_branch && !is_jump && !(is_inst && op == kJumpNot))
+      return fail("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
+    at_[wave] = place(is_jump ? i.jump : i.next);
+    return n;
+  }
+  const char* error() const { return error_; }
+
+  static constexpr uint32_t kJump = 3, kJumpNot = 4;
+
+ private:
+  // A wave may stand outside the code as long as no packet asks for the instruction there.
+  static constexpr uint32_t kOutside = UINT32_MAX - 1;
+  static uint32_t place(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
+  uint32_t known(uint32_t wave) {
+    uint32_t n = at_[wave];
+    if (n < kOutside) return n;
+    return fail(n == kNone ? "a packet of a wave that has not started" : "a wave leaves the code"), kNone;
+  }
+  void fail(const char* what) {
+    if (!error_) error_ = what;
+  }
+
+  const KernelCode* code_;
+  std::array<uint32_t, 32> at_;
+  const char* error_ = nullptr;
+};
+
+}  // namespace tgc::profile

@@ -1,0 +1,308 @@
+#include "lib/support/pickle.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "lib/support/limits.h"
+
+namespace tgc {
+
+// Executes the opcodes of Python's pickletools on a stack of node numbers.
+class PickleReader {
+ public:
+  PickleReader(std::string bytes, Pickle::IsAllowed is_allowed, std::string_view expected)
+      : is_allowed_(is_allowed), expected_(expected) {
+    p_.bytes_ = std::move(bytes);
+    check_limit(Limit::InputBytes, int64_t(p_.bytes_.size()));
+    most_ = size_t(std::min<int64_t>(limit(Limit::Nodes), UINT32_MAX / 2));
+  }
+
+  Pickle read() {
+    while (!step()) {}
+    if (stack_.size() != 1 || !marks_.empty()) fail("more than one value");
+    p_.root_ = stack_[0];
+    return std::move(p_);
+  }
+
+ private:
+  using Kind = Pickle::Kind;
+  using Node = Pickle::Node;
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Failure(Diag{.message = "a pickle: " + what + " at byte " + std::to_string(at_),
+                       .expected = std::string(expected_)});
+  }
+  uint64_t number(size_t bytes) {
+    if (p_.bytes_.size() - at_ < bytes) fail("it ends early");
+    uint64_t out = 0;
+    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(p_.bytes_[at_ + i])) << 8 * i;
+    at_ += bytes;
+    return out;
+  }
+  void push(const Node& node) {
+    if (p_.nodes_.size() >= most_) throw Failure(over_limit(Limit::Nodes));
+    p_.nodes_.push_back(node);
+    push_known(uint32_t(p_.nodes_.size() - 1));
+  }
+  // A short pickle can put references on the stack endlessly: DUP and BINGET are one and two bytes. The stack never
+  // exceeds the bytes read, so the limit on the input's size limits it, too.
+  void push_known(uint32_t node) { stack_.push_back(node); }
+  void push_number(int64_t n) { push({.kind = Kind::Number, .number = n}); }
+  void push_bytes(Kind kind, uint64_t size) {
+    if (p_.bytes_.size() - at_ < size) fail("it ends early");
+    if (size > UINT32_MAX) fail("a text of more than 4 GiB");
+    push({.kind = kind, .text_size = uint32_t(size), .text = at_});
+    at_ += size;
+  }
+  void push_long(uint64_t size) {
+    if (p_.bytes_.size() - at_ < size) fail("it ends early");
+    if (size > UINT32_MAX) fail("an integer of more than 4 GiB");
+    Node node{.kind = Kind::Number, .text_size = uint32_t(size), .text = at_};
+    if (size > 8) {
+      node.is_big = true;
+      at_ += size;
+    } else if (size) {
+      unsigned unused = unsigned(64 - 8 * size);
+      node.number = int64_t(number(size) << unused) >> unused;
+    }
+    push(node);
+  }
+  void push_list(Kind kind) {
+    p_.lists_.emplace_back();
+    push({.kind = kind, .begin = uint32_t(p_.lists_.size() - 1)});
+  }
+
+  uint32_t pop() {
+    if (stack_.size() <= floor()) fail("nothing on the stack");
+    uint32_t out = stack_.back();
+    stack_.pop_back();
+    return out;
+  }
+  uint32_t pop(Kind kind) {
+    uint32_t out = pop();
+    if (p_.nodes_[out].kind != kind) fail("another kind of value");
+    return out;
+  }
+  size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  size_t pop_mark() {
+    if (marks_.empty()) fail("no mark on the stack");
+    size_t mark = marks_.back();
+    marks_.pop_back();
+    return mark;
+  }
+  void push_items(Kind kind, size_t from) {
+    Node node{.kind = kind, .begin = uint32_t(p_.items_.size())};
+    if (p_.items_.size() + (stack_.size() - from) > most_) throw Failure(over_limit(Limit::Nodes));
+    p_.items_.insert(p_.items_.end(), stack_.begin() + long(from), stack_.end());
+    node.end = uint32_t(p_.items_.size());
+    stack_.resize(from);
+    push(node);
+  }
+  void push_tuple(size_t size) {
+    if (stack_.size() - floor() < size) fail("nothing on the stack");
+    push_items(Kind::Tuple, stack_.size() - size);
+  }
+  // Moves the stack's values from `from` on to the end of the list, dict or set below them.
+  void add(Kind kind, size_t from) {
+    if (from <= floor() || from > stack_.size()) fail("nothing on the stack");
+    const Node& to = p_.nodes_[stack_[from - 1]];
+    bool is_list_like = to.kind == kind || (kind == Kind::List && to.kind == Kind::Set);
+    if (!is_list_like) fail("another kind of value");
+    if (kind == Kind::Dict && (stack_.size() - from) % 2) fail("a key without a value");
+    auto& list = p_.lists_[to.begin];
+    list.insert(list.end(), stack_.begin() + long(from), stack_.end());
+    stack_.resize(from);
+  }
+
+  void memoize(uint64_t index) {
+    if (stack_.size() <= floor()) fail("nothing to remember");
+    if (index > memo_.size() && index > p_.bytes_.size()) fail("an impossible number to remember a value by");
+    if (index >= memo_.size()) memo_.resize(index + 1, kNothing);
+    memo_[index] = stack_.back();
+  }
+  void get(uint64_t index) {
+    if (index >= memo_.size() || memo_[index] == kNothing) fail("nothing was remembered by that number");
+    push_known(memo_[index]);
+  }
+
+  void push_global(const Node& module, const Node& name) {
+    auto text = [&](const Node& n) { return std::string_view(p_.bytes_).substr(n.text, n.text_size); };
+    if (!is_allowed_(text(module), text(name)))
+      fail("the name " + std::string(text(module)) + "." + std::string(text(name)));
+    push({.kind = Kind::Global, .text_size = name.text_size, .module_size = module.text_size, .text = name.text,
+          .module = module.text});
+  }
+  void stack_global() {
+    Node name = p_.nodes_[pop(Kind::Text)], module = p_.nodes_[pop(Kind::Text)];
+    push_global(module, name);
+  }
+  void line_global() {
+    auto line = [&] {
+      size_t end = p_.bytes_.find('\n', at_);
+      if (end == std::string::npos || end - at_ > UINT32_MAX) fail("it ends early");
+      Node out{.kind = Kind::Text, .text_size = uint32_t(end - at_), .text = at_};
+      at_ = end + 1;
+      return out;
+    };
+    Node module = line(), name = line();
+    push_global(module, name);
+  }
+  // Replaces the callee and its arguments on the stack with an Object.
+  void make_object() {
+    uint32_t arguments = pop(Kind::Tuple), callee = pop(Kind::Global);
+    uint32_t no_state = kNothing;
+    uint32_t begin = uint32_t(p_.items_.size());
+    p_.items_.insert(p_.items_.end(), {callee, arguments, no_state});
+    push({.kind = Kind::Object, .end = begin + 3, .begin = begin});
+  }
+  void build() {
+    uint32_t state = pop();
+    if (stack_.size() <= floor()) fail("nothing on the stack");
+    const Node& object = p_.nodes_[stack_.back()];
+    if (object.kind != Kind::Object) fail("a state of something that is not an object");
+    p_.items_[object.begin + 2] = state;
+  }
+
+  // Reads one opcode and returns true if it was the last.
+  bool step() {
+    switch (uint8_t(number(1))) {
+      case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
+      case 0x95: number(8); break;  // FRAME
+      case 'N': push({}); break;
+      case 0x88: push({.kind = Kind::Bool, .number = 1}); break;
+      case 0x89: push({.kind = Kind::Bool}); break;
+      case 'K': push_number(int64_t(number(1))); break;
+      case 'M': push_number(int64_t(number(2))); break;
+      case 'J': push_number(int32_t(uint32_t(number(4)))); break;
+      case 0x8a: push_long(number(1)); break;
+      case 0x8b: push_long(number(4)); break;
+      case 'G': push({.kind = Kind::Float, .real = std::bit_cast<double>(__builtin_bswap64(number(8)))}); break;
+      case 0x8c: push_bytes(Kind::Text, number(1)); break;
+      case 'X': push_bytes(Kind::Text, number(4)); break;
+      case 0x8d: push_bytes(Kind::Text, number(8)); break;
+      case 'C': push_bytes(Kind::Bytes, number(1)); break;
+      case 'B': push_bytes(Kind::Bytes, number(4)); break;
+      case 0x8e: case 0x96: push_bytes(Kind::Bytes, number(8)); break;
+      case ']': push_list(Kind::List); break;
+      case '}': push_list(Kind::Dict); break;
+      case 0x8f: push_list(Kind::Set); break;
+      case ')': push_tuple(0); break;
+      case 0x85: push_tuple(1); break;
+      case 0x86: push_tuple(2); break;
+      case 0x87: push_tuple(3); break;
+      case '(': marks_.push_back(stack_.size()); break;
+      case 't': { size_t mark = pop_mark(); push_items(Kind::Tuple, mark); break; }
+      case 0x91: { size_t mark = pop_mark(); push_list(Kind::Set); end_frozen_set(mark); break; }
+      case 'a': if (stack_.empty()) fail("nothing on the stack"); add(Kind::List, stack_.size() - 1); break;
+      case 'e': case 0x90: { size_t mark = pop_mark(); add(Kind::List, mark); break; }
+      case 's': if (stack_.size() < 2) fail("nothing on the stack"); add(Kind::Dict, stack_.size() - 2); break;
+      case 'u': { size_t mark = pop_mark(); add(Kind::Dict, mark); break; }
+      case '0': pop_or_mark(); break;
+      case '1': stack_.resize(pop_mark()); break;
+      case '2': if (stack_.size() <= floor()) fail("nothing on the stack"); push_known(stack_.back()); break;
+      case 0x94: memoize(memo_.size()); break;
+      case 'q': memoize(number(1)); break;
+      case 'r': memoize(number(4)); break;
+      case 'h': get(number(1)); break;
+      case 'j': get(number(4)); break;
+      case 'c': line_global(); break;
+      case 0x93: stack_global(); break;
+      case 'R': case 0x81: make_object(); break;
+      case 0x92: pop(Kind::Dict); make_object(); break;  // NEWOBJ_EX: keyword arguments, which tinygrad does not use
+      case 'b': build(); break;
+      case '.': return true;
+      default: at_--; fail("an unknown opcode");
+    }
+    return false;
+  }
+  void pop_or_mark() {
+    if (!marks_.empty() && stack_.size() == marks_.back()) marks_.pop_back();
+    else pop();
+  }
+  // Moves the values between `mark` and the set on top of the stack into the set.
+  void end_frozen_set(size_t mark) {
+    uint32_t set = stack_.back();
+    stack_.pop_back();
+    auto& list = p_.lists_[p_.nodes_[set].begin];
+    list.assign(stack_.begin() + long(mark), stack_.end());
+    stack_.resize(mark);
+    push_known(set);
+  }
+
+  static constexpr uint32_t kNothing = UINT32_MAX;
+  Pickle p_;
+  Pickle::IsAllowed is_allowed_;
+  std::string_view expected_;
+  size_t at_ = 0, most_ = 0;
+  std::vector<uint32_t> stack_, memo_;
+  std::vector<size_t> marks_;
+};
+
+Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string_view expected) {
+  return catch_failures([&] { return PickleReader(std::move(bytes), is_allowed, expected).read(); });
+}
+
+PickleValue Pickle::root() const { return {*this, root_}; }
+
+std::string_view PickleValue::text() const {
+  const auto& n = node();
+  bool has_text = n.kind == Pickle::Text || n.kind == Pickle::Bytes || n.kind == Pickle::Global;
+  return has_text ? std::string_view(pickle_->bytes_).substr(n.text, n.text_size) : std::string_view();
+}
+std::string_view PickleValue::module() const {
+  return kind() == Pickle::Global ? std::string_view(pickle_->bytes_).substr(node().module, node().module_size) : "";
+}
+std::optional<int64_t> PickleValue::number() const {
+  if ((kind() != Pickle::Number && kind() != Pickle::Bool) || node().is_big) return {};
+  return node().number;
+}
+std::optional<uint64_t> PickleValue::unsigned_number() const {
+  if (auto n = number()) return *n < 0 ? std::nullopt : std::optional<uint64_t>(*n);
+  if (kind() != Pickle::Number || node().text_size != 9 || pickle_->bytes_[node().text + 8]) return {};
+  uint64_t out = 0;
+  for (size_t i = 0; i < 8; i++) out |= uint64_t(uint8_t(pickle_->bytes_[node().text + i])) << 8 * i;
+  return out;
+}
+std::optional<double> PickleValue::real() const {
+  if (kind() == Pickle::Float) return node().real;
+  if (auto n = number()) return double(*n);
+  return {};
+}
+
+std::span<const uint32_t> PickleValue::items() const {
+  const auto& n = node();
+  switch (n.kind) {
+    case Pickle::Tuple: return std::span(pickle_->items_).subspan(n.begin, n.end - n.begin);
+    case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->lists_[n.begin];
+    case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.begin + 1]).items();  // a Tuple: one level
+    default: return {};
+  }
+}
+
+std::optional<PickleValue> PickleValue::state() const {
+  if (kind() != Pickle::Object || pickle_->items_[node().begin + 2] == UINT32_MAX) return {};
+  return PickleValue(*pickle_, pickle_->items_[node().begin + 2]);
+}
+
+std::optional<PickleValue> PickleValue::find(std::string_view key) const {
+  PickleValue dict = *this;
+  if (kind() == Pickle::Object) {
+    auto s = state();
+    if (s && s->kind() == Pickle::Tuple && s->size() == 2) s = (*s)[1];  // of a class with slots: (dict, slots)
+    if (!s) return {};
+    dict = *s;
+  }
+  if (dict.kind() != Pickle::Dict) return {};
+  for (size_t i = 0; i + 1 < dict.size(); i += 2)
+    if (dict[i].kind() == Pickle::Text && dict[i].text() == key) return dict[i + 1];
+  return {};
+}
+
+std::string_view PickleValue::class_name() const {
+  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().begin]).text() : "";
+}
+std::string_view PickleValue::class_module() const {
+  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().begin]).module() : "";
+}
+
+}  // namespace tgc

@@ -1,0 +1,87 @@
+// Reads Python pickles, protocols 2 to 5, as data. Nothing is imported, created or called: a class is its name, and an
+// object or the result of a call is a node with its class, its arguments and its state. The bytes are untrusted: sizes,
+// counts and references are checked, and no function recurses.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+class PickleValue;
+
+class Pickle {
+ public:
+  enum Kind : uint8_t {
+    None, Bool, Number, Float, Text, Bytes, Tuple, List, Dict, Set,
+    Global,  // a class or function: `module` and `text`, its name
+    Object,  // what a Global returned for arguments: items are the Global, the arguments and, if it has one, the state
+  };
+  // Decides whether a pickle may name the class or function `name` of `module`. A name that is not allowed is an error.
+  using IsAllowed = bool (*)(std::string_view module, std::string_view name);
+
+  // Reads a whole pickle. Errors say what is wrong and at which byte; `expected` becomes the Diag's.
+  static Result<Pickle> read(std::string bytes, IsAllowed is_allowed, std::string_view expected);
+
+  PickleValue root() const;
+
+ private:
+  friend class PickleValue;
+  friend class PickleReader;
+  struct Node {
+    Kind kind = None;
+    bool is_big = false;           // of a Number: it does not fit 64 bits, `text` has its little-endian bytes
+    uint32_t end = 0;              // Tuple, Object: one past the last item in items_
+    uint32_t begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
+    uint32_t text_size = 0, module_size = 0;
+    uint64_t text = 0, module = 0;  // offsets in bytes_
+    int64_t number = 0;
+    double real = 0;
+  };
+  std::string bytes_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> items_;
+  std::vector<std::vector<uint32_t>> lists_;  // a Dict's items: key, value, key, value, ...
+  uint32_t root_ = 0;
+};
+
+// A value in a Pickle, which must outlive it. Every accessor returns an empty value for a value of another kind.
+class PickleValue {
+ public:
+  PickleValue(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}
+
+  Pickle::Kind kind() const { return node().kind; }
+  bool is_none() const { return kind() == Pickle::None; }
+  uint32_t id() const { return node_; }  // equal ids: the same Python object
+
+  std::string_view text() const;   // Text, Bytes, or the name of a Global
+  std::string_view module() const;  // of a Global
+  std::optional<int64_t> number() const;  // Bool, or a Number of 64 bits
+  std::optional<uint64_t> unsigned_number() const;  // a Number from 0 to 2^64 - 1
+  std::optional<double> real() const;     // Number or Float
+  bool truth() const { return number().value_or(0) != 0; }
+
+  // Tuple, List and Set: the items. Dict: keys and values in turn. Object: its arguments.
+  size_t size() const { return items().size(); }
+  PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
+  // The value of a Dict's text key; of an Object, of a field of its state.
+  std::optional<PickleValue> find(std::string_view key) const;
+
+  std::string_view class_name() const;     // of an Object
+  std::string_view class_module() const;   // of an Object
+  std::optional<PickleValue> state() const;  // of an Object: what BUILD gave it
+
+ private:
+  const Pickle::Node& node() const { return pickle_->nodes_[node_]; }
+  std::span<const uint32_t> items() const;
+
+  const Pickle* pickle_;
+  uint32_t node_;
+};
+
+}  // namespace tgc
