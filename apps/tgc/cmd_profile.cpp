@@ -1,21 +1,42 @@
 // tgc profile: shows the hardware traces and profiles that tinygrad stored.
 #include "apps/tgc/command.h"
 #include "lib/driver/source.h"
-#include "lib/profile/profile.h"
+#include "lib/profile/report.h"
 
 namespace tgc {
 namespace {
 
 struct ProfileCommand {
-  std::string input;
-  bool json = false;
+  std::string input, against;
+  bool json = false, packets = false, waves = false, counters = false, memory = false;
+  unsigned jobs = 0;
 };
+
+profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
+  auto trace = require(profile::read_trace(name.file));
+  return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .jobs = o.jobs}));
+}
 
 int run(const ProfileCommand& o) {
   InputName name = InputName::parse(o.input);
-  auto trace = require(profile::read_trace(name.file));
-  auto analyzed = require(profile::analyze_profile(std::move(trace), {.kernel = name.id}));
-  print(profile::profile_json(analyzed, name.shown()));
+  if (o.memory && !name.id.empty()) return trouble({.message = "--memory is about the whole profile, not a kernel"});
+  profile::Profile p = analyzed(o, name);
+  if (!o.against.empty()) {
+    profile::Profile other = analyzed(o, InputName::parse(o.against));
+    print_report(o.json ? profile::against_json(p, other) : profile::against_text(p, other));
+  } else if (o.packets) {
+    profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
+  } else if (o.waves) {
+    o.json ? print(profile::waves_json(p, name.shown())) : print_report(profile::waves_text(p));
+  } else if (o.counters) {
+    print_report(o.json ? profile::counters_json(p, name.shown()) : profile::counters_text(p));
+  } else if (o.memory) {
+    print_report(o.json ? profile::memory_json(p.trace, name.shown()) : profile::memory_text(p.trace));
+  } else if (o.json) {
+    print(profile::profile_json(p, name.shown()));
+  } else {
+    print_report(name.id.empty() ? profile::overview_text(p, name.shown()) : profile::instructions_text(p));
+  }
   return 0;
 }
 
@@ -23,11 +44,25 @@ int run(const ProfileCommand& o) {
 
 void add_profile(Command& cmd) {
   auto& o = cmd.make<ProfileCommand>();
-  cmd.describe("Show the hardware traces and counters that tinygrad stored: AMD's SQTT and PMC, NVIDIA's PMA.",
-               "tgc profile profile.pkl");
-  cmd.positional("TRACE", o.input, "profile.pkl of tinygrad; #KERNEL selects a kernel's runs")->required();
+  cmd.describe("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
+               "tgc profile profile.pkl#r_32_32_16_2",
+               "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
+               "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with their evidence.\n"
+               "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
+               "of the stall in which the SIMD issued nothing for other waves either.");
+  cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")->required();
+  cmd.group(Group::Comparison);
+  cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.group(Group::Output);
+  std::vector<CLI::Option*> parts{cmd.flag("--packets", o.packets, "list the packets of the traces"),
+                                  cmd.flag("--waves", o.waves, "list the waves"),
+                                  cmd.flag("--counters", o.counters, "list the counters by unit, and values computed from them"),
+                                  cmd.flag("--memory", o.memory, "list the buffers, and the peak of each device")};
+  for (size_t n = 0; n < parts.size(); n++)
+    for (size_t m = 0; m < n; m++) parts[n]->excludes(parts[m]);
+  for (CLI::Option* part : parts) part->excludes("--against");
   cmd.json(o.json);
+  cmd.jobs(o.jobs, "one per processor");
   cmd.runs([&o] { return run(o); });
 }
 

@@ -33,11 +33,6 @@ void run_tasks(size_t count, unsigned jobs, Task&& task) {
   work();
 }
 
-// A run's name without the number of the run: "E_3" of "E_3 n2".
-std::string_view base_name(const KernelRun& run) {
-  return run.program ? run.program->name : std::string_view(run.name).substr(0, run.name.find(" n"));
-}
-
 }  // namespace
 
 const KernelCode* Profile::code_of(size_t kernel) const {
@@ -47,8 +42,7 @@ const KernelCode* Profile::code_of(size_t kernel) const {
 
 std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
   std::vector<InstructionTimes> out;
-  for (size_t i = 0; i < trace.sqtt.size(); i++) {
-    if (trace.sqtt[i].kernel != kernel) continue;
+  for (size_t i : trace.kernels[kernel].sqtt) {
     const auto& times = summaries[i].instructions;
     if (out.size() < times.size()) out.resize(times.size());
     for (size_t n = 0; n < times.size(); n++) {
@@ -59,25 +53,12 @@ std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
   return out;
 }
 
-std::optional<double> Profile::seconds_of(size_t kernel) const {
-  const KernelRun& run = trace.kernels[kernel];
-  auto same_name = [&](const KernelRun& other) {
-    return base_name(other) == base_name(run) && other.device == run.device;
-  };
-  // the n-th run is the n-th event of that name on the device
-  auto number = std::count_if(trace.kernels.begin(), trace.kernels.begin() + long(kernel), same_name);
-  for (const RangeEvent& e : trace.ranges)
-    if (e.device == run.device && e.name == without_colors(base_name(run)) && number-- == 0)
-      return (e.end - e.begin) * 1e-6;
-  return {};
-}
-
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
   return catch_failures([&] {
     Profile out{.trace = std::move(trace)};
     const Trace& t = out.trace;
     for (const KernelRun& run : t.kernels)
-      out.chosen.push_back(options.kernel.empty() || run.name == options.kernel || base_name(run) == options.kernel);
+      out.chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
     if (!options.kernel.empty() && std::ranges::find(out.chosen, true) == out.chosen.end()) {
       std::string names;
       for (size_t n = 0; n < t.kernels.size() && n < 8; n++) names += (n ? ", " : "") + t.kernels[n].name;

@@ -32,16 +32,11 @@ struct Profile {
   const KernelCode* code_of(size_t kernel) const;
   // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
-  // Seconds of a run, by the host's timeline.
-  std::optional<double> seconds_of(size_t kernel) const;
 };
 
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
-
-// The JSON object of `tgc profile --json`.
-std::string profile_json(const Profile& profile, const std::string& file);
 
 }  // namespace tgc::profile

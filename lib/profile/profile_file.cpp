@@ -1,11 +1,16 @@
 #include "lib/profile/profile_file.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <numeric>
 
 #include "lib/support/limits.h"
+#include "lib/support/open_input.h"
+#include "lib/support/pytext.h"
 #include "lib/text/input_file.h"
 
 namespace tgc::profile {
@@ -99,10 +104,22 @@ class TraceReader {
       else if (type.empty()) fail("an item of the list is no event");
     }
     for (size_t i = 0; i < list.size(); i++) add(list[i]);
+    add_seconds();
     guess_release();
   }
 
  private:
+  // The n-th run of a kernel is the n-th event of its name on its device.
+  void add_seconds() {
+    std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
+    for (const RangeEvent& e : to_.ranges) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
+    std::map<std::pair<std::string_view, std::string_view>, size_t> runs;
+    for (KernelRun& run : to_.kernels) {
+      std::pair<std::string_view, std::string_view> key{run.device, run.kernel};
+      size_t n = runs[key]++;
+      if (auto found = times.find(key); found != times.end() && n < found->second.size()) run.seconds = found->second[n];
+    }
+  }
   void add(const PickleValue& event) {
     std::string_view type = event.class_name();
     if (type == "ProfileSQTTEvent") add_sqtt(event);
@@ -163,8 +180,8 @@ class TraceReader {
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
-    KernelRun made{.name = without_colors(name) + (number > 1 ? " n" + std::to_string(number) : ""),
-                   .device = f.text("device"), .program = program};
+    KernelRun made{.kernel = ansistrip(name), .device = f.text("device"), .program = program};
+    made.name = made.kernel + (number > 1 ? " n" + std::to_string(number) : "");
     if (auto arch = to_.archs.find(made.device); arch != to_.archs.end()) made.arch = arch->second;
     to_.kernels.push_back(std::move(made));
     return run->second;
@@ -173,6 +190,7 @@ class TraceReader {
     Fields f(event);
     SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .itrace = f.get("itrace").truth()};
     e.blob = f.bytes("blob");
+    to_.kernels[e.kernel].sqtt.push_back(to_.sqtt.size());
     to_.sqtt.push_back(e);
   }
   void add_counters(const PickleValue& event) {
@@ -219,9 +237,9 @@ class TraceReader {
   }
   // A name is a text or a TracingKey.
   static std::string name_of(const PickleValue& v) {
-    if (v.kind() == Pickle::Text) return without_colors(v.text());
+    if (v.kind() == Pickle::Text) return ansistrip(v.text());
     auto display = v.find("display_name");
-    return display ? without_colors(display->text()) : "?";
+    return display ? ansistrip(display->text()) : "?";
   }
   void add_range(const PickleValue& event) {
     Fields f(event);
@@ -269,21 +287,26 @@ class TraceReader {
 
 }  // namespace
 
-uint64_t CounterSample::sum() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
-
-std::string without_colors(std::string_view name) {
+// Like read_file, but reads a file that is not compressed at once: profiles have hundreds of megabytes.
+static std::string read_bytes(const std::string& path) {
+  int file = path == "-" ? -1 : open_input(path);
+  struct stat status{};
+  char magic[2] = {};
+  bool is_plain = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+                  pread(file, magic, 2, 0) == 2 && std::string_view(magic, 2) != "\x1f\x8b";
   std::string out;
-  for (size_t i = 0; i < name.size(); i++) {
-    if (name[i] == '\x1b') {
-      size_t end = name.find('m', i);
-      if (end == std::string_view::npos) break;
-      i = end;
-    } else {
-      out += name[i];
-    }
+  if (is_plain) {
+    check_limit(Limit::InputBytes, int64_t(status.st_size));
+    out.resize(size_t(status.st_size));
+    size_t at = 0;
+    for (ssize_t n; at < out.size() && (n = read(file, out.data() + at, out.size() - at)) > 0;) at += size_t(n);
+    out.resize(at);
   }
-  return out;
+  if (file >= 0) close(file);
+  return is_plain ? out : read_file(path).value_or_throw();
 }
+
+uint64_t CounterSample::sum() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
 
 bool looks_like_pickle(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && uint8_t(bytes[1]) >= 2 && uint8_t(bytes[1]) <= 5;
@@ -300,7 +323,7 @@ Result<Trace> parse_trace(std::string bytes) {
 
 Result<Trace> read_trace(const std::string& path) {
   return catch_failures([&] {
-    auto trace = parse_trace(read_file(path).value_or_throw());
+    auto trace = parse_trace(read_bytes(path));
     if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
     return std::move(*trace);
   });

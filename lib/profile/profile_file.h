@@ -21,10 +21,13 @@ struct Program {
 
 // A run of a kernel that has hardware events.
 struct KernelRun {
-  std::string name;  // "E_3", its second run "E_3 n2"
+  std::string name;    // "E_3", its second run "E_3 n2"
+  std::string kernel;  // "E_3" for both
   std::string_view device;
   std::string arch;  // "gfx1100"; empty if the file does not say
   const Program* program = nullptr;
+  std::optional<double> seconds;   // by the host's timeline
+  std::vector<size_t> sqtt;        // its traces: indices in Trace::sqtt
 };
 
 struct SqttEvent {
@@ -81,8 +84,5 @@ Result<Trace> parse_trace(std::string bytes);
 
 // Returns true if a pickle begins as a profile does: for the detection of an input's format.
 bool looks_like_pickle(std::string_view bytes);
-
-// Returns the name without the escape sequences of colors.
-std::string without_colors(std::string_view name);
 
 }  // namespace tgc::profile

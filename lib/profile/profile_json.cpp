@@ -1,4 +1,8 @@
-#include "lib/profile/profile.h"
+#include <charconv>
+
+#include "lib/profile/memory_events.h"
+#include "lib/profile/report.h"
+#include "lib/profile/roofline.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {
@@ -6,14 +10,21 @@ namespace {
 
 constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder the values equal
 
-void write_kernels(JsonWriter& json, const Profile& p) {
+void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
+  auto bytes = buffer_bytes(p.trace, memory_events(p.trace));
+  std::map<KernelOfDevice, size_t> runs;
   json.key("kernels").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      if (!p.chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
+      KernelOfDevice key{run.device, run.kernel};
+      size_t number = runs[key]++;
+      if (!p.chosen[n]) continue;
       json.line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        json.member("count", 1).member("seconds", p.seconds_of(n));
+        json.member("count", 1).member("seconds", run.seconds).member("flops", flops_of(p, n, listings.of(n)));
+        auto found = bytes.find(key);
+        bool is_known = found != bytes.end() && number < found->second.size() && found->second[number] > 0;
+        json.member("bytes", is_known ? std::optional(found->second[number]) : std::nullopt);
       });
     }
   });
@@ -48,16 +59,14 @@ void write_counters(JsonWriter& json, const Profile& p) {
   });
 }
 
-void write_instructions(JsonWriter& json, const Profile& p) {
+void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("instructions").array([&] {
-    std::map<const Program*, std::map<uint64_t, std::string>> listings;
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       if (!p.chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
       auto times = p.instructions_of(n);
       if (times.empty()) continue;
-      if (!listings.contains(run.program)) listings[run.program] = disassemble_program(*run.program, run.arch);
-      const auto& listing = listings[run.program];
+      const auto& listing = listings.of(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -72,17 +81,30 @@ void write_instructions(JsonWriter& json, const Profile& p) {
   });
 }
 
+// A profile can have millions of waves, so their rows are written without a JsonWriter for each value.
 void write_waves(JsonWriter& json, const Profile& p) {
+  std::string row;
+  auto add = [&](std::string_view name, int64_t n) {
+    char digits[24];
+    row.append(name).append(digits, size_t(std::to_chars(digits, std::end(digits), n).ptr - digits));
+  };
+  auto add_time = [&](std::string_view name, int64_t t) {
+    if (t == WaveSpan::kUnknown) row.append(name).append("null");
+    else add(name, t);
+  };
   json.key("waves").array([&] {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
       const SqttEvent& e = p.trace.sqtt[i];
-      for (const WaveSpan& w : p.summaries[i].waves)
-        json.line().object([&] {
-          json.member("kernel", p.trace.kernels[e.kernel].name).member("se", e.se).member("cu", w.cu);
-          json.member("simd", w.simd).member("wave", w.wave);
-          json.key("begin"), w.begin == WaveSpan::kUnknown ? json.null() : json.value(w.begin);
-          json.key("end"), w.end == WaveSpan::kUnknown ? json.null() : json.value(w.end);
-        });
+      std::string begin = R"({"kernel":)";
+      append_json_string(begin, p.trace.kernels[e.kernel].name);
+      begin += R"(,"se":)" + std::to_string(e.se);
+      for (const WaveSpan& w : p.summaries[i].waves) {
+        row = begin;
+        add(R"(,"cu":)", w.cu), add(R"(,"simd":)", w.simd), add(R"(,"wave":)", w.wave);
+        add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
+        row += '}';
+        json.line().raw(row);
+      }
     }
   });
 }
@@ -102,17 +124,26 @@ void write_errors(JsonWriter& json, const Profile& p) {
 }  // namespace
 
 std::string profile_json(const Profile& p, const std::string& file) {
-  return json_text([&](JsonWriter& json) {
-    json.object([&] {
-      json.member("file", file).member("decoder", kDecoder).member("release", p.trace.release);
-      write_kernels(json, p);
-      write_sqtt(json, p);
-      write_counters(json, p);
-      write_instructions(json, p);
-      write_waves(json, p);
-      write_errors(json, p);
-    });
+  size_t waves = 0;
+  for (const SqttSummary& s : p.summaries) waves += s.waves.size();
+  std::string out;
+  out.reserve(1000 + waves * 128 + p.trace.sqtt.size() * 512);
+  Listings listings(p);
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("file", file).member("decoder", kDecoder).member("release", p.trace.release);
+    write_kernels(json, p, listings);
+    write_sqtt(json, p);
+    write_counters(json, p);
+    write_instructions(json, p, listings);
+    write_waves(json, p);
+    write_errors(json, p);
   });
+  return out += "\n";
+}
+
+std::string waves_json(const Profile& p, const std::string& file) {
+  return json_text([&](JsonWriter& json) { json.object([&] { json.member("file", file), write_waves(json, p); }); });
 }
 
 }  // namespace tgc::profile

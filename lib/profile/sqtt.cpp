@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint8_t kLongDeltaNibbles = 18;  // TS_DELTA_S8_W3 in layout 4
 
+#define TGC_FIELD(name, high, low) PacketField{#name, high, low}
 constexpr PacketType kPacketTypes[] = {
 #define X(name, bits, encoding, nibbles, low, count, ...) \
   {Packet::name, #name, bits, encoding, nibbles, low, count, {__VA_ARGS__}},

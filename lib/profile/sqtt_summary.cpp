@@ -108,6 +108,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
   };
   uint64_t packets = 0;
   int64_t time = 0;
+  std::array<uint64_t, kCounters> counts{};
   decode_sqtt(blob, [&](const PacketView& p) {
     if (packets++ == 0) [[unlikely]] {
       out.layout = p.layout, out.first_time = p.time;
@@ -115,7 +116,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
     time = p.time;
     uint32_t op = uint32_t(p.bits >> p.row->count_low) & p.row->count_mask;
     uint32_t counter = p.row->count_base + op;
-    out.counts[counter]++;
+    counts[counter]++;
     switch (p.row->action) {
       case Action::Start: {
         WaveSpan wave = wave_of(p);
@@ -146,6 +147,8 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
     }
   });
   out.packets = packets, out.last_time = time;
+  for (uint32_t n = 0; n < kCounters; n++)
+    if (counts[n]) out.counts.emplace_back(uint16_t(n), counts[n]);
   if (kMaps && map.error()) out.error = map.error(), out.instructions.clear();
 }
 
@@ -154,12 +157,16 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
 SqttSummary::NamedCounts SqttSummary::named_counts() const {
   NamedCounts out;
   std::array<uint64_t, size_t(Packet::Count)> packets_of{};
-  for (size_t p = 0; p < packets_of.size(); p++) packets_of[p] = counts[p];
-  for (Layout l : {Layout::Rdna3, Layout::Rdna4, Layout::Cdna}) {
-    Packet packet = l == Layout::Rdna3 ? Packet::INST : l == Layout::Rdna4 ? Packet::INST_RDNA4 : Packet::CDNA_INST;
-    for (uint32_t op = 0; op < kOpCounters; op++)
-      if (uint64_t n = counts[first_op_counter(l) + op])
-        packets_of[size_t(packet)] += n, out.operations.emplace_back(inst_op_name(l, op), n);
+  for (auto [counter, count] : counts) {
+    if (counter < packets_of.size()) {
+      packets_of[counter] += count;
+      continue;
+    }
+    constexpr std::pair<Layout, Packet> kWithOps[] = {
+        {Layout::Rdna3, Packet::INST}, {Layout::Rdna4, Packet::INST_RDNA4}, {Layout::Cdna, Packet::CDNA_INST}};
+    auto [l, packet] = kWithOps[(counter - packets_of.size()) / kOpCounters];
+    packets_of[size_t(packet)] += count;
+    out.operations.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
   }
   for (size_t p = 0; p < packets_of.size(); p++)
     if (packets_of[p]) out.packets.emplace_back(packet_type(Packet(p)).name, packets_of[p]);

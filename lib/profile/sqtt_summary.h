@@ -29,7 +29,7 @@ struct SqttSummary {
   Layout layout = Layout::Rdna3;  // of the first packet
   uint64_t packets = 0;
   int64_t first_time = 0, last_time = 0;
-  std::array<uint64_t, kCounters> counts{};  // see DecodeRow::count_base
+  std::vector<std::pair<uint16_t, uint64_t>> counts;  // counters that are not 0; see DecodeRow::count_base
   std::vector<WaveSpan> waves;
   std::vector<InstructionTimes> instructions;  // of `code`; empty if there is no code or an error
   std::string error;  // why the packets could not be mapped to instructions

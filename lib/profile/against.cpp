@@ -1,0 +1,173 @@
+// Compares two profiles: the times of kernels, and instruction by instruction the kernels that both have.
+#include <algorithm>
+
+#include "lib/profile/report.h"
+#include "lib/run/kernel_line.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/table.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr size_t kMostCells = size_t(1) << 24;  // of the table that aligns two kernels
+
+struct Executed {
+  uint64_t address = 0;
+  InstructionTimes times;
+  std::string assembly;
+  double per_hit() const { return times.hits ? double(times.cycles) / double(times.hits) : 0; }
+};
+using Code = std::vector<Executed>;
+
+Code code_of_run(const Profile& p, size_t kernel, Listings& listings) {
+  Code out;
+  auto times = p.instructions_of(kernel);
+  for (uint32_t n = 0; n < times.size(); n++) {
+    if (!times[n].hits) continue;
+    uint64_t address = p.code_of(kernel)->address_of(n);
+    auto text = listings.of(kernel).find(address);
+    out.push_back({address, times[n], text == listings.of(kernel).end() ? "" : text->second});
+  }
+  return out;
+}
+
+// A pair of instructions; null: the kernel has no such instruction.
+struct Aligned {
+  const Executed* old_one = nullptr;
+  const Executed* new_one = nullptr;
+  double change() const {  // cycles for each wave that executes it
+    return (new_one ? new_one->per_hit() : 0) - (old_one ? old_one->per_hit() : 0);
+  }
+};
+
+// Aligns two kernels by a longest common subsequence of their assembly.
+std::vector<Aligned> align(const Code& a, const Code& b) {
+  std::vector<Aligned> out;
+  if ((a.size() + 1) * (b.size() + 1) > kMostCells) {  // too long: by position
+    for (size_t i = 0; i < std::max(a.size(), b.size()); i++)
+      out.push_back({i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr});
+    return out;
+  }
+  std::vector<uint32_t> common((a.size() + 1) * (b.size() + 1));
+  auto at = [&](size_t i, size_t j) -> uint32_t& { return common[i * (b.size() + 1) + j]; };
+  for (size_t i = a.size(); i-- > 0;)
+    for (size_t j = b.size(); j-- > 0;)
+      at(i, j) = a[i].assembly == b[j].assembly ? at(i + 1, j + 1) + 1 : std::max(at(i + 1, j), at(i, j + 1));
+  size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i].assembly == b[j].assembly) out.push_back({&a[i++], &b[j++]});
+    else if (j == b.size() || (i < a.size() && at(i + 1, j) >= at(i, j + 1))) out.push_back({&a[i++], nullptr});
+    else out.push_back({nullptr, &b[j++]});
+  }
+  return out;
+}
+
+struct KernelPair {
+  size_t old_run = 0, new_run = 0;
+};
+// Runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those two.
+std::vector<KernelPair> pairs_of(const Profile& a, const Profile& b) {
+  std::vector<KernelPair> out;
+  auto only = [](const Profile& p) {
+    return std::ranges::count(p.chosen, true) == 1 ? std::ranges::find(p.chosen, true) - p.chosen.begin() : -1;
+  };
+  if (only(a) >= 0 && only(b) >= 0) return {{size_t(only(a)), size_t(only(b))}};
+  for (size_t i = 0; i < a.trace.kernels.size(); i++)
+    for (size_t j = 0; j < b.trace.kernels.size(); j++)
+      if (a.chosen[i] && b.chosen[j] && a.trace.kernels[i].name == b.trace.kernels[j].name) out.push_back({i, j});
+  return out;
+}
+
+struct MeanTime {
+  double seconds = 0;
+  size_t count = 0;
+  double mean() const { return count ? seconds / double(count) : 0; }
+};
+struct TimesOfKernel {
+  MeanTime old_time, new_time;
+};
+std::map<std::string, TimesOfKernel> times_of(const Profile& a, const Profile& b) {
+  std::map<std::string, TimesOfKernel> out;
+  auto add = [&](const Profile& p, MeanTime TimesOfKernel::* side) {
+    std::map<std::string_view, bool> is_program;
+    for (const auto& program : p.trace.programs) is_program[program->name] = true;
+    for (const RangeEvent& e : p.trace.ranges) {
+      if (!is_program.contains(e.name)) continue;
+      MeanTime& t = out[e.name].*side;
+      t.seconds += (e.end - e.begin) * 1e-6, t.count++;
+    }
+  };
+  add(a, &TimesOfKernel::old_time), add(b, &TimesOfKernel::new_time);
+  return out;
+}
+
+std::string per_hit_text(const Executed* e) { return e ? formatted("%.1f", e->per_hit()) : "-"; }
+
+}  // namespace
+
+std::string against_text(const Profile& a, const Profile& b) {
+  Listings old_listings(a), new_listings(b);
+  std::vector<std::vector<std::string>> rows{{"old", "new", "change", "kernel"}};
+  for (auto& [name, t] : times_of(a, b)) {
+    auto text = [](const MeanTime& m) { return m.count ? time_text(m.mean(), 0) : "-"; };
+    bool both = t.old_time.count && t.new_time.count && t.old_time.mean() > 0;
+    double change = both ? (t.new_time.mean() / t.old_time.mean() - 1) * 100 : 0;
+    rows.push_back({text(t.old_time), text(t.new_time), both ? formatted("%+.1f%%", change) : "-", name});
+  }
+  std::string out = rows.size() == 1 ? "" : table(rows, "rrr");
+  for (const KernelPair& pair : pairs_of(a, b)) {
+    Code old_code = code_of_run(a, pair.old_run, old_listings), new_code = code_of_run(b, pair.new_run, new_listings);
+    if (old_code.empty() || new_code.empty()) continue;
+    std::vector<Aligned> aligned = align(old_code, new_code);
+    double slower = 0, faster = 0;
+    for (const Aligned& x : aligned) (x.change() > 0 ? slower : faster) += x.change();
+    out += formatted("\n%s: cycles of each wave at an instruction, old and new; %+.1f slower, %+.1f faster\n",
+                     b.trace.kernels[pair.new_run].name.c_str(), slower, faster);
+    std::vector<std::vector<std::string>> lines{{"old", "new", "change", "hits", "instruction"}};
+    for (const Aligned& x : aligned) {
+      const Executed& e = x.new_one ? *x.new_one : *x.old_one;
+      lines.push_back({per_hit_text(x.old_one), per_hit_text(x.new_one), formatted("%+.1f", x.change()),
+                       std::to_string(x.new_one ? x.new_one->times.hits : 0), e.assembly});
+    }
+    out += table(lines, "rrrr");
+  }
+  return out.empty() ? "the profiles have no kernel in common\n" : out;
+}
+
+std::string against_json(const Profile& a, const Profile& b) {
+  Listings old_listings(a), new_listings(b);
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.key("kernels").array([&] {
+        for (auto& [name, t] : times_of(a, b)) {
+          auto seconds = [](const MeanTime& m) { return m.count ? std::optional(m.mean()) : std::nullopt; };
+          json.line().object([&] {
+            json.member("name", name).member("old", seconds(t.old_time)).member("new", seconds(t.new_time));
+          });
+        }
+      });
+      json.key("instructions").array([&] {
+        for (const KernelPair& pair : pairs_of(a, b)) {
+          Code old_code = code_of_run(a, pair.old_run, old_listings);
+          Code new_code = code_of_run(b, pair.new_run, new_listings);
+          for (const Aligned& x : align(old_code, new_code))
+            json.line().object([&] {
+              json.member("kernel", b.trace.kernels[pair.new_run].name);
+              json.member("asm", x.new_one ? x.new_one->assembly : x.old_one->assembly);
+              auto side = [&](std::string_view name, const Executed* e) {
+                if (!e) return;
+                json.key(name).object([&] {
+                  json.member("pc", e->address).member("hits", e->times.hits).member("cycles", e->times.cycles);
+                  json.member("stall", e->times.stall);
+                });
+              };
+              side("old", x.old_one), side("new", x.new_one);
+            });
+        }
+      });
+    });
+  });
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,97 @@
+#include "lib/profile/memory_events.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/support/pytext.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr double kMostElements = 1e12;  // as tinygrad: larger sizes are those of disks
+
+// Calls f(number, buffer's key) for each buffer of an "exec" event.
+template <class F>
+void each_buffer(const PointEvent& exec, F f) {
+  auto buffers = exec.arg.find("bufs");
+  for (size_t n = 0; buffers && n < buffers->size(); n++)
+    if (auto key = (*buffers)[n].number()) f(n, *key);
+}
+
+bool holds(const PickleValue& arg, std::string_view list, size_t number) {
+  auto numbers = arg.find(list);
+  for (size_t n = 0; numbers && n < numbers->size(); n++)
+    if ((*numbers)[n].number() == int64_t(number)) return true;
+  return false;
+}
+
+std::string exec_name(const PointEvent& exec) {
+  auto name = exec.arg.find("name");
+  return name ? ansistrip(std::string(name->text())) : "";
+}
+
+}  // namespace
+
+MemoryEvents memory_events(const Trace& trace) {
+  MemoryEvents out;
+  std::map<int64_t, size_t> open;  // index of the buffer that has this key now: keys are unique in the process
+  std::map<std::string_view, std::pair<double, size_t>> devices;  // bytes in use, index in out.devices
+  std::vector<const PointEvent*> points;
+  for (const PointEvent& e : trace.points) points.push_back(&e);
+  std::ranges::stable_sort(points, {}, &PointEvent::time);
+  auto change = [&](std::string_view device, double bytes, double time) {
+    auto [it, is_new] = devices.try_emplace(device, 0.0, out.devices.size());
+    if (is_new) out.devices.push_back({.device = device});
+    DeviceMemory& memory = out.devices[it->second.second];
+    memory.at_end = it->second.first += bytes;
+    if (memory.at_end > memory.peak) memory.peak = memory.at_end, memory.peak_time = time;
+  };
+  for (const PointEvent* e : points) {
+    auto key = e->key.number();
+    if (e->name == "alloc" && key) {
+      BufferLife b{.device = e->device, .key = *key, .begin = e->time};
+      auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
+      if (!size || !size->real()) continue;
+      double item = 1;  // a DType is made of its priority, its size in bits and its name
+      if (dtype && dtype->size() >= 3) item = double(((*dtype)[1].number().value_or(8) + 7) / 8);
+      if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
+      b.bytes = std::min(*size->real(), kMostElements) * item;
+      open[*key] = out.buffers.size();
+      change(e->device, b.bytes, e->time);
+      out.buffers.push_back(std::move(b));
+    } else if (e->name == "free" && key) {
+      auto found = open.find(*key);
+      if (found == open.end()) continue;
+      BufferLife& b = out.buffers[found->second];
+      b.end = e->time;
+      change(b.device, -b.bytes, e->time);
+      open.erase(found);
+    } else if (e->name == "exec") {
+      each_buffer(*e, [&](size_t n, int64_t buffer) {
+        if (auto found = open.find(buffer); found != open.end())
+          out.buffers[found->second].uses.push_back(
+              {exec_name(*e), n, holds(e->arg, "inputs", n), holds(e->arg, "outputs", n)});
+      });
+    }
+  }
+  return out;
+}
+
+std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryEvents& memory) {
+  std::map<int64_t, double> sizes;
+  for (const BufferLife& b : memory.buffers) sizes[b.key] = b.bytes;
+  std::map<KernelOfDevice, std::vector<double>> out;
+  for (const PointEvent& e : trace.points) {
+    if (e.name != "exec") continue;
+    std::set<int64_t> seen;
+    double bytes = 0;
+    each_buffer(e, [&](size_t, int64_t key) {
+      if (auto size = sizes.find(key); size != sizes.end() && seen.insert(key).second) bytes += size->second;
+    });
+    out[{std::string(e.device), exec_name(e)}].push_back(bytes);
+  }
+  return out;
+}
+
+}  // namespace tgc::profile
