@@ -346,7 +346,7 @@ class KernelRun {
     // also those that the AST reads, but not the kernel: a rule may have removed them because of a wrong bound
     Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
     if (widen_inputs(in_.root, *draw_, given_, inputs).empty()) return std::nullopt;
-    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()), *draw_);
+    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()), draw_);
     auto expected = ref.run(in_.root);
     if (!expected) return std::nullopt;  // with these values the AST itself has no meaning
     Arrays own = std::move(ref.inputs_for(kernel).value_or_throw());
