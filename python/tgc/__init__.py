@@ -10,9 +10,9 @@
 `python -m tgc.export` records a program, `python -m tgc.ci` compares two commits, and `pytest --tgc-record=F` records
 tests. The package calls the program tgc, which the wheel installs; the environment variable TGC names another.
 """
-from tgc.binary import TgcError, binary
 from tgc.capture import Debug, debug, record
 from tgc.page import Page, view
+from tgc.process import TgcError, binary
 from tgc.recording import Kernel, Recording, Rewrite, Schedule, Stage, load
 from tgc.reports import Bisection, Difference, Finding, KernelRun, Run, bisect, check, diff, lint, run
 

@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from tgc.binary import TgcError, call
 from tgc.export import start
 from tgc.export.hooks import restore_all
 from tgc.export.versions import installed_version
 from tgc.page import view
+from tgc.process import TgcError, call
 from tgc.recording import Path, Recording, Schedule
 
 NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
@@ -81,8 +81,9 @@ class Debug:
   @property
   def schedule(self) -> Schedule:
     """The schedule of the tensors."""
-    if not self.recording.schedules: raise TgcError(["there is nothing to schedule: the tensors are realized or constant"])
-    return max(self.recording.schedules, key=lambda s: len(s.kernels))
+    made = [s for s in self.recording.schedules if s.kernels]
+    if not made: raise TgcError(["there is nothing to schedule: the tensors are realized or constant"])
+    return max(made, key=lambda s: len(s.kernels))
 
   @property
   def graph(self) -> str:

@@ -20,9 +20,9 @@ import subprocess
 import sys
 import tempfile
 
-from tgc.binary import TgcError, call
 from tgc.export.golden import tagged_path
 from tgc.page import view
+from tgc.process import TgcError, call
 from tgc.recording import load
 from tgc.reports import Difference, diff
 

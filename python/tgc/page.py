@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from typing import Any
 
-from tgc.binary import call
+from tgc.process import call
 from tgc.recording import Input, Path, input_of
 from tgc.reports import options_of
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tgc.binary import JSON, TgcError, call, call_json
 from tgc.export.golden import golden_lines, tagged_path
+from tgc.process import JSON, TgcError, call, call_json
 
 Path = str | os.PathLike[str]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tgc.binary import JSON, call, call_json, call_json_lines
+from tgc.process import JSON, call, call_json, call_json_lines
 from tgc.recording import Input, Recording, input_of
 
 
@@ -102,8 +102,8 @@ def diff(a: Input, b: Input, **options: Any) -> Difference:
 
 
 class Finding(Result):
-  """Something that a TinyJit froze: kind, text, place and more."""
-  def __str__(self) -> str: return ": ".join(str(self.facts[k]) for k in ("place", "kind", "text", "message") if self.facts.get(k))
+  """Something that a TinyJit froze: what, function, where, happens, mend."""
+  def __str__(self) -> str: return ": ".join(str(self.facts[k]) for k in ("where", "what", "happens", "mend") if self.facts.get(k))
 
 
 def lint(x: Input, **options: Any) -> list[Finding]:

@@ -71,16 +71,19 @@ def call_json(*arguments: str) -> Any:
 def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc") -> Iterator[JSON]:
   """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress."""
   command = [binary(), *arguments, "--json"]
+  last: JSON = {}
   with tempfile.TemporaryFile("w+", errors="replace") as stderr:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
       assert process.stdout is not None
       try:
         for line in progress(process.stdout, total, label):
-          if line.startswith("{"): yield json.loads(line)
+          if not line.startswith("{"): continue
+          yield (last := json.loads(line))
       finally:
         if sys.exc_info()[0] is not None: process.kill()
     stderr.seek(0)
-    if process.returncode not in (0, 1): raise TgcError(diagnostics_of(stderr.read()), command, process.returncode)
+    if process.returncode not in (0, 1):
+      raise TgcError(diagnostics_of(stderr.read()) or [last["error"]] * ("error" in last), command, process.returncode)
 
 
 def progress(items: Iterator[str] | Any, total: int | None, label: str) -> Iterator[str]:

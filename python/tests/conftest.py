@@ -1,0 +1,60 @@
+"""What the tests share. They run with each release of tinygrad that scripts/tests/python installs."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+os.environ.setdefault("CPU", "1")
+os.environ.setdefault("DEV", "CPU")
+os.environ["CACHELEVEL"] = "0"  # tinygrad's cache on the disk would hide compilations
+
+import tgc
+from tgc.export.versions import installed_version
+
+pytest_plugins = ["pytester"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RELEASE = installed_version() or ""
+
+PROGRAM = """
+from tinygrad import Tensor, TinyJit
+(Tensor.empty(8, 8) @ Tensor.empty(8, 8)).relu().realize()
+Tensor.empty(4, 6).softmax().realize()
+@TinyJit
+def step(x): return (x * 2 + 1).realize()
+for i in range(4): step(Tensor.full((4,), i).contiguous().realize())
+"""
+
+
+@pytest.fixture(scope="session")
+def recording() -> tgc.Recording:
+  """A matrix product and a softmax."""
+  from tinygrad import Tensor
+  a, b = Tensor.rand(8, 8).realize(), Tensor.rand(8, 8).realize()
+  with tgc.record(name="two") as made:
+    (a @ b).relu().realize()
+    Tensor.empty(4, 6).softmax().realize()
+  return made
+
+
+@pytest.fixture(scope="session")
+def kernel(recording: tgc.Recording) -> tgc.Kernel: return recording.kernels[0]
+
+
+Export = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def export(tmp_path: pathlib.Path) -> Export:
+  """Runs the exporter in a folder of its own, which has prog.py."""
+  (tmp_path / "prog.py").write_text(PROGRAM)
+  def run(*words: str, text: str | None = None, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", "tgc.export", *words], cwd=tmp_path, input=text, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+  return run

@@ -1,0 +1,105 @@
+"""Tests of the steps of a CI job, on a git repository made for them, with the environment variables of GitHub."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from conftest import RELEASE, ROOT
+from tgc import ci
+
+Step = Callable[..., int]
+OLD = "from tinygrad import Tensor\n(Tensor.empty(6, 6) @ Tensor.empty(6, 6)).relu().realize()\nTensor.empty(5, 4).sum(0).realize()\n"
+NEW = OLD.replace("relu()", "exp()")
+
+
+def git(*words: str) -> None:
+  names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+  subprocess.run(["git", *words], check=True, capture_output=True, env={**os.environ, **names})
+
+
+@pytest.fixture
+def repository(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+  """A repository with the branch main, and on the branch change one commit that changes nothing."""
+  folder = tmp_path / "repository"
+  folder.mkdir()
+  monkeypatch.chdir(folder)
+  git("init", "-q", "-b", "main")
+  pathlib.Path("prog.py").write_text(OLD)
+  git("add", "-A")
+  git("commit", "-qm", "one")
+  git("checkout", "-qb", "change")
+  pathlib.Path("note").write_text("a note\n")
+  git("add", "-A")
+  git("commit", "-qm", "two")
+  for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"): monkeypatch.setenv(name, str(tmp_path / name))
+  for name, value in (("TGC_BASE", "main"), ("TGC_COMMAND", "python prog.py"), ("GITHUB_ACTIONS", "true")): monkeypatch.setenv(name, value)
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+  return tmp_path
+
+
+def test_unchanged_and_changed(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+  assert [ci.main([step]) for step in ("sha", "base", "head", "compare")] == [0, 0, 0, 0]
+  summary, output = (repository / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"))
+  assert "No kernel and no schedule differs" in summary.read_text()
+  assert "differs=false" in output.read_text()
+  assert "sha=" + ci.git("rev-parse", "main") in output.read_text()
+  assert pathlib.Path(".tgc/page.html").stat().st_size > 10000
+  summary.unlink()
+  pathlib.Path("prog.py").write_text(NEW)
+  git("commit", "-qam", "three")
+  assert ci.main(["base"]) == 0
+  assert "is there already" in capfd.readouterr().out  # the cache
+  assert ci.main(["head"]) == 0
+  assert ci.main(["compare"]) == 1
+  text = summary.read_text()
+  assert "### Kernels" in text
+  assert "1 the same, 1 different" in text or "1 different" in text
+  assert "| `run." in text
+  assert "EXP2" in text
+  assert "differs=true" in output.read_text()
+  assert ci.main(["compare", "--fail-on=never"]) == 0
+  assert ci.main(["compare", "--fail-on=sources"]) == 1
+  assert "worktree" not in ci.git("worktree", "list", "--porcelain").replace("worktree " + str(pathlib.Path.cwd()), "")
+
+
+def test_command_that_fails_is_recorded(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+  pathlib.Path("prog.py").write_text(OLD + "raise SystemExit(1)\n")
+  assert ci.main(["head"]) == 0
+  assert "ended with exit code 1" in capfd.readouterr().err
+  assert pathlib.Path(".tgc/head/run.jsonl.gz").exists()
+
+
+def test_troubles(repository: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+  assert ci.main(["sha", "--base=no-such-branch"]) == 2
+  assert "no-such-branch" in capfd.readouterr().err
+  assert ci.main(["head", "--command=python -c pass"]) == 2
+  assert "compiled nothing" in capfd.readouterr().err
+  monkeypatch.delenv("TGC_COMMAND")
+  assert ci.main(["head"]) == 2
+  assert "there is no command" in capfd.readouterr().err
+
+
+def test_commands() -> None:
+  assert ci.program_of("python3 -m prog 'a b'") == ["-m", "prog", "a b"]
+  assert ci.program_of("pytest -q test") == ["-m", "pytest", "-q", "test"]
+
+
+def test_summary_without_github(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+  monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+  ci.append("GITHUB_STEP_SUMMARY", "a summary")
+  assert "a summary" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(RELEASE != "0.12.0", reason="the port of the test is tinygrad 0.12.0")
+def test_conform(repository: pathlib.Path) -> None:
+  goldens = f"{ROOT}/testdata/golden/kernels.jsonl.gz#bert_mini.31"
+  port = f"{sys.executable} {ROOT}/scripts/tests/conform_tinygrad.py"
+  assert ci.main(["conform", f"--goldens={goldens}", f"--command={port}"]) == 0
+  assert "conforms" in (repository / "GITHUB_STEP_SUMMARY").read_text()
+  wrong = """python3 -c 'import sys
+for line in sys.stdin: print("{\\"error\\":\\"no\\"}", flush=True)'"""
+  assert ci.main(["conform", f"--goldens={goldens}", f"--command={wrong}"]) in (1, 2)

@@ -1,0 +1,238 @@
+"""Tests of the exporter: what it records of a program in each way, with the installed release of tinygrad."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tgc
+from conftest import PROGRAM, RELEASE, ROOT, Export
+from tgc.export import golden, graph_text, hooks, versions
+from tgc.export.processes import program_name
+from tgc.export.start import tgc_export
+
+NATIVE = RELEASE == "0.12.0"
+since_0_12 = pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12 or later")
+
+
+def test_program(export: Export, tmp_path: pathlib.Path) -> None:
+  said = export("-o", "run.jsonl.gz", "--walk", "--letters", "--rewrites", "--save-inputs", "--", "prog.py").stderr
+  assert "run.jsonl.gz" in said
+  made = tgc.load(tmp_path / "run.jsonl.gz")
+  assert len(made.kernels) >= 4
+  assert made.kernels[0].id.startswith("prog.")
+  assert any("prog.py:3" in k.made_for for k in made.kernels)
+  assert any(k.rewrites for k in made.kernels)
+  stages = [s for k in made.kernels for s in k.facts["stages"]]
+  assert any(s.get("letters") for s in stages)
+  jit = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.jit.jsonl.gz")][1:]
+  phases = [e["phase"] for e in jit if e["event"] == "call"]
+  assert phases[:3] == ["warmup", "capture", "replay"]
+  if not RELEASE.startswith("0.11"): assert list((tmp_path / "run.inputs").iterdir())
+
+
+def test_text_recording_is_replayed(export: Export, tmp_path: pathlib.Path) -> None:
+  export("-o", "run.jsonl", "--save-inputs", "--", "prog.py")
+  made = tgc.load(tmp_path / "run.jsonl")
+  assert made.kernels[0].ast.count("\n") > 2
+  if not NATIVE: return
+  found = tgc.check(tmp_path / "run.jsonl")
+  assert found.records == found.identical == len(made.all_kernels)
+  with pytest.raises(tgc.TgcError, match="without nodes"): _ = made.kernels[0].stages["expander"].nodes
+
+
+@pytest.mark.parametrize("command", [["-c", PROGRAM], ["-"], ["-m", "prog"]])
+def test_ways_to_run(export: Export, tmp_path: pathlib.Path, command: list[str]) -> None:
+  export("-o", "run.jsonl", "--", *command, text=PROGRAM)
+  ids = {k.id.partition(".")[0] for k in tgc.load(tmp_path / "run.jsonl").kernels}
+  assert ids == {{"-c": "code", "-": "stdin", "-m": "prog"}[command[0]]}
+
+
+def test_child_processes(export: Export, tmp_path: pathlib.Path) -> None:
+  (tmp_path / "parent.py").write_text("import subprocess, sys, os\n"
+    "from tinygrad import Tensor\nTensor.empty(3, 5).sum(0).realize()\n"
+    "subprocess.run([sys.executable, 'prog.py'], check=True)\n"
+    "if os.fork() == 0:\n  Tensor.empty(3, 9).sum(1).realize()\n  os._exit(0)\nos.wait()\n")
+  export("-o", "run.jsonl.gz", "--", "parent.py")
+  ids = {k.id for k in tgc.load(tmp_path / "run.jsonl.gz").kernels}
+  assert any(i.startswith("parent.p1.") for i in ids)
+  assert any(i.startswith("parent.p2.") for i in ids)
+  assert "parent.0" in ids or "parent.4" in ids or any(i.count(".") == 1 for i in ids)
+
+
+@since_0_12
+def test_targets_and_replay(export: Export, tmp_path: pathlib.Path) -> None:
+  export("-o", "run.jsonl", "--targets=CPU:CLANG,CUDA:CUDA:sm_80", "--", "prog.py")
+  kernels = tgc.load(tmp_path / "run.jsonl").kernels
+  assert {k.target for k in kernels} >= {"CPU:CLANG", "CUDA:CUDA:sm_80"}
+  assert any("__global__" in (k.source or "") for k in kernels)
+  export("-o", "again.jsonl", "--replay", "run.jsonl")
+  found = tgc.diff(tmp_path / "run.jsonl", tmp_path / "again.jsonl")
+  assert found.kernels["same"] == len(kernels)
+  assert found.kernels["different"] == found.kernels["only_b"] == 0  # the kernels of the runtime are not replayed
+  export("-o", "tensors.jsonl", "--replay", "run.tensor.jsonl")
+  assert tgc.load(tmp_path / "tensors.tensor.jsonl").schedules
+
+
+@since_0_12
+def test_viz_trace(export: Export, tmp_path: pathlib.Path) -> None:
+  env = {"TRACK_MATCH_STATS": "2", "VIZ": "0", "PRINT_MATCH_STATS": "0", "TMPDIR": str(tmp_path), "PARALLEL": "0"}
+  subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, env={**os.environ, **env}, check=True, capture_output=True)
+  trace = next(tmp_path.glob("rewrites.pkl*"))
+  export("-o", "viz.jsonl", "--viz", trace.name)
+  made = tgc.load(tmp_path / "viz.jsonl")
+  assert made.kernels
+  assert made.kernels[-1].rewrites
+  (tmp_path / "bad.pkl").write_bytes(b"no pickle")
+  assert "not a VIZ trace" in export("-o", "viz.jsonl", "--viz", "bad.pkl", code=2).stderr
+
+
+@since_0_12
+def test_answers(export: Export, tmp_path: pathlib.Path, recording: tgc.Recording) -> None:
+  kernel = recording.kernels[0]
+  graph, schedule = (json.loads(r.facts["ast"]) for r in (kernel, recording.schedules[0]))
+  head = {"id": "q", "target": "CPU:CLANG", "settings": {}, "graph": graph}
+  questions: list[object] = [
+    {"about": True}, {**head, "live": True}, {**head, "live": True, "rewrites": True},
+    {**head, "live": True, "leave_out": {"place": kernel.rewrites[0].rule, "n": 1}},
+    {**head, "live": True, "level": "tensor", "graph": schedule, "target": ""},
+    {**head, "stage": "expander"}, {**head, "stage": "source"}, {**head, "after": []}, {**head, "live": True, "target": "NONE"}]
+  said = export("--answer", text="".join(json.dumps(q) + "\n" for q in questions)).stdout
+  answers = [json.loads(line) for line in said.splitlines()]
+  assert len(answers) == len(questions)
+  assert RELEASE in answers[0]["producer"]
+  assert answers[1]["record"]["source"]
+  assert answers[2]["record"]["rewrites"]["list"]
+  assert answers[3]["record"]["id"] == "q"
+  assert answers[4]["record"]["stages"]
+  assert "error" in answers[-1]
+
+
+def test_tgc_export_in_a_program(tmp_path: pathlib.Path, export: Export) -> None:
+  (tmp_path / "own.py").write_text("from tinygrad import Tensor\nfrom tgc.export import tgc_export\n"
+                                   "tgc_export(Tensor.empty(4, 4).sum(0) + 1, path='own.jsonl')\n")
+  if RELEASE.startswith("0.11"): return
+  subprocess.run([sys.executable, "own.py"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+  assert tgc.load(tmp_path / "own.jsonl").kernels
+  with pytest.raises(ValueError, match="needs a file"): tgc_export()
+
+
+def test_error_in_the_program(export: Export, tmp_path: pathlib.Path) -> None:
+  (tmp_path / "fails.py").write_text(PROGRAM + "raise SystemExit(3)\n")
+  export("-o", "run.jsonl", "--", "fails.py", code=3)
+  assert tgc.load(tmp_path / "run.jsonl").kernels
+  (tmp_path / "empty.py").write_text("pass\n")
+  assert "nothing was compiled" in export("-o", "run.jsonl", "--", "empty.py", code=2).stderr
+
+
+@pytest.mark.parametrize(("words", "message"), [
+  (["--", "prog.py"], "required: -o/--output"), (["-o", "x.jsonl"], "give a program after --"), (["-o", "x", "--", "-m"], "-m needs a module"),
+  (["-o", ".", "--", "prog.py"], "is a folder"), (["-o", "no/x.jsonl", "--", "prog.py"], "there is no folder"),
+  (["-o", "x.jsonl", "--", "none.py"], "there is no program 'none.py'"), (["-o", "x.jsonl", "--replay", "prog.py"], "not a golden file")])
+def test_usage_errors(export: Export, words: list[str], message: str) -> None:
+  if "--replay" in words and RELEASE.startswith("0.11"): return
+  assert message in export(*words, code=2).stderr
+
+
+def test_jit_lint(export: Export, tmp_path: pathlib.Path) -> None:
+  (tmp_path / "frozen.py").write_text("""
+from tinygrad import Tensor, TinyJit
+scale = 3.0
+@TinyJit
+def step(x): return (x * scale).realize()
+for i in range(4):
+  scale = float(i)
+  step(Tensor.full((4,), 2.0).contiguous().realize())
+""")
+  export("-o", "run.jsonl", "--walk", "--", "frozen.py")
+  found = tgc.lint(tgc.load(tmp_path / "run.jsonl"))
+  assert any("scale" in json.dumps(f.facts) for f in found)
+  assert any("frozen.py" in str(f) for f in found)
+
+
+def test_hostile_graphs_run_no_code() -> None:
+  for text in ("ast = __import__('os').system('true')", "ast = UOp.const(dtypes.int, 1).arg", "ast = 1", "import os", "ast = UOp(", "x" * 10):
+    with pytest.raises(graph_text.GraphTextError): graph_text.read_graph(text)
+
+
+@pytest.mark.skipif(not NATIVE, reason="reads texts of tinygrad 0.12.0")
+def test_graphs_of_the_goldens_are_read() -> None:
+  from tinygrad.uop.ops import pyrender
+  lines = golden.golden_lines(ROOT / "testdata/golden/kernels.jsonl.gz")
+  next(lines)
+  for line, _ in zip(lines, range(5), strict=False):
+    text = json.loads(line)["ast"]
+    assert pyrender(graph_text.read_graph(text)) == text
+
+
+def test_versions() -> None:
+  ops = ["SINK"]
+  assert versions.checkout_version("9.9.9", ops) == "9.9.9"
+  assert versions.checkout_version("0.13.0", ops) == "0.14.0.dev"
+  assert versions.checkout_version("0.13.0", [*ops, "DEFINE_REG"]) == "0.13.0.post"
+
+
+def test_names() -> None:
+  assert program_name(["-m", "pytest", "-q", "test/test_ops.py::T"]) == "test_ops"
+  assert program_name(["-m", "a.b.c"]) == "c"
+  assert program_name(["x/prog.py", "1"]) == "prog"
+  assert golden.tagged_path(pathlib.Path("a/out.jsonl.gz"), "tensor") == pathlib.Path("a/out.tensor.jsonl.gz")
+
+
+def test_settings_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+  assert golden.settings_of({"settings": {"NOOPT": 1, "TC": 0}}, {"settings": {"TC": None}}) == {"NOOPT": "1"}
+  with pytest.raises(SystemExit): golden.checked_settings({"CC": "touch x"})
+  assert "may not set" in capsys.readouterr().err
+
+
+def test_atomic_file(tmp_path: pathlib.Path) -> None:
+  path = tmp_path / "out"
+  path.write_bytes(b"old")
+  path.chmod(0o640)
+  with pytest.raises(RuntimeError), golden.atomic_file(path) as file:
+    file.write(b"half")
+    raise RuntimeError
+  assert path.read_bytes() == b"old"
+  with golden.atomic_file(path) as file: file.write(b"new")
+  assert path.read_bytes() == b"new"
+  assert path.stat().st_mode & 0o777 == 0o640
+  assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
+
+
+def test_cut_off_file(tmp_path: pathlib.Path) -> None:
+  writer = golden.Writer(tmp_path / "run.jsonl.gz")
+  for i in range(3): writer.write("kernel", {}, {"id": f"k.{i}"})
+  writer.close()
+  data = (tmp_path / "run.jsonl.gz").read_bytes()
+  (tmp_path / "cut.jsonl.gz").write_bytes(data[:-30])
+  assert len(list(golden.golden_lines(tmp_path / "cut.jsonl.gz"))) == 3  # the header and two records
+
+
+def test_replacements_are_undone() -> None:
+  class Owner: own = 1
+  class Derived(Owner): pass
+  hooks.set_attribute(Owner, "own", 2)
+  hooks.set_attribute(Derived, "own", 3)
+  assert (Owner.own, Derived.own) == (2, 3)
+  hooks.restore_all()
+  assert (Owner.own, Derived.own) == (1, 1)
+  assert "own" not in vars(Derived)
+  with hooks.replaced(Owner, "own", 9): assert Owner.own == 9
+  assert Owner.own == 1
+
+
+def test_call_on_import(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+  (tmp_path / "module_of_test.py").write_text("value = 1\n")
+  monkeypatch.syspath_prepend(tmp_path)
+  seen: list[int] = []
+  hooks.call_on_import("module_of_test", lambda m: seen.append(m.value))
+  assert seen == []
+  import module_of_test  # type: ignore[import-not-found]
+  assert seen == [1]
+  hooks.call_on_import("module_of_test", lambda m: seen.append(m.value + 1))
+  assert seen == [1, 2]
+  assert module_of_test
+  hooks.restore_all()

@@ -1,0 +1,129 @@
+"""Tests of the pytest plugin, on tests of their own, with the installed release of tinygrad."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Callable
+
+import pytest
+import tgc
+from conftest import RELEASE, ROOT
+from tgc.testing import numbered_buffers
+
+TESTS = """
+from tinygrad import Tensor
+def test_product(): (Tensor.empty(8, 8) @ Tensor.empty(8, 8)).relu().realize()
+def test_sum(): assert Tensor.ones(3, 5).contiguous().sum(0).tolist() == [3.0] * 5
+class TestClass:
+  def test_exp(self): EXP
+def test_nothing(): pass
+"""
+EXP = "Tensor.empty(7, 3).exp().realize()"
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+  """Runs the tests with options of the plugin, in a process of their own."""
+  def run(*words: str, exp: str = EXP) -> pytest.RunResult:
+    pytester.makepyfile(test_it=TESTS.replace("EXP", exp))
+    return pytester.runpytest_subprocess("-p", "tgc.testing", "-p", "no:cacheprovider", *words)
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
+  return run
+
+
+def ids(path: pathlib.Path) -> list[str]: return sorted({k.id for k in tgc.load(path).kernels})
+
+
+def test_record(run: Run, pytester: pytest.Pytester) -> None:
+  run("--tgc-record=run.jsonl.gz").assert_outcomes(passed=4)
+  made = tgc.load(pytester.path / "run.jsonl.gz")
+  assert {i.rpartition(".")[0] for i in ids(made.path)} >= {"test_it.py::test_product", "test_it.py::TestClass::test_exp"}
+  assert "test_it.py::TestClass::test_exp.0" in ids(made.path)
+  assert any(s.id.startswith("test_it.py::test_sum.") for s in made.schedules)
+  assert not any(k.listed.get("runtime") for k in made.all_kernels)
+  assert made["test_it.py::test_product.0"].rewrites
+  assert tgc.run(made["test_it.py::test_product.0"]).passed
+
+
+def test_golden(run: Run, pytester: pytest.Pytester) -> None:
+  run("--tgc-golden=none.jsonl.gz").stderr.fnmatch_lines(["*there is no file none.jsonl.gz*"])
+  run("--tgc-update").stderr.fnmatch_lines(["*--tgc-update needs --tgc-golden*"])
+  run("--tgc-golden=golden.jsonl.gz", "--tgc-update").assert_outcomes(passed=4)
+  before = ids(pytester.path / "golden.jsonl.gz")
+  run("--tgc-golden=golden.jsonl.gz").assert_outcomes(passed=4)
+  run("--tgc-golden=golden.jsonl.gz", "-k", "exp").assert_outcomes(passed=1, deselected=3)
+  changed = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
+  changed.assert_outcomes(passed=3, failed=1)
+  changed.stdout.fnmatch_lines(["*test_exp*", "*a kernel of this test differs from the golden*", "*FAILED test_it.py::TestClass::test_exp*"])
+  changed.stdout.fnmatch_lines(["*ADD*"])
+  # an update of one test keeps the records of the others
+  run("--tgc-golden=golden.jsonl.gz", "--tgc-update", "-k", "exp", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
+  assert ids(pytester.path / "golden.jsonl.gz") == before
+  run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()").assert_outcomes(passed=4)
+  assert not list(pytester.path.glob("*.new.*"))
+
+
+def test_rule_is_named(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+  if RELEASE != "0.14.0": pytest.skip("removes a rule of tinygrad 0.14.0")
+  import shutil
+
+  import tinygrad
+  run("--tgc-golden=golden.jsonl.gz", "--tgc-update").assert_outcomes(passed=4)
+  copy = pytester.path / "copy"
+  shutil.copytree(pathlib.Path(tinygrad.__file__).parent, copy / "tinygrad", ignore=shutil.ignore_patterns("__pycache__"))
+  file = copy / "tinygrad/codegen/decomp/op.py"
+  lines = file.read_text().splitlines(keepends=True)
+  rule = "if Ops.MAX not in ops and Ops.CMPLT in ops: pat.append("  # MAX as a comparison and a choice
+  number = next(i for i, line in enumerate(lines) if rule in line)
+  lines[number] = lines[number].replace("(m.src[0] < m.src[1]).where(m.src[1], m.src[0])", "(m.src[1] < m.src[0]).where(m.src[0], m.src[1])")
+  file.write_text("".join(lines))
+  monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(copy), os.environ["PYTHONPATH"]]))
+  monkeypatch.setenv("TINYGRAD_COPY", "1")
+  changed = run("--tgc-golden=golden.jsonl.gz")
+  changed.assert_outcomes(passed=3, failed=1)
+  changed.stdout.fnmatch_lines([f"*first rule: codegen/decomp/op.py:{number + 1}*", "*FAILED test_it.py::test_product*"])
+
+
+def test_run_writes_bundles(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+  run("--tgc-run").assert_outcomes(passed=4)
+  pytester.makeconftest("""
+import tgc.testing
+write = tgc.testing.write_recording
+def wrong(folder, name, header, lines):  # a tinygrad that compiles the product without relu's comparison
+  return write(folder, name, header, [line.replace("0.0f<", "9.0f<").replace("<0.0f", "<9.0f") for line in lines])
+tgc.testing.write_recording = wrong
+""")
+  failing = run("--tgc-run", "--tgc-repro=bundles")
+  failing.assert_outcomes(passed=3, failed=1)
+  failing.stdout.fnmatch_lines(["*repeat: tgc run bundles/test_it.py_test_product.0.json*"])
+  bundle, = (pytester.path / "bundles").glob("*.json*")
+  assert not tgc.run(bundle).passed
+
+
+def test_xdist(run: Run, pytester: pytest.Pytester) -> None:
+  run("--tgc-record=one.jsonl.gz", "-p", "no:xdist").assert_outcomes(passed=4)
+  run("--tgc-record=two.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
+  assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(pytester.path / "one.jsonl.gz")}
+  assert not list(pytester.path.glob("*part*"))
+  run("--tgc-golden=one.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
+  run("--tgc-golden=one.jsonl.gz", "-n", "2", exp="(Tensor.empty(7, 3).exp() + 1).realize()").assert_outcomes(passed=3, failed=1)
+
+
+def test_off_does_nothing(run: Run, pytester: pytest.Pytester) -> None:
+  pytester.makepyfile(test_off="""
+def test_off():
+  import tinygrad.uop.ops as ops, sys
+  assert ops.graph_rewrite.__module__ == "tinygrad.uop.ops"
+""")
+  pytester.runpytest_subprocess("-p", "tgc.testing", "test_off.py").assert_outcomes(passed=1)
+  assert not list(pytester.path.glob("*.jsonl*"))
+
+
+def test_numbers_of_buffers() -> None:
+  lines = [{"op": "UNIQUE", "dtype": "dtypes.void", "arg": n} for n in (7, 3, 7)]
+  text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+  assert [json.loads(line)["arg"] for line in numbered_buffers(text).splitlines()] == [0, 1, 0]
