@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 #include "lib/run/kernel_line.h"
 #include "lib/support/counted.h"
@@ -67,6 +68,25 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   return out;
 }
 
+// The samples of an NVIDIA GPU: by address, the most frequent stall reason first.
+std::string samples_text(const PmaEvent& e) {
+  auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
+  std::string out = e.kernel + formatted(" on %s: %zu samples\n", std::string(e.device).c_str(), samples.size());
+  std::vector<std::vector<std::string>> rows{{"samples", "%", "address", "stall reasons"}};
+  for (auto& [pc, reasons] : count_samples(samples)) {
+    uint64_t all = 0;
+    std::vector<std::pair<uint64_t, std::string_view>> by_count;
+    for (auto& [reason, count] : reasons) all += count, by_count.emplace_back(count, reason);
+    std::ranges::sort(by_count, std::greater());
+    std::string texts;
+    for (auto& [count, reason] : by_count)
+      texts += (texts.empty() ? "" : ", ") + std::string(reason) + " " + std::to_string(count);
+    rows.push_back({std::to_string(all), formatted("%.1f", double(all) / double(samples.size()) * 100),
+                    formatted("%#llx", static_cast<unsigned long long>(pc)), texts});
+  }
+  return out + table(rows, "rrr");
+}
+
 }  // namespace
 
 std::string instructions_text(const Profile& p) {
@@ -74,6 +94,8 @@ std::string instructions_text(const Profile& p) {
   std::string out;
   for (size_t n = 0; n < p.trace.kernels.size(); n++)
     if (p.chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
+  for (const PmaEvent& e : p.trace.pma)
+    if (p.wants(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
   return out;
 }
 

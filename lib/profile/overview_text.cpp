@@ -35,10 +35,11 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings) {
     Total& t = totals[{std::string(e.device), e.name}];
     t.device = e.device, t.name = e.name, t.count++;
     t.seconds += (e.end - e.begin) * 1e-6;
-    if (e.bytes) t.is_copy = true, t.bytes = t.bytes.value_or(0) + *e.bytes;
+    t.is_copy |= e.is_copy;
+    if (e.bytes) t.bytes = t.bytes.value_or(0) + *e.bytes;
   }
   for (auto& [key, t] : totals)
-    if (t.is_copy) t.bytes = *t.bytes / double(t.count);
+    if (t.bytes) t.bytes = *t.bytes / double(t.count);
   for (auto& [key, bytes] : buffer_bytes(p.trace, memory_events(p.trace)))
     if (auto t = totals.find(key); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -72,6 +73,9 @@ std::string hardware_runs(const Profile& p) {
                     std::to_string(packets), std::to_string(waves), std::to_string(counters)});
     if (!errors.empty()) rows.push_back({"  not mapped to instructions: " + errors});
   }
+  for (const PmaEvent& e : p.trace.pma)
+    if (p.wants(e.kernel))
+      rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-", "-"});
   return rows.size() == 1 ? "" : "\nhardware events (tgc profile FILE#RUN shows one run)\n" + table(rows, "lllrrrr");
 }
 

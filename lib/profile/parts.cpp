@@ -70,8 +70,7 @@ void print_packets(const Profile& p, bool json, const Print& print) {
     const KernelCode* code = e.itrace && p.summaries[i].error.empty() ? p.code_of(e.kernel) : nullptr;
     const auto& listing = listings.of(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
-    std::span<const uint8_t> blob(reinterpret_cast<const uint8_t*>(e.blob.data()), e.blob.size());
-    each_packet(blob, code, [&](const PacketView& packet, uint32_t instruction) {
+    each_packet(bytes_of(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
       if (packet.row->packet == Packet::NOP && !json) return;
       const PacketType& type = packet_type(packet.row->packet);
       std::string fields = fields_text(type, packet.layout, packet.bits);

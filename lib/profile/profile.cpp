@@ -7,10 +7,6 @@
 namespace tgc::profile {
 namespace {
 
-std::span<const uint8_t> bytes_of(std::string_view blob) {
-  return {reinterpret_cast<const uint8_t*>(blob.data()), blob.size()};
-}
-
 ProgramCode read_code(const Program& program, Isa isa) {
   ProgramCode out;
   auto text = find_text(program.lib);
@@ -35,6 +31,10 @@ void run_tasks(size_t count, unsigned jobs, Task&& task) {
 
 }  // namespace
 
+std::span<const uint8_t> bytes_of(std::string_view blob) {
+  return {reinterpret_cast<const uint8_t*>(blob.data()), blob.size()};
+}
+
 const KernelCode* Profile::code_of(size_t kernel) const {
   auto found = codes.find(trace.kernels[kernel].program);
   return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
@@ -55,11 +55,12 @@ std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
 
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
   return catch_failures([&] {
-    Profile out{.trace = std::move(trace)};
+    Profile out{.trace = std::move(trace), .wanted = options.kernel};
     const Trace& t = out.trace;
     for (const KernelRun& run : t.kernels)
       out.chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
-    if (!options.kernel.empty() && std::ranges::find(out.chosen, true) == out.chosen.end()) {
+    bool has_samples = std::ranges::find(t.pma, options.kernel, &PmaEvent::kernel) != t.pma.end();
+    if (!options.kernel.empty() && !has_samples && std::ranges::find(out.chosen, true) == out.chosen.end()) {
       std::string names;
       for (size_t n = 0; n < t.kernels.size() && n < 8; n++) names += (n ? ", " : "") + t.kernels[n].name;
       throw Failure(Diag{.message = "the profile has no hardware events of a kernel '" + options.kernel + "'",

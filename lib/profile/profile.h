@@ -22,12 +22,16 @@ struct ProfileOptions {
   unsigned jobs = 0;    // threads; 0: one per processor
 };
 
+std::span<const uint8_t> bytes_of(std::string_view blob);
+
 struct Profile {
   Trace trace;
+  std::string wanted;                  // ProfileOptions::kernel
   std::vector<bool> chosen;            // by kernel: whether ProfileOptions::kernel names it
   std::vector<SqttSummary> summaries;  // by SQTT event; empty if its kernel is not chosen
   std::map<const Program*, ProgramCode> codes;
 
+  bool wants(std::string_view kernel) const { return wanted.empty() || wanted == kernel; }
   // The code of a run; null if it has none that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
   // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.

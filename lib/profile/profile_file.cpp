@@ -250,6 +250,8 @@ class TraceReader {
     auto end = f.find("en");
     e.end = end ? decimal_of(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
+    auto is_copy = f.find("is_copy");  // 0.12.0
+    e.is_copy = e.bytes || (is_copy && is_copy->truth());
     to_.ranges.push_back(std::move(e));
   }
   void add_point(const PickleValue& event) {

@@ -57,7 +57,8 @@ struct RangeEvent {
   std::string_view device;
   std::string name;
   double begin = 0, end = 0;
-  std::optional<double> bytes;  // of a copy
+  std::optional<double> bytes;  // of a copy; not every release says them
+  bool is_copy = false;
   bool is_graph = false;        // a kernel of a graph
 };
 struct PointEvent {

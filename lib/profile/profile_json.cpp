@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "lib/profile/memory_events.h"
+#include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 #include "lib/profile/roofline.h"
 #include "lib/support/json_writer.h"
@@ -109,6 +110,22 @@ void write_waves(JsonWriter& json, const Profile& p) {
   });
 }
 
+void write_samples(JsonWriter& json, const Profile& p) {
+  json.key("pma").array([&] {
+    for (const PmaEvent& e : p.trace.pma) {
+      if (!p.wants(e.kernel)) continue;
+      auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
+      json.line().object([&] {
+        json.member("kernel", e.kernel).member("device", e.device).member("samples", samples.size());
+        json.key("instructions").array([&] {
+          for (auto& [pc, reasons] : count_samples(samples))
+            json.line().object([&] { json.member("pc", pc).member("stall_reasons", reasons); });
+        });
+      });
+    }
+  });
+}
+
 void write_errors(JsonWriter& json, const Profile& p) {
   json.key("errors").array([&] {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
@@ -137,6 +154,7 @@ std::string profile_json(const Profile& p, const std::string& file) {
     write_counters(json, p);
     write_instructions(json, p, listings);
     write_waves(json, p);
+    if (!p.trace.pma.empty()) write_samples(json, p);
     write_errors(json, p);
   });
   return out += "\n";

@@ -1,6 +1,10 @@
-#include "lib/profile/profile.h"
-
 #include <doctest/doctest.h>
+
+#include "lib/profile/memory_events.h"
+#include "lib/profile/pma.h"
+#include "lib/profile/report.h"
+#include "lib/profile/roofline.h"
+#include "lib/support/testing.h"
 
 namespace tgc::profile {
 namespace {
@@ -163,6 +167,59 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(error(3, 3) == "a branch has a packet that is not JUMP or JUMP_NO");
   CHECK(error(3 | 5 << 7, 3) == "a packet of a wave that has not started");
   CHECK(error(start(0, 0), 8) == "a wave starts twice");
+}
+
+TEST_CASE("pma: samples continue in the next packet of their TPC, until packets are dropped") {
+  // a sample of 8 bytes: pc 0x120, stall reason `key`, warp 5, active
+  auto sample = [](uint64_t key) { return uint64_t(0x12) | key << 45 | uint64_t(5) << 50 | uint64_t(1) << 62; };
+  std::vector<uint8_t> blob;
+  auto packet = [&](uint32_t tpc, std::string bytes, bool dropped = false) {
+    uint32_t header = uint32_t(bytes.size()) | (tpc & 255) << 8 | (tpc >> 8) << 25 | uint32_t(dropped) << 28;
+    bytes.resize(28, 0x7f);
+    std::string whole = bytes.substr(0, 4) + std::string(reinterpret_cast<const char*>(&header), 4) + bytes.substr(4);
+    blob.insert(blob.end(), whole.begin(), whole.end());
+  };
+  auto text = [](uint64_t bits) { return std::string(reinterpret_cast<const char*>(&bits), 8); };
+  std::string two = text(sample(9)) + text(sample(18));
+  packet(0x123, two.substr(0, 11)), packet(7, text(sample(3))), packet(0x123, two.substr(11));
+  packet(7, two.substr(0, 3)), packet(7, two.substr(0, 8), true);
+  auto samples = decode_pma(blob, 0x800);
+  REQUIRE(samples.size() == 4);
+  CHECK(samples[0].pc == 0x120);
+  CHECK(samples[0].reason == "MEMORY_DEPENDENCY");
+  CHECK(samples[0].warp == 5);
+  CHECK(samples[0].is_active);
+  CHECK(samples[0].gpc() == 9);
+  CHECK(samples[1].reason == "SYNC");
+  CHECK(samples[2].reason == "NONE");
+  CHECK(samples[2].tpc == 0x123);
+  CHECK(samples[3].reason == "MEMORY_DEPENDENCY");  // the three bytes before the drop are gone
+  auto counts = count_samples(samples);
+  CHECK(counts[0x120]["MEMORY_DEPENDENCY"] == 2);
+  // Blackwell: 9 bytes; key 0x11, pc 0x340, warp 0x25
+  blob.clear();
+  packet(1, text(0x11 | 2 << 6 | 0x34 << 8) + "\x58");
+  auto newer = decode_pma(blob, 0xa04);
+  REQUIRE(newer.size() == 1);
+  CHECK(newer[0].pc == 0x340);
+  CHECK(newer[0].reason == "NONE");
+  CHECK(newer[0].warp == 0x25);
+  CHECK(newer[0].is_active);
+}
+
+TEST_CASE("roofline: operations of instructions") {
+  CHECK(lane_flops("v_fma_f32 v4, v1, v5, 0") == 2);
+  CHECK(lane_flops("v_add_f32_e32 v0, v0, v3") == 1);
+  CHECK(lane_flops("v_dual_mov_b32 v1, 0 :: v_dual_fmac_f32 v4, v2, v3") == 2);
+  CHECK(lane_flops("v_dual_mul_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v2, v3") == 3);
+  CHECK(lane_flops("v_pk_fma_f16 v1, v2, v3, v4") == 4);
+  CHECK(lane_flops("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]") == 256);
+  CHECK(lane_flops("v_add_nc_u32_e32 v0, v0, v3") == 0);
+  CHECK(lane_flops("global_load_b32 v3, v[3:4], off") == 0);
+  CHECK(bound_by(61.4e9, {}, 2e-3, "gfx1100") == "compute 50%");
+  CHECK(bound_by({}, 480e3, 1e-6, "gfx1100") == "memory 50%");
+  CHECK(bound_by(1.0, 1.0, 1, "gfx1100") == "latency (0.0% of peak)");
+  CHECK(bound_by(1.0, 1.0, 1, "gfx9999") == "");
 }
 
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
