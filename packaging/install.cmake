@@ -2,7 +2,8 @@
 #   bin/tgc                 finds the other files relative to itself, so the installation can be moved
 #   lib/tgc/                the engines, which lib/compile/engines.cpp loads, and the emulators of --emulate
 #   include/tgc/            headers for a backend in a shared library: c++ -I PREFIX/include/tgc
-#   share/                  the man page and completions, which tgc prints itself; the exporter; a sample backend
+#   share/                  the man page and completions, which tgc prints itself; the exporter; extensions of editors; a sample
+#                           backend
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
@@ -20,6 +21,8 @@ endforeach()
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/tinygrad_export.py DESTINATION share/tgc COMPONENT tgc)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tgc DESTINATION share/tgc COMPONENT tgc
         FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/editors DESTINATION share/tgc COMPONENT tgc
+        FILES_MATCHING PATTERN *.json PATTERN *.js PATTERN *.lua PATTERN node_modules EXCLUDE)
 string(TIMESTAMP TGC_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright ${CMAKE_BINARY_DIR}/changelog DESTINATION share/doc/tgc COMPONENT tgc)

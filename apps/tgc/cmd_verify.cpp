@@ -5,9 +5,8 @@
 #include "apps/tgc/options.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/structure.h"
-#include "lib/spec/loops.h"
+#include "lib/recordings/verify_nodes.h"
 #include "lib/support/json_writer.h"
-#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -19,30 +18,6 @@ struct VerifyOptions {
   CLI::App* app;
 };
 
-Spec fitting_spec(const InputGraph& in) {
-  if (!in.list.empty()) return Spec::Program;
-  if (in.is_tensor_graph) return Spec::Tensor;
-  return spec_after(in.info.stage);
-}
-
-// The reported problem: the first violation of the specification, or else the first node that passes cannot handle.
-struct Finding {
-  UOp node;
-  size_t position = 0;
-  const Rule* rule = nullptr;
-  std::string text;
-};
-std::optional<Finding> first_finding(std::span<const UOp> nodes, Spec spec, bool is_list) {
-  auto violation = verify(nodes, spec);
-  auto malformed = violation ? std::nullopt : first_malformed(nodes);
-  if (!violation && !malformed && is_list) malformed = first_out_of_order(nodes);
-  if (!violation && !malformed) violation = verify_loops(nodes);
-  if (violation) return Finding{violation->node, violation->position, violation->rule, violation->text()};
-  if (!malformed) return std::nullopt;
-  size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
-  return Finding{malformed->node, position, nullptr, "node " + std::to_string(position) + ": " + malformed->trouble};
-}
-
 // Checks what graphs of every release satisfy: sources precede users, and ops and dtypes exist in the release.
 int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
@@ -51,7 +26,7 @@ int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   return report.ok() ? 0 : 1;
 }
 
-std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
+std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
@@ -63,7 +38,7 @@ std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::op
   });
 }
 
-std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
+std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
   return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text).text() +
@@ -90,9 +65,9 @@ int verify_input(const VerifyOptions& o) {
                          "tinygrad 0.12.0's");
           return Unit{};
         }
-        Spec spec = asked.value_or(fitting_spec(in));
+        Spec spec = asked.value_or(fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));
         std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
-        auto violation = first_finding(nodes, spec, !in.list.empty());
+        auto violation = first_invalid(nodes, spec, !in.list.empty());
         if (violation) exit_code = 1;
         out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
         return Unit{};

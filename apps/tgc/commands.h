@@ -12,7 +12,7 @@ class App;
 #define TGC_COMMANDS(X)                                                                                     \
   X(dump) X(run) X(check) X(verify) X(diff) X(trace) X(stats) X(patterns) X(stages) X(view) X(bisect)       \
   X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(records)           \
-  X(emulate) X(profile) X(completion) X(help)
+  X(emulate) X(profile) X(lsp) X(completion) X(help)
 
 namespace tgc {
 

@@ -38,7 +38,8 @@ size_t operands_of(UOp u) {
 }  // namespace
 
 StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
-  StructureReport out{.nodes = nodes.size(), .wrong = {}, .not_known = {}};
+  StructureReport out{.nodes = nodes.size(), .wrong = {}, .positions = {}, .not_known = {}};
+  auto add = [&](size_t i, std::string text) { out.wrong.push_back(std::move(text)), out.positions.push_back(i); };
   if (nodes.empty()) return out;
   Graph& graph = nodes[0].graph();
   for (size_t i = 0; i < nodes.size(); i++) {
@@ -48,14 +49,13 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
     note_names(out, graph.release(), u.dtype());
     note_names(out, graph.release(), shown_arg(u));
     if (operands_of(u) && u.num_src() != operands_of(u))
-      out.wrong.push_back(where + " with " + std::to_string(u.num_src()) + " sources, needs " +
-                          std::to_string(operands_of(u)));
-    if (u.is(Op::RANGE) && u.num_src() == 0) out.wrong.push_back(where + " without a size");
+      add(i, where + " with " + std::to_string(u.num_src()) + " sources, needs " + std::to_string(operands_of(u)));
+    if (u.is(Op::RANGE) && u.num_src() == 0) add(i, where + " without a size");
   }
   if (is_list)
     if (auto early = first_out_of_order(nodes)) {
       size_t i = size_t(std::find(nodes.begin(), nodes.end(), early->node) - nodes.begin());
-      out.wrong.push_back("node " + std::to_string(i) + ": " + early->trouble);
+      add(i, "node " + std::to_string(i) + ": " + early->trouble);
     }
   return out;
 }

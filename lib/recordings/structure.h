@@ -13,6 +13,7 @@ namespace tgc {
 struct StructureReport {
   size_t nodes = 0;
   std::vector<std::string> wrong;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
+  std::vector<size_t> positions;            // for each error: the index of its node
   std::map<std::string, size_t> not_known;  // by name that this release does not have: number of uses
 
   bool ok() const { return wrong.empty(); }

@@ -57,8 +57,22 @@ UOp PyrenderReader::read() {
   }
   if (!ast) ast = last;
   if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
+  const UOp stated = ast;
   if (!open_.empty()) ast = infer_dtypes(ast);
-  return stand_ins_ || unique_constants_ ? restore_constants(ast) : ast;
+  if (stand_ins_ || unique_constants_) ast = restore_constants(ast);
+  if (noted_ && !(ast == stated)) note_inferred(stated, ast);
+  return ast;
+}
+
+// Replaces the nodes in *noted_, which are of the graph under `before`, by those of the graph under `after`, which has
+// the same structure and the inferred facts.
+void PyrenderReader::note_inferred(UOp before, UOp after) {
+  const auto from = toposort(before), to = toposort(after);
+  if (from.size() != to.size()) return;
+  UOpMap<UOp> became(graph_);
+  for (size_t i = 0; i < from.size(); i++) became[from[i]] = to[i];
+  for (NodeAt& n : *noted_)
+    if (const UOp* u = became.find(n.node)) n.node = *u;
 }
 
 UOp PyrenderReader::infer_dtypes(UOp root) {
@@ -92,6 +106,7 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // an error without a position gets value_at
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
+  if (noted_) noted_->push_back({at, u});
   return u;
 }
 
@@ -117,6 +132,7 @@ UOp PyrenderReader::correction(std::string_view name, UOp u) {
   }
   end_of_line();
   define(name, u);
+  if (noted_) noted_->back().node = u;
   return u;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <unordered_map>
 
+#include "lib/text/nodes_in_text.h"
 #include "lib/text/py_values.h"
 
 namespace tgc {
@@ -21,6 +22,8 @@ class PyrenderReader : public PyValues {
   // the right side of the assignment that begins at byte `at`, and infers nothing. An error throws a Failure.
   void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
+  // Makes read() append the node of each statement to `nodes`.
+  void note_nodes(std::vector<NodeAt>* nodes) { noted_ = nodes; }
   // Returns one warning per fact that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // True if the text, outside functions, omits a fact that would be inferred if the text had no header.
@@ -85,6 +88,7 @@ class PyrenderReader : public PyValues {
   UOp load_call(UOp from, const Arguments& args, size_t at);
   UOp reduce_call(UOp self, const Arguments& args, size_t at);
   UOp infer_dtypes(UOp root);
+  void note_inferred(UOp before, UOp after);
   UOp literal_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)
@@ -116,6 +120,7 @@ class PyrenderReader : public PyValues {
   int functions_ = 0;                                      // nesting depth of the functions being read
   bool literal_ = false;                                   // true if the text states all facts, so nothing is inferred
   bool would_infer_ = false;
+  std::vector<NodeAt>* noted_ = nullptr;                   // set by note_nodes()
   std::string_view line_name_;                             // name assigned by the current line
   // nodes whose dtype must be inferred from uses, each with the name that its line assigns
   std::vector<std::pair<UOp, std::string_view>> open_;

@@ -1,0 +1,126 @@
+#include "lib/lsp/answers.h"
+
+#include <algorithm>
+
+#include "lib/support/visible.h"
+#include "lib/uop/release.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMostProblems = 1000;
+enum SymbolKind { kModule = 2, kField = 8, kFunction = 12, kVariable = 13 };
+
+void write_position(JsonWriter& json, TextPosition p) {
+  json.object([&] { json.member("line", p.line).member("character", p.character); });
+}
+void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end) {
+  json.object([&] {
+    write_position(json.key("start"), document.position(begin));
+    write_position(json.key("end"), document.position(end));
+  });
+}
+
+struct Symbol {
+  std::string name, detail;
+  SymbolKind kind;
+  size_t begin, end, name_begin, name_end;  // bytes of the document
+};
+template <class Children>
+void write_symbol(JsonWriter& json, const OpenDocument& text, const Symbol& s, Children&& children) {
+  json.object([&] {
+    json.member("name", s.name.empty() ? "?" : visible(s.name));
+    if (!s.detail.empty()) json.member("detail", visible(s.detail));
+    json.member("kind", int(s.kind));
+    write_range(json.key("range"), text.document(), s.begin, s.end);
+    write_range(json.key("selectionRange"), text.document(), s.name_begin, s.name_end);
+    if (s.kind == kModule) json.key("children").array([&] { children(); });
+  });
+}
+
+void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
+  const ReadSection& read = text.section(index);
+  const Analysis& a = *read.analysis;
+  auto place = [&](size_t at) { return read.text.in_document(at); };
+  for (const Definition& d : a.links.definitions) {
+    const UOp u = a.node_of(d);
+    const std::string what = u ? std::string(shown_op(u)) + " " + std::string(u.dtype().repr()) : "";
+    const bool is_numbered = !d.name.empty() && d.name[0] >= '0' && d.name[0] <= '9';  // in JSON and listings
+    write_symbol(json, text,
+                 {is_numbered && u ? d.name + " " + std::string(shown_op(u)) : d.name, what, u ? kVariable : kFunction,
+                  place(d.begin), place(d.end), place(d.name_begin), place(d.name_end)},
+                 [] {});
+  }
+}
+
+}  // namespace
+
+void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
+  size_t count = 0;
+  const Document& document = text.document();
+  auto write = [&](bool is_error, const std::string& message, size_t begin, size_t end) {
+    if (count++ >= kMostProblems) return;
+    json.object([&] {
+      write_range(json.key("range"), document, begin, end);
+      json.member("severity", is_error ? 1 : 3).member("source", "tgc").member("message", visible(message));
+    });
+  };
+  json.array([&] {
+    for (auto& [begin, diag] : text.sections().errors) {
+      const size_t at = std::min(begin + (diag.column ? diag.column - 1 : 0), document.text().size());
+      const std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
+      write(true, diag.message + expected, at, std::min(at + 1, document.text().size()));
+    }
+    for (size_t i = 0; i < text.problems().size(); i++) {
+      if (text.problems()[i].empty()) continue;
+      const SectionText places(document.text(), text.sections().list[i]);
+      for (const Problem& p : text.problems()[i])
+        write(p.is_error, p.message, places.in_document(p.begin), places.in_document(p.end));
+    }
+  });
+}
+
+void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
+                    size_t begin, size_t end) {
+  json.object([&] {
+    json.member("uri", uri);
+    write_range(json.key("range"), text.document(), read.text.in_document(begin), read.text.in_document(end));
+  });
+}
+
+void write_symbols(JsonWriter& json, OpenDocument& text) {
+  const Sections& sections = text.sections();
+  auto write = [&](const std::string& name, const std::string& detail, SymbolKind kind, auto& place, auto&& children) {
+    write_symbol(json, text, {name, detail, kind, place.begin, place.end, place.begin, place.end}, children);
+  };
+  json.array([&] {
+    for (const RecordSection& r : sections.records)
+      write(r.id, r.target, kModule, r, [&] {
+        for (size_t i = r.first; i < r.last; i++) write(sections.list[i].name, "", kField, sections.list[i], [] {});
+      });
+    if (text.is_recording()) return;
+    for (size_t i = 0; i < sections.list.size(); i++)
+      if (sections.list.size() == 1) write_node_symbols(json, text, i);
+      else
+        write("graph " + std::to_string(i), "", kModule, sections.list[i],
+              [&] { write_node_symbols(json, text, i); });
+  });
+}
+
+void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri) {
+  json.array([&] {
+    for (size_t i = 0; i < text.graphs(); i++) {
+      const size_t at = text.is_recording() ? text.sections().records[i].begin : text.sections().list[i].begin;
+      for (const LspCommand& c : kLspCommands)
+        json.object([&] {
+          write_range(json.key("range"), text.document(), at, at);
+          json.key("command").object([&] {
+            json.member("title", c.title).member("command", c.name);
+            json.key("arguments").array([&] { json.value(uri).value(i); });
+          });
+        });
+    }
+  });
+}
+
+}  // namespace tgc

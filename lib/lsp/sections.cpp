@@ -1,0 +1,152 @@
+#include "lib/lsp/sections.h"
+
+#include <algorithm>
+
+#include "lib/text/graph_texts.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+namespace {
+
+// Reads the graphs of one record without decoding them.
+class RecordScan {
+ public:
+  RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
+
+  void run() {
+    RecordSection record{begin_, begin_, {}, {}, out_.list.size()};
+    in_.object([&](std::string_view key) {
+      if (key == "id") record.id = in_.string();
+      else if (key == "target") record.target = in_.string();
+      else if (key == "ast") add(Section::Part::Ast, "ast");
+      else if (key == "ast_full") add(Section::Part::Ast, "full");
+      else if (key == "linear") add(Section::Part::List, "linear");
+      else if (key == "stages") in_.array([&] { stage(); });
+      else if (key == "kernels") in_.array([&] { kernel(); });
+      else in_.skip();
+    });
+    auto is_ast = [](const Section& s) { return s.part == Section::Part::Ast; };
+    const auto first = out_.list.begin() + ptrdiff_t(record.first);
+    if (std::count_if(first, out_.list.end(), is_ast) == 2)
+      out_.list.erase(std::find_if(first, out_.list.end(), [&](auto& s) { return is_ast(s) && s.name == "ast"; }));
+    for (auto s = out_.list.begin() + ptrdiff_t(record.first); s != out_.list.end(); ++s)
+      if (is_ast(*s)) s->name = "ast";
+    record.last = out_.list.size();
+    out_.records.push_back(std::move(record));
+  }
+
+ private:
+  // Adds the string that comes next, if it is one. Of two texts of one stage, the one that loses facts is not read.
+  void add(Section::Part part, std::string name) {
+    const bool is_text = in_.peek() == JsonScanner::Type::String;
+    const size_t at = begin_ + in_.position();
+    const std::string_view raw = in_.skip();
+    if (!is_text || raw.size() < 3) return;
+    out_.list.push_back({at + 1, at + raw.size() - 1, part, std::move(name), out_.records.size()});
+  }
+
+  void stage() {
+    const size_t first = out_.list.size();
+    std::string name;
+    in_.object([&](std::string_view key) {
+      if (key == "name") name = in_.string();
+      else if (key == "ir") add(Section::Part::Stage, "ir");
+      else if (key == "full") add(Section::Part::Stage, "full");
+      else in_.skip();
+    });
+    if (out_.list.size() == first + 2) out_.list.erase(out_.list.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
+    for (size_t i = first; i < out_.list.size(); i++) out_.list[i].name = name;
+  }
+  bool is_full(size_t i) const { return out_.list[i].name == "full"; }
+
+  void kernel() {
+    in_.object([&](std::string_view key) {
+      if (key == "ast") add(Section::Part::Kernel, "kernel " + std::to_string(kernels_++));
+      else in_.skip();
+    });
+  }
+
+  JsonScanner in_;
+  size_t begin_, kernels_ = 0;
+  Sections& out_;
+};
+
+void find_records(std::string_view document, Sections& out) {
+  bool has_header = false;
+  for (size_t begin = 0; begin < document.size();) {
+    const size_t end = std::min(document.find('\n', begin), document.size());
+    const std::string_view line = document.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r") != line.npos) {
+      const size_t sections = out.list.size(), records = out.records.size();
+      auto status = catch_failures([&] {
+        if (has_header) return RecordScan(line, begin, out).run(), Unit{};
+        out.header = std::move(parse_golden_header({std::string(line), 1}, "").value_or_throw());
+        out.header_end = end;
+        return Unit{};
+      });
+      has_header = true;
+      if (!status) {
+        out.errors.push_back({begin, status.diag()});
+        out.list.resize(sections, {0, 0}), out.records.resize(records, {0, 0, {}, {}});
+      } else if (!out.records.empty() && out.records.size() > records) {
+        out.records.back().end = end;
+      }
+    }
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+Sections find_sections(std::string_view document) {
+  Sections out{.kind = detect_kind(document)};
+  if (out.kind == InputKind::Golden) {
+    find_records(document, out);
+  } else if (out.kind != InputKind::Onnx && document.find_first_not_of(" \t\r\n") != document.npos) {
+    if (out.kind != InputKind::Json && out.kind != InputKind::Repro)
+      for (const GraphText& g : find_graph_texts(document).graphs) out.list.push_back({g.begin, g.end});
+    if (out.list.empty()) out.list.push_back({0, document.size()});
+  }
+  return out;
+}
+
+SectionText::SectionText(std::string_view document, const Section& section) {
+  const std::string_view raw = document.substr(section.begin, section.end - section.begin);
+  pieces_.push_back({0, section.begin});
+  if (section.record == Section::kNoRecord) {
+    text_ = raw;
+    return;
+  }
+  for (size_t at = 0; at < raw.size();) {
+    const size_t escape = std::min(raw.find('\\', at), raw.size());
+    text_ += raw.substr(at, escape - at);
+    if (escape == raw.size()) break;
+    // an escape of six bytes, "\u1234"; two of them stand for one character beyond U+FFFF
+    size_t end = escape + (raw.substr(escape, 2) == "\\u" ? 6 : 2);
+    if (raw.substr(escape, 3) == "\\ud" || raw.substr(escape, 3) == "\\uD")
+      if (raw.substr(end, 2) == "\\u") end += 6;
+    end = std::min(end, raw.size());
+    auto decoded = catch_failures([&] {
+      const std::string quoted = "\"" + std::string(raw.substr(escape, end - escape)) + "\"";
+      return JsonScanner(quoted).string();
+    });
+    text_ += decoded ? *decoded : "?";
+    at = end;
+    pieces_.push_back({text_.size(), section.begin + at});
+  }
+}
+
+size_t SectionText::in_document(size_t at) const {
+  const auto piece = std::ranges::upper_bound(pieces_, at, {}, &std::pair<size_t, size_t>::first) - 1;
+  return piece->second + (at - piece->first);
+}
+
+size_t SectionText::in_text(size_t at) const {
+  auto piece = std::ranges::upper_bound(pieces_, at, {}, &std::pair<size_t, size_t>::second);
+  if (piece == pieces_.begin()) return 0;
+  const size_t end = piece == pieces_.end() ? text_.size() : piece->first;
+  piece--;
+  return std::min(piece->first + (at - piece->second), end);
+}
+
+}  // namespace tgc

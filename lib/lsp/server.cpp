@@ -1,0 +1,390 @@
+#include "lib/lsp/server.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <list>
+#include <nlohmann/json.hpp>
+
+#include "lib/compile/process.h"
+#include "lib/lsp/answers.h"
+#include "lib/lsp/origin.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/version.h"
+#include "lib/support/visible.h"
+#include "lib/support/write_file.h"
+#include "lib/uop/release.h"
+
+namespace tgc {
+namespace {
+
+using Json = nlohmann::json;
+
+enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601, kInvalidParams = -32602,
+             kNotInitialized = -32002, kRequestFailed = -32803, kCancelled = -32800 };
+
+constexpr size_t kMostJobs = 4;
+
+// Returns the id of a request as JSON.
+std::string id_text(const Json& id) {
+  if (id.is_number_integer()) return id.is_number_unsigned() ? std::to_string(id.get<uint64_t>())
+                                                             : std::to_string(id.get<int64_t>());
+  std::string out;
+  if (id.is_string()) append_json_string(out, id.get_ref<const std::string&>());
+  return out.empty() ? "null" : out;
+}
+
+TextPosition position_of(const Json& position) {
+  return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
+}
+
+}  // namespace
+
+struct LspServer::Impl {
+  using Send = std::function<void(const std::string& json)>;
+  Impl(Send send, std::string program) : send_(std::move(send)), program_(std::move(program)) {}
+
+  // ---- messages
+
+  void receive(std::string_view text) {
+    const Json message = Json::parse(text, nullptr, false);
+    if (message.is_discarded()) return send_error("null", kParseError, "the message is not JSON");
+    if (!message.is_object()) return send_error("null", kInvalidRequest, "the message is not an object");
+    const auto id = message.find("id"), method = message.find("method");
+    if (method == message.end() && id != message.end()) return;  // the answer to a request of this server
+    const std::string id_json = id == message.end() ? "" : id_text(*id);
+    if (method == message.end() || !method->is_string())
+      return send_error(id_json.empty() ? "null" : id_json, kInvalidRequest, "the message has no method");
+    const auto params = message.find("params");
+    const Json none = Json::object();
+    try {
+      auto done = catch_failures([&] {
+        handle(*method, params == message.end() ? none : *params, id_json);
+        return Unit{};
+      });
+      if (!done && !id_json.empty()) send_error(id_json, kRequestFailed, done.diag().text());
+    } catch (const Json::exception& error) {
+      if (!id_json.empty()) send_error(id_json, kInvalidParams, error.what());
+    }
+  }
+
+  void handle(const std::string& method, const Json& params, const std::string& id) {
+    if (method == "exit") return void(exit_code = is_shut_down_ ? 0 : 1);
+    if (id.empty()) return notified(method, params);
+    if (!is_initialized_ && method != "initialize")
+      return send_error(id, kNotInitialized, "the first request must be 'initialize'");
+    if (is_shut_down_) return send_error(id, kInvalidRequest, "the server is shut down");
+    if (method == "initialize") return initialize(params, id);
+    if (method == "shutdown") {
+      is_shut_down_ = true;
+      jobs_.clear();
+      return answer(id, [](JsonWriter& json) { json.null(); });
+    }
+    if (method == "workspace/executeCommand") return execute(params, id);
+    using Handler = void (Impl::*)(OpenDocument&, const Json&, const std::string&, const std::string&);
+    static const std::map<std::string_view, Handler> kHandlers{{"textDocument/hover", &Impl::hover},
+                                                               {"textDocument/definition", &Impl::definition},
+                                                               {"textDocument/references", &Impl::references},
+                                                               {"textDocument/documentSymbol", &Impl::symbols},
+                                                               {"textDocument/codeLens", &Impl::lenses}};
+    auto handler = kHandlers.find(method);
+    if (handler == kHandlers.end()) return send_error(id, kNoMethod, "there is no method '" + visible(method) + "'");
+    const std::string uri = params.at("textDocument").at("uri").get<std::string>();
+    (this->*handler->second)(open_text(uri), params, id, uri);
+  }
+
+  OpenDocument& open_text(const std::string& uri) {
+    auto it = texts_.find(uri);
+    if (it == texts_.end()) throw Failure("no open text '" + visible(uri) + "'");
+    return it->second;
+  }
+
+  // ---- notifications
+
+  void notified(const std::string& method, const Json& params) {
+    if (method == "$/cancelRequest") return cancel(id_text(params.at("id")));
+    if (!method.starts_with("textDocument/did")) return;
+    const Json& document = params.at("textDocument");
+    const std::string uri = document.at("uri").get<std::string>();
+    if (method == "textDocument/didOpen") {
+      texts_.erase(uri);
+      texts_.emplace(uri, OpenDocument(document.at("text").get<std::string>(), document.value("version", int64_t(0))));
+    } else if (method == "textDocument/didChange") {
+      OpenDocument& text = open_text(uri);
+      Document changed = text.document();
+      for (const Json& change : params.at("contentChanges")) {
+        const std::string by = change.at("text").get<std::string>();
+        auto range = change.find("range");
+        changed = Document(range == change.end() || range->is_null()
+                               ? by
+                               : changed.replaced(position_of(range->at("start")), position_of(range->at("end")), by));
+      }
+      text.change(std::move(changed), document.value("version", int64_t(0)));
+    } else if (method == "textDocument/didClose") {
+      texts_.erase(uri);
+      return publish(uri, nullptr);
+    } else {
+      return;
+    }
+    OpenDocument& text = open_text(uri);
+    if (!text.has_work() || !text.sections().errors.empty()) publish(uri, &text);
+  }
+
+  // Sends the problems of a text; of a closed text, none.
+  void publish(const std::string& uri, OpenDocument* text) {
+    notify("textDocument/publishDiagnostics", [&](JsonWriter& json) {
+      json.member("uri", uri);
+      if (text) json.member("version", text->version());
+      json.key("diagnostics");
+      if (text) write_diagnostics(json, *text);
+      else json.array([] {});
+    });
+  }
+
+  // ---- requests
+
+  void initialize(const Json& params, const std::string& id) {
+    is_initialized_ = true;
+    constexpr const char* kShows = "/capabilities/window/showDocument/support";
+    const Json shows = params.value(Json::json_pointer(kShows), Json(false));
+    shows_documents_ = shows.is_boolean() && shows.get<bool>();
+    answer(id, [](JsonWriter& json) {
+      json.object([&] {
+        json.key("capabilities").object([&] {
+          json.key("textDocumentSync").object([&] { json.member("openClose", true).member("change", 2); });
+          for (const char* provider : {"hoverProvider", "definitionProvider", "referencesProvider",
+                                       "documentSymbolProvider"})
+            json.member(provider, true);
+          json.key("codeLensProvider").object([&] { json.member("resolveProvider", false); });
+          json.key("executeCommandProvider").object([&] {
+            json.key("commands").array([&] {
+              for (const LspCommand& c : kLspCommands) json.value(c.name);
+            });
+          });
+        });
+        json.key("serverInfo").object([&] { json.member("name", "tgc").member("version", tgc_version()); });
+      });
+    });
+  }
+
+  // A place in a section.
+  struct Spot {
+    const ReadSection* read = nullptr;  // null: outside all sections
+    size_t index = 0, at = 0;
+  };
+  Spot spot(OpenDocument& text, const Json& params) {
+    const size_t offset = text.document().offset(position_of(params.at("position")));
+    const auto index = text.section_at(offset);
+    if (!index) return {};
+    const ReadSection& read = text.section(*index);
+    return {&read, *index, read.text.in_text(offset)};
+  }
+
+  void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+    const Spot at = spot(text, params);
+    const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
+    if (!node) return answer(id, [](JsonWriter& json) { json.null(); });
+    const Analysis& analysis = *at.read->analysis;
+    const std::string made_by = origin(text, uri, at.index, analysis, node);
+    answer(id, [&](JsonWriter& json) {
+      json.object([&] {
+        json.key("contents").object([&] {
+          json.member("kind", "markdown").member("value", hover_text(analysis, node, made_by));
+        });
+      });
+    });
+  }
+
+  void definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+    const Spot at = spot(text, params);
+    const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
+    answer(id, [&](JsonWriter& json) {
+      if (!target) return void(json.null());
+      const Definition& d = at.read->analysis->links.definitions[*target];
+      write_location(json, uri, text, *at.read, d.name_begin, d.name_end);
+    });
+  }
+
+  void references(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+    const Spot at = spot(text, params);
+    const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
+    const auto context = params.find("context");
+    const bool with_definition = context != params.end() && context->value("includeDeclaration", false);
+    answer(id, [&](JsonWriter& json) {
+      json.array([&] {
+        if (!target) return;
+        const Links& links = at.read->analysis->links;
+        const Definition& d = links.definitions[*target];
+        if (with_definition) write_location(json, uri, text, *at.read, d.name_begin, d.name_end);
+        for (const Link& link : links.links)
+          if (link.target == *target) write_location(json, uri, text, *at.read, link.begin, link.end);
+      });
+    });
+  }
+
+  void symbols(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
+    answer(id, [&](JsonWriter& json) { write_symbols(json, text); });
+  }
+  void lenses(OpenDocument& text, const Json&, const std::string& id, const std::string& uri) {
+    answer(id, [&](JsonWriter& json) { write_lenses(json, text, uri); });
+  }
+
+  // Returns the rule that made `node` of section `index`; "" if it is unknown.
+  std::string origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
+    const Section& s = text.sections().list[index];
+    const auto at = std::ranges::find(a.order, node);
+    if (s.part != Section::Part::Stage || at == a.order.end()) return "";
+    const std::string text_of_section = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
+    const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(), std::string(shown_op(node))};
+    return origins_.find(text_of_section, question, [&] {
+      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.input(s.record));
+    });
+  }
+
+  // ---- commands, which run tgc in a child process
+
+  struct RunningJob {
+    std::string id;
+    const LspCommand* command;
+    std::string page;  // the page that `view` writes
+    Job job;
+  };
+
+  const std::string& folder() {
+    if (!folder_) folder_.emplace();
+    return folder_->path();
+  }
+
+  static std::string write_input(const std::string& to, const std::string& name, const std::string& text) {
+    const std::string path = to + "/" + name;
+    write_file(path, text).value_or_throw();
+    return path;
+  }
+
+  // Runs a command on a graph of an open text. The words of the command are fixed here, and the text only gets into the
+  // file that they name, so that a text cannot choose what is run.
+  void execute(const Json& params, const std::string& id) {
+    const std::string name = params.at("command").get<std::string>();
+    const auto command = std::ranges::find(kLspCommands, name, &LspCommand::name);
+    if (command == std::end(kLspCommands)) return send_error(id, kInvalidParams, "no command '" + visible(name) + "'");
+    const Json& arguments = params.at("arguments");
+    OpenDocument& text = open_text(arguments.at(0).get<std::string>());
+    const size_t number = arguments.size() > 1 ? arguments.at(1).get<size_t>() : 0;
+    if (number >= text.graphs())
+      return send_error(id, kInvalidParams, "the text has " + counted(text.graphs(), "graph"));
+    if (jobs_.size() >= kMostJobs) return send_error(id, kRequestFailed, "too many commands are running");
+    const std::string to = folder() + "/" + std::to_string(++files_);
+    std::filesystem::create_directory(to);
+    const std::string input = write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input(number));
+    std::vector<std::string> words{program_, command->word, input, "--color=never"};
+    std::string page;
+    if (name == "tgc.view") page = to + "/page.html", words.insert(words.end(), {"-o", page});
+    auto job = Job::start(words, to);
+    if (!job) return send_error(id, kRequestFailed, job.diag().text());
+    jobs_.push_back({id, command, std::move(page), std::move(*job)});
+  }
+
+  void read_jobs() {
+    for (auto it = jobs_.begin(); it != jobs_.end();) {
+      auto code = it->job.read();
+      if (code) finish(*it, *code), it = jobs_.erase(it);
+      else ++it;
+    }
+  }
+
+  void finish(const RunningJob& job, int code) {
+    const bool has_page = !job.page.empty() && code == 0;
+    const std::string text = visible(job.job.text()), uri = has_page ? "file://" + job.page : "";
+    const std::string title = "tgc " + std::string(job.command->word) + ": ";
+    constexpr int kLog = 4;
+    notify("window/logMessage",
+           [&](JsonWriter& json) { json.member("type", kLog).member("message", title + "\n" + text); });
+    notify("window/showMessage", [&](JsonWriter& json) {
+      json.member("type", code == 0 ? 3 : code == 1 ? 2 : 1);
+      json.member("message", has_page ? title + uri : title + text.substr(0, text.find('\n')));
+    });
+    if (has_page && shows_documents_)
+      send_(json_object([&](JsonWriter& json) {
+        json.member("jsonrpc", "2.0").member("id", "show-" + std::to_string(++files_));
+        json.member("method", "window/showDocument");
+        json.key("params").object([&] { json.member("uri", uri).member("external", true); });
+      }));
+    answer(job.id, [&](JsonWriter& json) {
+      json.object([&] {
+        json.member("exitCode", code).member("text", text);
+        if (has_page) json.member("uri", uri);
+      });
+    });
+  }
+
+  void cancel(const std::string& id) {
+    auto job = std::ranges::find(jobs_, id, &RunningJob::id);
+    if (job == jobs_.end()) return;
+    jobs_.erase(job);
+    send_error(id, kCancelled, "cancelled");
+  }
+
+  // ---- sending
+
+  template <class Write>
+  void answer(const std::string& id, Write&& write) {
+    send_(json_object([&](JsonWriter& json) {
+      json.member("jsonrpc", "2.0").key("id").raw(id);
+      write(json.key("result"));
+    }));
+  }
+  void send_error(const std::string& id, Error code, const std::string& message) {
+    send_(json_object([&](JsonWriter& json) {
+      json.member("jsonrpc", "2.0").key("id").raw(id);
+      json.key("error").object([&] { json.member("code", int(code)).member("message", message); });
+    }));
+  }
+  template <class Write>
+  void notify(const char* method, Write&& write) {
+    send_(json_object([&](JsonWriter& json) {
+      json.member("jsonrpc", "2.0").member("method", method);
+      json.key("params").object([&] { write(json); });
+    }));
+  }
+
+  Send send_;
+  const std::string program_;
+  std::optional<int> exit_code;
+  bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
+  std::map<std::string, OpenDocument> texts_;
+  std::optional<TemporaryFolder> folder_;  // inputs and results of commands, until the server ends
+  OriginFinder origins_;                   // destroyed before folder_, because it reads files in the folder
+  std::list<RunningJob> jobs_;
+  size_t files_ = 0;
+};
+
+LspServer::LspServer(std::function<void(const std::string& json)> send, std::string program)
+    : impl_(std::make_unique<Impl>(std::move(send), std::move(program))) {}
+LspServer::~LspServer() = default;
+
+void LspServer::receive(std::string_view message) { impl_->receive(message); }
+
+bool LspServer::has_work() const {
+  return std::ranges::any_of(impl_->texts_, [](auto& text) { return text.second.has_work(); });
+}
+
+void LspServer::work() {
+  for (auto& [uri, text] : impl_->texts_) {
+    if (!text.has_work()) continue;
+    text.work();
+    return text.has_work() ? void() : impl_->publish(uri, &text);
+  }
+}
+
+std::vector<int> LspServer::job_outputs() const {
+  std::vector<int> out;
+  for (auto& job : impl_->jobs_) out.push_back(job.job.output());
+  return out;
+}
+
+void LspServer::read_jobs() { impl_->read_jobs(); }
+
+std::optional<int> LspServer::exit_code() const { return impl_->exit_code; }
+
+}  // namespace tgc

@@ -1,0 +1,44 @@
+// A language server (LSP 3.17) for graphs of tinygrad: pyrender texts, listings, reprs, JSON, repro bundles and
+// recordings. `tgc lsp` runs it on standard input and output.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/lsp/job.h"
+
+namespace tgc {
+
+class LspServer {
+ public:
+  // `send` receives each message for the client, as JSON. `program` is the path of the tgc that runs commands.
+  LspServer(std::function<void(const std::string& json)> send, std::string program);
+  ~LspServer();
+
+  // Takes a message of the client and sends the answer. Damaged messages are answered with an error.
+  void receive(std::string_view message);
+
+  // Work that can wait while messages come in: the diagnostics of recordings.
+  bool has_work() const;
+  void work();
+
+  std::vector<int> job_outputs() const;  // when one is readable, call read_jobs()
+  void read_jobs();
+
+  // Returns the exit code of the server after the client's message `exit`.
+  std::optional<int> exit_code() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Serves the client at the file descriptors `in` and `out` until the client says `exit` or closes `in`. Returns the
+// exit code: 0 if the client said `shutdown` before `exit`, else 1.
+int serve_lsp(int in, int out, const std::string& program);
+
+}  // namespace tgc

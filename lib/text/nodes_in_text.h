@@ -1,0 +1,22 @@
+// Reads a graph and returns which part of the text makes which node, for editors.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/text/formats.h"
+
+namespace tgc {
+
+// The statement, line of a listing, JSON object or UOp(...) that begins at byte `at` makes `node`.
+struct NodeAt {
+  size_t at;
+  UOp node;
+};
+
+// Like read_graph with `take_malformed`. Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes`
+// has the nodes above the error.
+Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                                        ReadReport& report, std::vector<NodeAt>& nodes);
+
+}  // namespace tgc
