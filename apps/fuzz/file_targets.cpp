@@ -8,6 +8,8 @@
 #include "lib/compile/cache.h"
 #include "lib/diff/graph_match.h"
 #include "lib/driver/source.h"
+#include "lib/profile/pma.h"
+#include "lib/profile/report.h"
 #include "lib/run/run_kernel.h"
 #include "lib/text/input_file.h"
 #include "lib/trace/explain.h"
@@ -26,6 +28,21 @@ void read_gzip(Bytes bytes) {
   for (int i = 0; i < 3; i++)
     if (auto more = (*lines)->next(line); !must_say(more) || !*more) return;
   must_say((*lines)->rest(all));
+}
+
+void read_profile(Bytes bytes) {
+  auto trace = profile::parse_trace(std::string(text_of(bytes)));
+  if (!must_say(trace)) return;
+  auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
+  if (!must_say(analyzed)) return;
+  // without the reports that call LLVM, which runs in a worker
+  (void)profile::waves_json(*analyzed, ""), (void)profile::waves_text(*analyzed);
+  (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
+  (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
+  for (const profile::PmaEvent& e : analyzed->trace.pma)
+    (void)profile::decode_pma(profile::bytes_of(e.blob), e.sm_version);
+  for (const profile::SqttSummary& s : analyzed->summaries) (void)s.named_counts();
+  count_as_run();
 }
 
 void read_trace_bytes(Bytes bytes) {

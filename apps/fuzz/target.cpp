@@ -26,6 +26,7 @@ std::span<const Target> all_targets() {
       {"npy", read_npy_bytes},
       {"npz", read_npz_bytes},
       {"gzip", read_gzip},
+      {"profile", read_profile, 1 << 16},
       {"trace", read_trace_bytes},
       {"cache", read_cache_entry},
       {"words", read_words, 200}, {"request", read_request},

@@ -47,17 +47,19 @@ void add_profile(Command& cmd) {
   cmd.describe("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
                "tgc profile profile.pkl#r_32_32_16_2",
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
-               "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with their evidence.\n"
+               "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with evidence.\n"
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
                "of the stall in which the SIMD issued nothing for other waves either.");
-  cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")->required();
+  cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
+      ->required();
   cmd.group(Group::Comparison);
   cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.group(Group::Output);
-  std::vector<CLI::Option*> parts{cmd.flag("--packets", o.packets, "list the packets of the traces"),
-                                  cmd.flag("--waves", o.waves, "list the waves"),
-                                  cmd.flag("--counters", o.counters, "list the counters by unit, and values computed from them"),
-                                  cmd.flag("--memory", o.memory, "list the buffers, and the peak of each device")};
+  std::vector<CLI::Option*> parts;
+  parts.push_back(cmd.flag("--packets", o.packets, "list the packets of the traces"));
+  parts.push_back(cmd.flag("--waves", o.waves, "list the waves"));
+  parts.push_back(cmd.flag("--counters", o.counters, "list the counters by unit, and values computed from them"));
+  parts.push_back(cmd.flag("--memory", o.memory, "list the buffers, and the peak of each device"));
   for (size_t n = 0; n < parts.size(); n++)
     for (size_t m = 0; m < n; m++) parts[n]->excludes(parts[m]);
   for (CLI::Option* part : parts) part->excludes("--against");

@@ -3,6 +3,7 @@
 
 #include "apps/tgc/options.h"
 #include "lib/driver/source.h"
+#include "lib/profile/emulated_trace.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/run_kernel.h"
 #include "lib/run/run_model.h"
@@ -15,6 +16,7 @@ struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions trial;
   bool json = false;
+  std::string profile;  // file for the profile of an emulated GPU
   Overrides over{.imports = true};
 };
 
@@ -104,9 +106,7 @@ class Runner {
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
     return tell(report, o_.json, report.text(counts_.all(), use_color(1)), where);
   }
-  int tell_model(const ModelReport& report) const {
-    return tell(report, o_.json, report.error.empty() ? report.text() : "", "");
-  }
+  int tell_model(const ModelReport& r) const { return tell(r, o_.json, r.error.empty() ? r.text() : "", ""); }
 
   const RunCommand& o_;
   RunOptions spec_;
@@ -143,7 +143,8 @@ void add_run(Command& cmd) {
   cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
-  cmd.runs([&o] { return Runner(o).run(); });
+  cmd.option("--profile", o.profile, "F", "write what the emulated AMD executes, for tgc profile")->needs("--emulate");
+  cmd.runs([&o] { return require(profile::run_profiled(o.profile, [&o] { return Runner(o).run(); })); });
 }
 
 }  // namespace tgc

@@ -23,14 +23,15 @@ void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing
   for (uint32_t n = 0; n < times.size(); n++) {
     auto text = listing.find(p.code_of(kernel)->address_of(n));
     if (text == listing.end() || !times[n].hits) continue;
-    if (is_load(text->second)) last_load = formatted("'%s' at %#x", text->second.c_str(), unsigned(text->first)), loads++;
+    std::string place = formatted("'%s' (%#x)", text->second.c_str(), unsigned(text->first));
+    if (is_load(text->second)) last_load = place, loads++;
     if (!is_wait(text->second)) continue;
     double idle = double(times[n].idle);
     if (!last_load.empty() && idle > kWaitShare * all)
       out.push_back(formatted(
-          "waves wait %.0f%% of their time at '%s' (%#x) for %zu load%s, the last of them %s, and no other wave of the SIMD "
+          "waves wait %.0f%% of their time at %s for %zu load%s, the last of them %s, and no other wave of the SIMD "
           "issues: load earlier, load more at once, or run more waves",
-          idle / all * 100, text->second.c_str(), unsigned(text->first), loads, loads == 1 ? "" : "s", last_load.c_str()));
+          idle / all * 100, place.c_str(), loads, loads == 1 ? "" : "s", last_load.c_str()));
     loads = 0;
   }
 }
@@ -52,12 +53,12 @@ std::vector<std::string> hints(const Profile& p, size_t kernel, const Listings::
                             conflicts / lds * 100, conflicts, lds));
   for (auto& [name, percent] : derived_counters(p, kernel))
     if (name == "VALU utilization" && percent < kLowUse)
-      out.push_back(formatted("the vector units are used %.1f%% of the time (SQ_INSTS_VALU, GRBM_GUI_ACTIVE): the kernel is "
-                              "too small for the GPU, or waits", percent));
+      out.push_back(formatted("the vector units are used %.1f%% of the time (SQ_INSTS_VALU, GRBM_GUI_ACTIVE): the "
+                              "kernel is too small for the GPU, or waits", percent));
   double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
   if (hits + misses > 1000 && misses > kMissShare * (hits + misses))
-    out.push_back(formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f): reuse data while it is there, "
-                            "or read neighbouring addresses in neighbouring threads",
+    out.push_back(formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f): reuse data while it is "
+                            "there, or read neighbouring addresses in neighbouring threads",
                             misses / (hits + misses) * 100, misses, hits + misses));
   return out;
 }

@@ -52,8 +52,8 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
                ? "the trace cannot be mapped to instructions: its packets lack the branches that waves take\n"
                : "no wave of the traced SIMD executed an instruction\n";
   } else {
-    out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed, waves,
-                     static_cast<unsigned long long>(all));
+    out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
+                     waves, static_cast<unsigned long long>(all));
     const std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "address", "instruction"};
     std::vector<Row> hottest = rows;
     std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });

@@ -75,7 +75,8 @@ std::string hardware_runs(const Profile& p) {
   }
   for (const PmaEvent& e : p.trace.pma)
     if (p.wants(e.kernel))
-      rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-", "-"});
+      rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
+                      "-"});
   return rows.size() == 1 ? "" : "\nhardware events (tgc profile FILE#RUN shows one run)\n" + table(rows, "lllrrrr");
 }
 
@@ -103,8 +104,9 @@ std::string overview_text(const Profile& p, const std::string& file) {
   for (const Total& t : totals) {
     if (is_host(t.device)) continue;
     double mean = t.seconds / double(t.count);
-    rows.push_back({trimmed_time(t.seconds), formatted("%.1f", device_seconds > 0 ? t.seconds / device_seconds * 100 : 0),
-                    std::to_string(t.count), trimmed_time(mean), t.device, t.name, rate_text(t.flops, mean, "FLOPS"),
+    double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
+    rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.count),
+                    trimmed_time(mean), t.device, t.name, rate_text(t.flops, mean, "FLOPS"),
                     rate_text(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
   }
   out += rows.size() == 1 ? "no kernel ran\n" : table(rows, "rrrrllrr");

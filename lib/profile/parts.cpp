@@ -110,8 +110,8 @@ std::string waves_text(const Profile& p) {
     const SqttEvent& e = p.trace.sqtt[i];
     for (const WaveSpan& w : p.summaries[i].waves) {
       bool is_whole = w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown;
-      rows.push_back({p.trace.kernels[e.kernel].name, std::to_string(e.se), std::to_string(w.cu), std::to_string(w.simd),
-                      std::to_string(w.wave), time(w.begin), time(w.end),
+      rows.push_back({p.trace.kernels[e.kernel].name, std::to_string(e.se), std::to_string(w.cu),
+                      std::to_string(w.simd), std::to_string(w.wave), time(w.begin), time(w.end),
                       is_whole ? std::to_string(w.end - w.begin) : "-"});
     }
   }
@@ -212,8 +212,8 @@ std::string memory_text(const Trace& trace) {
   for (const BufferLife& b : events.buffers) {
     std::string uses;
     for (const BufferUse& u : b.uses)
-      uses += (uses.empty() ? "" : ", ") + u.kernel + (u.writes ? u.reads ? " updates" : " writes" : " reads") + " data" +
-              std::to_string(u.number);
+      uses += (uses.empty() ? "" : ", ") + u.kernel + (u.writes ? u.reads ? " updates" : " writes" : " reads") +
+              " data" + std::to_string(u.number);
     rows.push_back({std::string(b.device), std::to_string(b.key), formatted("%.0f", b.bytes), b.dtype,
                     formatted("%.1f us", b.begin - start), b.end ? formatted("%.1f us", *b.end - start) : "-", uses});
   }

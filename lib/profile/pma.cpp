@@ -36,17 +36,23 @@ std::string_view reason_of_blackwell(uint32_t key) {
   }
 }
 
-uint64_t low_bits(uint64_t value, uint32_t low, uint32_t count) { return value >> low & ((uint64_t(1) << count) - 1); }
+uint64_t low_bits(uint64_t value, uint32_t low, uint32_t count) {
+  return value >> low & ((uint64_t(1) << count) - 1);
+}
 
 PmaSample sample_of(const uint8_t* bytes, bool is_blackwell) {
   uint64_t bits = 0;
   for (uint32_t i = 0; i < 8; i++) bits |= uint64_t(bytes[i]) << 8 * i;
   if (!is_blackwell)
-    return {.pc = low_bits(bits, 0, 45) << 4, .warp = uint8_t(low_bits(bits, 50, 6)),
-            .reason = reason_before_blackwell(uint32_t(low_bits(bits, 45, 5))), .is_active = low_bits(bits, 62, 1) != 0};
+    return {.pc = low_bits(bits, 0, 45) << 4,
+            .warp = uint8_t(low_bits(bits, 50, 6)),
+            .reason = reason_before_blackwell(uint32_t(low_bits(bits, 45, 5))),
+            .is_active = low_bits(bits, 62, 1) != 0};
   uint8_t last = bytes[8];
-  return {.pc = low_bits(bits, 8, 53) << 4, .warp = uint8_t(low_bits(bits, 6, 2) << 4 | last >> 4),
-          .reason = reason_of_blackwell(uint32_t(low_bits(bits, 0, 6))), .is_active = (last >> 3 & 1) != 0};
+  return {.pc = low_bits(bits, 8, 53) << 4,
+          .warp = uint8_t(low_bits(bits, 6, 2) << 4 | last >> 4),
+          .reason = reason_of_blackwell(uint32_t(low_bits(bits, 0, 6))),
+          .is_active = (last >> 3 & 1) != 0};
 }
 
 }  // namespace

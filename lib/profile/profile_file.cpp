@@ -117,7 +117,8 @@ class TraceReader {
     for (KernelRun& run : to_.kernels) {
       std::pair<std::string_view, std::string_view> key{run.device, run.kernel};
       size_t n = runs[key]++;
-      if (auto found = times.find(key); found != times.end() && n < found->second.size()) run.seconds = found->second[n];
+      auto found = times.find(key);
+      if (found != times.end() && n < found->second.size()) run.seconds = found->second[n];
     }
   }
   void add(const PickleValue& event) {

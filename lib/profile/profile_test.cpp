@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "lib/profile/emulated_trace.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 #include "lib/profile/roofline.h"
-#include "lib/support/testing.h"
 
 namespace tgc::profile {
 namespace {
@@ -169,6 +171,37 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(error(start(0, 0), 8) == "a wave starts twice");
 }
 
+TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log that leaves the code is an error") {
+  // 0: v_mov, 4: s_nop (no operation in the emulator), 8: s_delay_alu, 12: v_mov, 16: s_cbranch_scc1 to 4, 20: s_endpgm
+  std::string text = words({kMove, kNop, kDelay, kMove, kBranchIfScc1 | 0xfffc, kEnd});
+  std::string elf = make_elf({text, 0x1000});
+  using hip::TraceEvent;
+  auto log_of = [&](std::vector<std::pair<TraceEvent, uint64_t>> events) {
+    std::vector<uint64_t> memory(1 << 10);
+    auto* log = new (memory.data()) hip::TraceLog{.capacity = 8 * (memory.size() - 8)};
+    log->append(hip::TraceRecord::Module, 77, elf);
+    log->append(hip::TraceRecord::Launch, 77, "gfx1100 E_4");
+    for (uint32_t wave : {3, 1})
+      for (auto [type, offset] : events) log->add_event(trace_event(type, wave, 0x1000 + offset));
+    return profile_of_log(*log);
+  };
+  auto pickle = log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 0}, {TraceEvent::Executed, 12},
+                        {TraceEvent::Jumped, 16}, {TraceEvent::Executed, 12}, {TraceEvent::Executed, 16},
+                        {TraceEvent::Ended, 20}});
+  REQUIRE(pickle);
+  auto analyzed = analyze_profile(std::move(parse_trace(*pickle).value_or_throw()), {});
+  REQUIRE(analyzed);
+  REQUIRE(analyzed->trace.kernels.size() == 1);
+  CHECK(analyzed->trace.kernels[0].name == "E_4");
+  CHECK(analyzed->trace.kernels[0].arch == "gfx1100");
+  std::vector<uint64_t> hits;
+  for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.hits);
+  CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
+  CHECK(analyzed->summaries[0].waves.size() == 2);
+  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // past the branch without deciding it
+  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // beyond the code
+}
+
 TEST_CASE("pma: samples continue in the next packet of their TPC, until packets are dropped") {
   // a sample of 8 bytes: pc 0x120, stall reason `key`, warp 5, active
   auto sample = [](uint64_t key) { return uint64_t(0x12) | key << 45 | uint64_t(5) << 50 | uint64_t(1) << 62; };
@@ -220,6 +253,38 @@ TEST_CASE("roofline: operations of instructions") {
   CHECK(bound_by({}, 480e3, 1e-6, "gfx1100") == "memory 50%");
   CHECK(bound_by(1.0, 1.0, 1, "gfx1100") == "latency (0.0% of peak)");
   CHECK(bound_by(1.0, 1.0, 1, "gfx9999") == "");
+}
+
+TEST_CASE("profile: every class of event") {
+  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
+  auto trace = parse_trace(std::string(std::istreambuf_iterator<char>(file), {}));
+  REQUIRE(trace);
+  CHECK(trace->kernels.size() == 2);
+  CHECK(trace->kernels[1].name == "E_4 n2");
+  CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
+  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // of the graph
+  CHECK(trace->counters.size() == 2);
+  CHECK(trace->counters[0].sum() == 12);
+  CHECK(trace->pma[0].sm_version == 0x809);
+  REQUIRE(trace->ranges.size() == 5);
+  CHECK(trace->ranges[0].begin == 1020.5);  // on the host's clock
+  CHECK(trace->ranges[1].bytes == 4096);
+  CHECK(trace->ranges[4].is_graph);
+  CHECK(trace->ranges[4].end == 1034.5);
+  MemoryEvents memory = memory_events(*trace);
+  REQUIRE(memory.buffers.size() == 2);
+  CHECK(memory.buffers[0].bytes == 4096);
+  CHECK(memory.buffers[0].uses[0].writes);
+  CHECK_FALSE(memory.buffers[0].end);
+  CHECK(memory.buffers[1].uses[0].reads);
+  CHECK(memory.buffers[1].end == 40);
+  CHECK(memory.devices[0].peak == 4160);
+  CHECK(memory.devices[0].at_end == 4096);
+  auto analyzed = analyze_profile(std::move(*trace), {.jobs = 1});
+  REQUIRE(analyzed);
+  CHECK(derived_counters(*analyzed, 0)[0].second == doctest::Approx(100.0 * (12.0 / 4) / (75 * 4)));
+  auto empty = parse_trace(std::string("\x80\x04].", 4));
+  CHECK_FALSE(analyze_profile(std::move(*empty), {.kernel = "E_4"}));
 }
 
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {

@@ -1,6 +1,7 @@
 #include "lib/emulate/hip/driver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace tgc::hip {
@@ -48,6 +49,8 @@ Gpu& Gpu::get() {
 Gpu::Gpu() : Driver("TGC_HIP_EMULATOR", kErrors) {
   if (const char* arch = setting("_ARCH"))
     if (find_processor(arch)) architecture_ = arch;
+  if (const char* address = std::getenv(kTraceLogVariable))
+    log_ = reinterpret_cast<TraceLog*>(std::strtoull(address, nullptr, 16));
 }
 
 int Gpu::load(const void* image, LoadedModule*& module) {
@@ -56,6 +59,7 @@ int Gpu::load(const void* image, LoadedModule*& module) {
   auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory(), checks_races());
   if (!loaded) return fail(kInvalidImage, loaded.diag().text());
   module = modules_.add(std::move(*loaded));
+  if (log_) log_->append(TraceRecord::Module, module->base(), {static_cast<const char*>(image), bytes});
   return kSuccess;
 }
 
@@ -80,7 +84,9 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .dynamic_group_bytes = group_bytes,
                 .ranges = memory().ranges(),
                 .check_races = checks_races(),
-                .host_threads = host_threads()};
+                .host_threads = log_ ? 1 : host_threads(),
+                .log = log_};
+  if (log_) log_->append(TraceRecord::Launch, code.base, architecture_ + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // room for widened loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);

@@ -25,6 +25,7 @@ class Gpu : public Driver {
   Gpu();
 
   std::string architecture_ = "gfx1100";
+  TraceLog* log_ = nullptr;  // null: executed instructions are not logged
   LoadedModules modules_;
 };
 

@@ -65,6 +65,7 @@ class Runner {
     w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
     set_scalars(w);
     set_thread_ids(w);
+    if (launch_.log) launch_.log->add_event(trace_event(TraceEvent::Started, number, 0));
     return w;
   }
 
@@ -141,11 +142,29 @@ void run_until_stop(Wave& w) {
   w.executed += executed;
 }
 
+// Logs each instruction that has operations. Instructions without any (waits, for example) follow from the code.
+void run_logged(Wave& w, TraceLog& log) {
+  const Op* ops = w.code->ops.data();
+  const uint32_t wave = w.first_thread / (w.halves * kLanes);
+  auto address = [&](uint32_t n) { return w.code->instructions[ops[n].instruction].address; };
+  while (w.state == Wave::Running) {
+    const uint32_t n = w.pc++;
+    ops[n].run(w, ops[n]);
+    w.executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+    if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
+    TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
+                      : w.pc != n + 1       ? TraceEvent::Jumped
+                                            : TraceEvent::Executed;
+    log.add_event(trace_event(type, wave, address(n)));
+  }
+}
+
 }  // namespace
 
 void run_wave(Wave& w) {
   w.state = Wave::Running;
-  if (w.waits) run_until_stop<true>(w);
+  if (w.group->launch->log) run_logged(w, *w.group->launch->log);
+  else if (w.waits) run_until_stop<true>(w);
   else run_until_stop<false>(w);
 }
 

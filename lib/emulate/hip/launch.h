@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/emulate/hip/code.h"
+#include "lib/emulate/hip/trace_log.h"
 #include "lib/emulate/races.h"
 
 namespace tgc::hip {
@@ -20,6 +21,7 @@ struct Launch {
   bool check_races = false;
   unsigned host_threads = 1;
   uint64_t most_jumps = UINT64_MAX;  // limit of jumps per wave
+  TraceLog* log = nullptr;  // where executed instructions are logged; then host_threads is 1
 
   uint32_t threads() const { return uint32_t(volume(block)); }
 };

@@ -19,6 +19,7 @@ class LoadedModule {
 
   const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
   const std::vector<std::unique_ptr<Code>>& kernels() const { return kernels_; }
+  uint64_t base() const { return image_; }  // host address of the image
 
  private:
   explicit LoadedModule(Memory& memory) : memory_(memory) {}

@@ -1,0 +1,72 @@
+// A log of executed instructions in memory that a process shares with the workers that it forks. `tgc run --profile`
+// creates it and makes a profile of it (lib/profile/emulated_trace.h); the emulated GPU appends to it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace tgc::hip {
+
+// The environment variable that holds the log's address in hexadecimal.
+inline constexpr const char* kTraceLogVariable = "TGC_HIP_EMULATOR_TRACE_LOG";
+
+struct TraceRecord {
+  enum Kind : uint32_t {
+    Module = 1,  // number: address of the loaded image; bytes: the code object
+    // number: address of the image that has the kernel; bytes: "gfx1100 NAME", the GPU and the kernel; then its events
+    Launch = 2,
+  };
+  uint32_t kind = 0, bytes = 0;
+  uint64_t number = 0;
+  uint64_t events = 0;  // number of 4-byte events that follow `bytes`
+};
+
+// The log: this header, then `used` bytes of records.
+struct TraceLog {
+  uint64_t capacity = 0;  // bytes for records
+  uint64_t used = 0;
+  uint64_t last = 0;      // where the last record begins
+  uint64_t is_full = 0;   // 1: a record did not fit, and all later ones are missing
+
+  std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* records() const { return reinterpret_cast<const std::byte*>(this + 1); }
+
+  // Appends a record: its kind, `number`, and `text`, padded to 8 bytes.
+  void append(TraceRecord::Kind kind, uint64_t number, std::string_view text) {
+    uint64_t padded = (text.size() + 7) / 8 * 8;
+    used = (used + 7) / 8 * 8;
+    if (is_full || text.size() > UINT32_MAX || capacity < used || capacity - used < sizeof(TraceRecord) + padded) {
+      is_full = 1;
+      return;
+    }
+    TraceRecord record{.kind = kind, .bytes = uint32_t(text.size()), .number = number};
+    std::memcpy(records() + used, &record, sizeof record);
+    std::memcpy(records() + used + sizeof record, text.data(), text.size());
+    last = used;
+    used += sizeof record + padded;
+  }
+  // Appends an event to the last record, which must be a launch.
+  void add_event(uint32_t event) {
+    if (is_full || capacity - used < sizeof event) {
+      is_full = 1;
+      return;
+    }
+    std::memcpy(records() + used, &event, sizeof event);
+    used += sizeof event;
+    uint64_t events;
+    std::byte* count = records() + last + offsetof(TraceRecord, events);
+    std::memcpy(&events, count, sizeof events);
+    events++;
+    std::memcpy(count, &events, sizeof events);
+  }
+};
+
+// An event is the address of an instruction in the code object, divided by 4; the wave's number in its group; a type.
+enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended };  // Jumped: executed, a taken branch
+inline constexpr uint32_t kTraceAddressBits = 24, kTraceWaveBits = 5;
+constexpr uint32_t trace_event(TraceEvent type, uint32_t wave, uint64_t address) {
+  return uint32_t(type) << (kTraceAddressBits + kTraceWaveBits) | wave << kTraceAddressBits | uint32_t(address / 4);
+}
+
+}  // namespace tgc::hip

@@ -1,0 +1,280 @@
+#include "lib/profile/emulated_trace.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "lib/profile/sqtt_summary.h"
+#include "lib/support/counted.h"
+#include "lib/support/write_file.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // only what is used takes memory
+
+// ---- packets
+
+class PacketWriter {
+ public:
+  explicit PacketWriter(Isa isa) : is_rdna4_(isa == Isa::Rdna4) {
+    add(packet_type(Packet::LAYOUT_HEADER), is_rdna4_ ? 4 : 3, "layout", 0);
+  }
+  void start(uint32_t wave) { add(of(Packet::WAVESTART, Packet::WAVESTART_RDNA4), wave); }
+  void end(uint32_t wave) { add(of(Packet::WAVEEND, Packet::WAVEEND_RDNA4), wave); }
+  void vector(uint32_t wave) { add(packet_type(Packet::VALUINST), wave); }
+  void immediate(uint32_t wave) { add(packet_type(Packet::IMMEDIATE), wave); }
+  void instruction(uint32_t wave, uint32_t op) {
+    const PacketType& type = of(Packet::INST, Packet::INST_RDNA4);
+    put(bits_of(type, wave, "wave", 1) | shifted(type, op, "op"), type.nibbles);
+  }
+  // Returns the trace. Its last packets count because 16 nibbles follow them.
+  std::string finish() {
+    put(0, 16 + nibbles_ % 2);
+    return std::move(bytes_);
+  }
+
+ private:
+  const PacketType& of(Packet rdna3, Packet rdna4) const { return packet_type(is_rdna4_ ? rdna4 : rdna3); }
+  static uint64_t shifted(const PacketType& type, uint64_t value, std::string_view field) {
+    for (const PacketField& f : type.fields)
+      if (f.name && f.name == field) return value << f.low;
+    return 0;
+  }
+  static uint64_t bits_of(const PacketType& type, uint64_t value, std::string_view field, uint64_t delta) {
+    return type.encoding | shifted(type, value, field) | (type.delta_bits ? delta << type.delta_low : 0);
+  }
+  void add(const PacketType& type, uint64_t value, std::string_view field = "wave", uint64_t delta = 1) {
+    put(bits_of(type, value, field, delta), type.nibbles);
+  }
+  void put(uint64_t bits, uint32_t nibbles) {
+    for (uint32_t n = 0; n < nibbles; n++) {
+      auto nibble = uint8_t(n < 16 ? bits >> 4 * n & 15 : 0);
+      if (nibbles_++ % 2) bytes_.back() = char(uint8_t(bytes_.back()) | nibble << 4);
+      else bytes_ += char(nibble);
+    }
+  }
+
+  bool is_rdna4_;
+  std::string bytes_;
+  uint64_t nibbles_ = 0;
+};
+
+// The packet that an instruction gets, by its first word.
+enum class Unit : uint8_t { Vector, Immediate, Scalar, ScalarMemory, Message, Load, Store, LocalLoad, LocalStore };
+Unit unit_of(uint32_t word) {
+  if (word >> 31 == 0) return Unit::Vector;
+  if (word >> 23 == 0b101111111) {  // SOPP
+    uint32_t op = word >> 16 & 127;
+    return op == 54 || op == 55 ? Unit::Message : Unit::Immediate;  // s_sendmsg, s_sendmsghalt
+  }
+  if (word >> 30 == 0b10) return Unit::Scalar;
+  switch (word >> 26) {
+    case 0b111101: return Unit::ScalarMemory;
+    case 0b110110: return (word >> 18 & 255) < 0x36 ? Unit::LocalStore : Unit::LocalLoad;  // 0x36: ds_load_b32
+    case 0b110111: return (word >> 18 & 127) >= 0x18 ? Unit::Store : Unit::Load;           // 0x18: global_store_b8
+    case 0b111011: return (word >> 14 & 255) >= 0x18 ? Unit::Store : Unit::Load;
+    default: return Unit::Vector;
+  }
+}
+// The operation of an INST packet. The numbers are those of both RDNA layouts.
+uint32_t op_of(Unit unit) {
+  switch (unit) {
+    case Unit::ScalarMemory: return 0x1;
+    case Unit::Message: return 0x9;
+    case Unit::Load: return 0x21;
+    case Unit::Store: return 0x24;
+    case Unit::LocalLoad: return 0x29;
+    case Unit::LocalStore: return 0x2b;
+    default: return 0;  // SALU
+  }
+}
+
+// ---- a launch's events to a trace
+
+class TraceMaker {
+ public:
+  TraceMaker(const TextSection& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
+    for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
+    hits_.resize(code.instructions().size());
+    at_.fill(kNowhere);
+  }
+
+  void add(uint32_t event) {
+    auto type = hip::TraceEvent(event >> (hip::kTraceAddressBits + hip::kTraceWaveBits));
+    uint32_t wave = event >> hip::kTraceAddressBits & ((1u << hip::kTraceWaveBits) - 1);
+    uint64_t address = uint64_t(event & ((1u << hip::kTraceAddressBits) - 1)) * 4;
+    if (type == hip::TraceEvent::Started) {
+      packets_.start(wave);
+      at_[wave] = 0;
+      return;
+    }
+    auto found = by_address_.find(address);
+    if (found == by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
+    // instructions without operations, such as waits, lie between
+    uint32_t& at = at_[wave];
+    while (at != found->second) {
+      if (at == kNowhere || code_.instructions()[at].is_branch)
+        throw Failure(formatted("a wave reaches %#x, where its code does not lead", unsigned(address)));
+      plain(wave, at);
+      at = code_.instructions()[at].next;
+    }
+    const CodeInstruction& i = code_.instructions()[at];
+    hits_[at]++;
+    if (type == hip::TraceEvent::Ended) {
+      packets_.end(wave);
+      at = kNowhere;
+      return;
+    }
+    bool jumped = type == hip::TraceEvent::Jumped;
+    if (i.is_branch) packets_.instruction(wave, jumped ? InstructionMap::kJump : InstructionMap::kJumpNot);
+    else plain(wave, at);
+    at = jumped ? i.jump : i.next;
+  }
+
+  // Returns the trace, after a comparison of its hits with the log's.
+  std::string finish() {
+    std::string blob = packets_.finish();
+    SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
+    if (!s.error.empty()) throw Failure("the trace of the emulated GPU does not fit the code: " + s.error);
+    for (size_t n = 0; n < hits_.size(); n++)
+      if (hits_[n] && s.instructions[n].hits != hits_[n])
+        throw Failure(formatted("the trace has %llu hits at %#x, but the emulated GPU executed it %llu times",
+                                static_cast<unsigned long long>(s.instructions[n].hits),
+                                unsigned(code_.address_of(uint32_t(n))), static_cast<unsigned long long>(hits_[n])));
+    return blob;
+  }
+
+ private:
+  static constexpr uint32_t kNowhere = KernelCode::kNowhere;
+  void plain(uint32_t wave, uint32_t n) {
+    const CodeInstruction& i = code_.instructions()[n];
+    if (i.has_no_packet) return;
+    uint32_t word = 0;
+    std::memcpy(&word, text_.bytes.data() + i.offset, sizeof word);
+    Unit unit = unit_of(word);
+    if (unit == Unit::Vector) packets_.vector(wave);
+    else if (unit == Unit::Immediate) packets_.immediate(wave);
+    else packets_.instruction(wave, op_of(unit));
+  }
+
+  TextSection text_;
+  const KernelCode& code_;
+  PacketWriter packets_;
+  std::map<uint64_t, uint32_t> by_address_;
+  std::vector<uint64_t> hits_;       // by instruction: logged executions
+  std::array<uint32_t, 32> at_;      // by wave: its next instruction
+};
+
+// ---- the pickle
+
+class EventWriter {
+ public:
+  EventWriter() : out_("\x80\x04](") {}
+  // Begins an event; each field follows as text() and a value; then end().
+  EventWriter& begin(std::string_view module, std::string_view name) {
+    text(module), text(name);
+    out_ += "\x93)\x81}(";
+    return *this;
+  }
+  EventWriter& text(std::string_view s) { return out_ += 'X', number_of(s.size(), 4), out_.append(s), *this; }
+  EventWriter& bytes(std::string_view s) { return out_ += '\x8e', number_of(s.size(), 8), out_.append(s), *this; }
+  EventWriter& number(uint64_t n) { return out_ += "\x8a\x08", number_of(n, 8), *this; }
+  EventWriter& truth() { return out_ += '\x88', *this; }
+  EventWriter& dict(std::string_view key, uint64_t value) {
+    return out_ += '}', text(key), number(value), out_ += 's', *this;
+  }
+  void end() { out_ += "ub"; }
+  std::string finish() { return std::move(out_ += "e."); }
+
+ private:
+  void number_of(uint64_t n, int bytes) {
+    for (int i = 0; i < bytes; i++) out_ += char(n >> 8 * i & 255);
+  }
+  std::string out_;
+};
+
+// 110000 of "gfx1100".
+uint64_t target_version(std::string_view arch) {
+  if (arch.size() < 6 || !arch.starts_with("gfx")) return 0;
+  auto digit = [](char c) { return uint64_t(c <= '9' ? c - '0' : c - 'a' + 10); };
+  uint64_t major = 0;
+  for (char c : arch.substr(3, arch.size() - 5)) major = major * 10 + digit(c);
+  return major * 10000 + digit(arch[arch.size() - 2]) * 100 + digit(arch.back());
+}
+
+}  // namespace
+
+Result<std::string> profile_of_log(const hip::TraceLog& log) {
+  return catch_failures([&] {
+    if (log.is_full)
+      throw Failure(formatted("the kernel executes too many instructions for a profile: its log has %llu bytes",
+                              static_cast<unsigned long long>(log.capacity)));
+    std::map<uint64_t, std::string_view> modules;  // by the address of the image: the code object
+    std::map<std::string, uint64_t> tags;
+    EventWriter events;
+    bool has_device = false;
+    uint64_t launches = 0;
+    for (uint64_t at = 0; at + sizeof(hip::TraceRecord) <= log.used;) {
+      hip::TraceRecord record;
+      std::memcpy(&record, log.records() + at, sizeof record);
+      const char* bytes = reinterpret_cast<const char*>(log.records() + at + sizeof record);
+      const char* first_event = bytes + (uint64_t(record.bytes) + 7) / 8 * 8;
+      at += sizeof record + (uint64_t(record.bytes) + 7) / 8 * 8 + (record.events * 4 + 7) / 8 * 8;
+      std::string_view text(bytes, record.bytes);
+      if (record.kind == hip::TraceRecord::Module) {
+        modules[record.number] = text;
+        continue;
+      }
+      std::string_view arch = text.substr(0, text.find(' '));
+      std::string name(text.substr(std::min(arch.size() + 1, text.size())));
+      Isa isa = isa_of(arch);
+      if (isa == Isa::None) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
+      TextSection section = find_text(modules[record.number]).value_or_throw();
+      KernelCode code = KernelCode::read(section, isa).value_or_throw();
+      TraceMaker trace(section, isa, code);
+      for (uint64_t n = 0; n < record.events; n++) {
+        uint32_t event;
+        std::memcpy(&event, first_event + 4 * n, sizeof event);
+        trace.add(event);
+      }
+      std::string blob = trace.finish();
+      if (!std::exchange(has_device, true)) {
+        events.begin("tinygrad.device", "ProfileDeviceEvent").text("device").text("AMD").text("tdiff").number(0);
+        events.text("props").dict("gfx_target_version", target_version(arch)).end();
+      }
+      auto [tag, is_new] = tags.try_emplace(name, tags.size());
+      if (is_new) {
+        events.begin("tinygrad.device", "ProfileProgramEvent").text("device").text("AMD").text("name").text(name);
+        events.text("lib").bytes(modules[record.number]).text("base").number(0).text("tag").number(tag->second).end();
+      }
+      events.begin("tinygrad.runtime.ops_amd", "ProfileSQTTEvent").text("device").text("AMD").text("kern");
+      events.number(tag->second).text("se").number(0).text("blob").bytes(blob).text("itrace").truth();
+      events.text("exec_tag").number(++launches).end();
+    }
+    if (!launches)
+      throw Failure(Diag{.message = "no kernel ran on the emulated AMD GPU", .expected = "--emulate and --device=AMD"});
+    return events.finish();
+  });
+}
+
+Result<int> run_profiled(const std::string& path, const std::function<int()>& body) {
+  if (path.empty()) return body();
+  void* memory = mmap(nullptr, sizeof(hip::TraceLog) + kLogBytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return Diag{"no memory for the log of executed instructions"};
+  auto* log = new (memory) hip::TraceLog{.capacity = kLogBytes};
+  setenv(hip::kTraceLogVariable, formatted("%llx", reinterpret_cast<unsigned long long>(memory)).c_str(), 1);
+  int code = body();
+  unsetenv(hip::kTraceLogVariable);
+  auto pickle = profile_of_log(*log);
+  munmap(memory, sizeof(hip::TraceLog) + kLogBytes);
+  if (!pickle) return code == 2 ? Result<int>(code) : pickle.diag();
+  if (auto written = write_file(path, *pickle); !written) return written.diag();
+  return code;
+}
+
+}  // namespace tgc::profile
