@@ -210,6 +210,7 @@ class Plugin:
 
   def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[str]:
     from tgc.process import TgcError
+    from tgc.recording import load
     from tgc.reports import run
     kernels = [r for kind, r in recorder.made if kind == "kernel" and "error" not in r]
     out = []
@@ -217,13 +218,14 @@ class Plugin:
       bundle = pathlib.Path(self.config.option.tgc_repro, re.sub(r"[^\w.-]+", "_", f"{test}.{number}") + ".json")
       with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
         file = write_recording(folder, "kernel", header_of("kernel", recorder), [json.dumps(record)])
-        try: result = run(file)
+        kernel = load(file).kernels[0]
+        try: result = run(kernel)
         except TgcError as e:
           self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: {e}")
           continue
         if result.passed: continue
         bundle.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(TgcError): run(file, repro=str(bundle))
+        with contextlib.suppress(TgcError): run(kernel, repro=str(bundle))
         if not bundle.exists():  # a failure that only tinygrad's own source has: the record repeats it
           bundle = bundle.with_suffix(".jsonl")
           shutil.copy(file, bundle)
