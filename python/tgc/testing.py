@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tgc.export.golden import golden_lines, tagged_path
+from tgc.export.golden import NATIVE_RELEASE, golden_lines, tagged_path
 from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime
 from tgc.export.kinds import JSON
@@ -229,7 +229,9 @@ class Plugin:
         if not bundle.exists():  # a failure that only tinygrad's own source has: the record repeats it
           bundle = bundle.with_suffix(".jsonl")
           shutil.copy(file, bundle)
-        out.append(f"tgc: kernel {result[0]}\n  repeat: tgc run {bundle}\n  find the cause: tgc bisect {bundle}")
+        words = ["--recorded"] * (bundle.suffix == ".jsonl" and kernel.producer.endswith(NATIVE_RELEASE))
+        commands = [" ".join(["tgc", command, *words, str(bundle)]) for command in ("run", "bisect")]
+        out.append(f"tgc: kernel {result[0]}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}")
     return out
 
   def pytest_runtest_logreport(self, report: pytest.TestReport) -> None: self.ran.add(report.nodeid)
