@@ -70,7 +70,7 @@ def test_command_that_fails_is_recorded(repository: pathlib.Path, capfd: pytest.
   pathlib.Path("prog.py").write_text(OLD + "raise SystemExit(1)\n")
   assert ci.main(["head"]) == 0
   assert "ended with exit code 1" in capfd.readouterr().err
-  assert pathlib.Path(".tgc/head/run.jsonl.gz").exists()
+  assert pathlib.Path(".tgc/head/head.jsonl.gz").exists()
 
 
 def test_troubles(repository: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

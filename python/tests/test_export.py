@@ -144,7 +144,7 @@ scale = 3.0
 @TinyJit
 def step(x): return (x * scale).realize()
 for i in range(4):
-  scale = float(i)
+  scale = i + 4.0
   step(Tensor.full((4,), 2.0).contiguous().realize())
 """)
   export("-o", "run.jsonl", "--walk", "--", "frozen.py")

@@ -49,7 +49,7 @@ def base_commit(options: argparse.Namespace) -> str:
 
 
 def recording_of(options: argparse.Namespace, side: str) -> pathlib.Path:
-  return pathlib.Path(options.folder, side, "run.jsonl.gz").absolute()
+  return pathlib.Path(options.folder, side, f"{side}.jsonl.gz").absolute()
 
 
 def program_of(command: str) -> list[str]:
@@ -111,8 +111,9 @@ def table(found: Difference, what: str) -> list[str]:
     out += ["", "| rule | records |", "|---|---|", *(f"| `{cell(rule)}` | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
   if found.differing:
     out += ["", "| record | name | first stage that differs | rule | source |", "|---|---|---|---|---|"]
-    out += [f"| `{cell(r['id'])}` | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | "
-            f"{'same' if r.get('same_source') else 'differs' if 'same_source' in r else ''} |" for r in found.differing[:ROWS]]
+    for r in found.differing[:ROWS]:
+      source = "" if "target" not in r else "same" if r.get("same_source") else "differs"  # a schedule has no source
+      out.append(f"| `{cell(r['id'])}` | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
     text = found.text.replace("```", "'''")
     out += ["", "<details><summary>the first differences</summary>", "", "```", text[:20000].rstrip(), "```", "</details>"]
@@ -137,7 +138,7 @@ def step_compare(options: argparse.Namespace) -> int:
   page = pathlib.Path(options.folder, "page.html")
   if base.exists() and head.exists():
     first = next((pair for pair in changed_pairs(base, head) if pair), None)
-    view(*(first or (base, head))).save(page)
+    view(*(first or (base, head)), strip_paths=True).save(page)
   append("GITHUB_STEP_SUMMARY", "\n".join(summary if differs else [*summary, "No kernel and no schedule differs.", ""]))
   append("GITHUB_OUTPUT", f"differs={str(differs).lower()}\npage={page}")
   return int({"difference": differs, "sources": fails, "never": False}[options.fail_on])

@@ -105,6 +105,10 @@ class Record:
     return str(alone)
 
   @property
+  def producer(self) -> str:
+    """The tinygrad that made the record, such as "tinygrad 0.14.0"."""
+    return self.recording.producer
+  @property
   def nodes(self) -> int: return int(self.listed["nodes"])
   @property
   def name(self) -> str: return str(self.listed.get("what") or self.id)

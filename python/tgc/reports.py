@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, overload
 
+from tgc.export.golden import NATIVE_RELEASE
 from tgc.process import JSON, call, call_json, call_json_lines
-from tgc.recording import Input, Recording, input_of
+from tgc.recording import Input, Kernel, Recording, input_of
 
 
 class Result:
@@ -54,11 +55,18 @@ def options_of(options: dict[str, Any]) -> list[str]:
   return [names[name] + ("" if value is True else f"={value}") for name, value in options.items() if value not in (False, None)]
 
 
+COMPILES = {"device", "target", "native", "live", "opts", "set", "each_stage"}  # options with which tgc compiles a record
+
+
 def run(x: Input, **options: Any) -> Run:
-  """Compiles and runs a kernel, or the kernels of a recording, and compares the results with the reference interpreter.
+  """Runs a kernel, or the kernels of a recording, and compares the results with the reference interpreter. Runs the source
+  that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
 
   `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ...
   """
+  # tgc compiles records of 0.12.0 again, unless it is told to run what tinygrad made
+  if isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}" and not options.keys() & COMPILES:
+    options.setdefault("recorded", True)
   total = len(x.kernels) if isinstance(x, Recording) else None
   inputs = [k.path for k in x.kernels] if isinstance(x, Recording) else [input_of(x)]
   arguments = ["run", *inputs, *options_of(options)]

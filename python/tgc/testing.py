@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tgc.export.golden import golden_lines, tagged_path
+from tgc.export.golden import NATIVE_RELEASE, golden_lines, tagged_path
 from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime
 from tgc.export.kinds import JSON
@@ -210,6 +210,7 @@ class Plugin:
 
   def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[str]:
     from tgc.process import TgcError
+    from tgc.recording import load
     from tgc.reports import run
     kernels = [r for kind, r in recorder.made if kind == "kernel" and "error" not in r]
     out = []
@@ -217,17 +218,20 @@ class Plugin:
       bundle = pathlib.Path(self.config.option.tgc_repro, re.sub(r"[^\w.-]+", "_", f"{test}.{number}") + ".json")
       with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
         file = write_recording(folder, "kernel", header_of("kernel", recorder), [json.dumps(record)])
-        try: result = run(file)
+        kernel = load(file).kernels[0]
+        try: result = run(kernel)
         except TgcError as e:
           self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: {e}")
           continue
         if result.passed: continue
         bundle.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(TgcError): run(file, repro=str(bundle))
+        with contextlib.suppress(TgcError): run(kernel, repro=str(bundle))
         if not bundle.exists():  # a failure that only tinygrad's own source has: the record repeats it
           bundle = bundle.with_suffix(".jsonl")
           shutil.copy(file, bundle)
-        out.append(f"tgc: kernel {result[0]}\n  repeat: tgc run {bundle}\n  find the cause: tgc bisect {bundle}")
+        words = ["--recorded"] * (bundle.suffix == ".jsonl" and kernel.producer.endswith(NATIVE_RELEASE))
+        commands = [" ".join(["tgc", command, *words, str(bundle)]) for command in ("run", "bisect")]
+        out.append(f"tgc: kernel {result[0]}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}")
     return out
 
   def pytest_runtest_logreport(self, report: pytest.TestReport) -> None: self.ran.add(report.nodeid)

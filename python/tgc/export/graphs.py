@@ -7,8 +7,9 @@ import enum
 import json
 import math
 import re
+import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tgc.export.kinds import JSON, Node
 
@@ -31,6 +32,7 @@ class Nodes:
     self.index: dict[Any, int] = {}
     self.lines: list[JSON] = []
     self.dtypes: dict[Any, str] = {}
+    self.has_node = False  # a node is inside the value that was converted last
 
   def add(self, root: Node) -> int:
     """Adds a node and everything it depends on; returns its number."""
@@ -45,15 +47,19 @@ class Nodes:
     return self.index[root]
 
   def write(self, u: Node) -> None:
-    line = {"op": u.op.name, "dtype": self.dtype(u.dtype)}
+    line = self.line(u)
+    if u not in self.index:  # converting the arg may have added the node already
+      self.index[u] = len(self.lines)
+      self.lines.append(line)
+
+  def line(self, u: Node) -> JSON:
+    line: JSON = {"op": u.op.name, "dtype": self.dtype(u.dtype)}
     if u.src: line["src"] = [self.index[s] for s in u.src]
     if u.arg is not None:
       value = u.arg
       line["arg"] = self.number(value) if isinstance(value, float) and u.op.name == "CONST" else self.value(value)
     if u.tag is not None: line["tag"] = self.value(u.tag)
-    if u not in self.index:  # converting the arg may have added the node already
-      self.index[u] = len(self.lines)
-      self.lines.append(line)
+    return line
 
   def dtype(self, d: Any) -> str:
     if (text := self.dtypes.get(d)) is None:
@@ -75,7 +81,10 @@ class Nodes:
     if kind is float: return self.number(a)
     if isinstance(a, float): return {kind.__name__: {"*": [self.number(a)]}}
     if isinstance(a, bytes): return {"bytes": a.hex()}
-    if hasattr(a, "op") and hasattr(a, "src"): return {"uop": self.add(a)}
+    if hasattr(a, "op") and hasattr(a, "src"):
+      number = self.add(a)
+      self.has_node = True
+      return {"uop": number}
     if repr(a) == "Invalid": return {"value": "Invalid"}
     if kind.__name__ in ("DType", "PtrDType", "ImageDType"): return {"value": self.dtype(a)}
     if dataclasses.is_dataclass(a): return self.record(a)
@@ -101,16 +110,38 @@ class Nodes:
     return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum member or a dtype is a value; a bare name such as CPU is raw
 
 
+class NodeTexts(Nodes):
+  """Collects nodes as lines of text. Most nodes of a stage are those of the stage before: `parts` keeps their texts."""
+  parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()  # before, after "src"
+
+  def __init__(self) -> None:
+    super().__init__()
+    self.texts: list[str] = []
+
+  def write(self, u: Node) -> None:
+    if (known := self.parts.get(u)) is None:
+      self.has_node = False
+      line = self.line(u)
+      line.pop("src", None)
+      more = {key: line.pop(key) for key in ("arg", "tag") if key in line}
+      known = compact(line)[:-1], ("," + compact(more)[1:] if more else "}")
+      if not self.has_node: self.parts[u] = known  # else the text has the number of a node of this graph
+    if u in self.index: return  # converting the arg added the node
+    sources = ",".join([str(self.index[s]) for s in u.src])
+    self.index[u] = len(self.texts)
+    self.texts.append(f'{known[0]},"src":[{sources}]{known[1]}' if u.src else known[0] + known[1])
+
+
 def compact(value: Any) -> str: return json.dumps(value, separators=(",", ":"))
 
 
 def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None) -> str:
   """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line."""
-  nodes = Nodes()
+  nodes = NodeTexts()
   order = [nodes.add(u) for u in listed] if listed is not None else None
   if listed is None: nodes.add(root)
-  if listed is None and nodes.index[root] != len(nodes.lines) - 1:  # impossible: the root is inside an arg of a node below it
+  if listed is None and nodes.index[root] != len(nodes.texts) - 1:  # impossible: the root is inside an arg of a node below it
     raise ValueError("the root is not the last node")
   head = compact({"format": "tgc-graph", "version": 1, "producer": producer})[:-1]
-  body = ",\n".join(map(compact, nodes.lines))
+  body = ",\n".join(nodes.texts)
   return f'{head},"nodes":[\n{body}\n]' + ("" if order is None else f',"list":{compact(order)}') + "}\n"
