@@ -54,7 +54,8 @@ struct CiOptions {
   std::string junit, sarif;  // files; empty: none
 
   // Returns whether a report is asked for, by an option or by $TGC_ANNOTATE.
-  bool any() const { return !junit.empty() || !sarif.empty() || annotates(); }
+  bool any() const { return has_files() || annotates(); }
+  bool has_files() const { return !junit.empty() || !sarif.empty(); }
   static bool annotates();  // whether $TGC_ANNOTATE is set
   // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
