@@ -17,7 +17,7 @@ def test_product(): (Tensor.empty(8, 8) @ Tensor.empty(8, 8)).relu().realize()
 def test_sum(): assert Tensor.ones(3, 5).contiguous().sum(0).tolist() == [3.0] * 5
 class TestClass:
   def test_exp(self): EXP
-def test_nothing(): pass
+def test_other_product(): (Tensor.empty(8, 8) @ Tensor.empty(8, 8)).sin().realize()
 """
 EXP = "Tensor.empty(7, 3).exp().realize()"
 
@@ -56,6 +56,7 @@ def test_golden(run: Run, pytester: pytest.Pytester) -> None:
   before = ids(pytester.path / "golden.jsonl.gz")
   run("--tgc-golden=golden.jsonl.gz").assert_outcomes(passed=4)
   run("--tgc-golden=golden.jsonl.gz", "-k", "exp").assert_outcomes(passed=1, deselected=3)
+  run("--tgc-golden=golden.jsonl.gz", "-k", "other").assert_outcomes(passed=1, deselected=3)  # the first kernel of its shape now
   changed = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   changed.assert_outcomes(passed=3, failed=1)
   changed.stdout.fnmatch_lines(["*test_exp*", "*a kernel of this test differs from the golden*", "*FAILED test_it.py::TestClass::test_exp*"])
