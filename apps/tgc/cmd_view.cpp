@@ -7,19 +7,22 @@
 #include "lib/support/write_file.h"
 #include "lib/runtime/array.h"
 #include "lib/view/gather.h"
+#include "lib/view/profile_page.h"
 #include "lib/view/server.h"
 
-// The page without its data. scripts/tools/embed_view makes it from view/; the assembler embeds the file TGC_VIEW_PAGE.
+// The pages without their data. scripts/tools/embed_view makes them from view/ and view_profile/.
 asm(".section .rodata\n"
-    ".global tgc_view_page_begin\n.global tgc_view_page_end\n"
-    "tgc_view_page_begin:\n.incbin \"" TGC_VIEW_PAGE "\"\ntgc_view_page_end:\n"
+    ".global tgc_view_page_begin\n.global tgc_view_page_end\n.global tgc_profile_page_end\n"
+    "tgc_view_page_begin:\n.incbin \"" TGC_VIEW_PAGES "view_page.html\"\n"
+    "tgc_view_page_end:\n.incbin \"" TGC_VIEW_PAGES "profile_page.html\"\ntgc_profile_page_end:\n"
     ".section .text\n");
-extern "C" const char tgc_view_page_begin[], tgc_view_page_end[];
+extern "C" const char tgc_view_page_begin[], tgc_view_page_end[], tgc_profile_page_end[];
 
 namespace tgc {
 namespace {
 
-std::string_view view_page_code() { return {tgc_view_page_begin, size_t(tgc_view_page_end - tgc_view_page_begin)}; }
+std::string_view view_page_code() { return {tgc_view_page_begin, tgc_view_page_end}; }
+std::string_view profile_page_code() { return {tgc_view_page_end, tgc_profile_page_end}; }
 
 struct ViewOptions {
   std::string input = "-", other, kernel, output;
@@ -47,16 +50,25 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   return 0;
 }
 
+ViewPlan plan_of(const ViewOptions& o) {
+  return {.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(), .assembly = !o.no_assembly,
+          .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect, .device = o.device};
+}
+
 int view(const ViewOptions& o) {
   // record the kernels of a tensor graph with all processors, but start only one live tinygrad
   Session session = terminal_session(o.over, o.over.live.empty() ? 0 : 1);
   session.compile.lines = true;
-  ViewPlan plan{.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(),
-                .assembly = !o.no_assembly, .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect,
-                .device = o.device};
-  ViewContent content = require(gather_view(session, plan));
-  if (o.output.empty()) return serve(o, session, std::move(content));
-  const std::string page = view_page(view_page_code(), content, session.jobs);
+  std::string page;
+  if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {
+    return trouble({.message = "a profile's page is written to a file", .expected = "-o page.html"});
+  } else if (is_profile) {
+    page = require(profile_page_of(profile_page_code(), o.input));
+  } else {
+    ViewContent content = require(gather_view(session, plan_of(o)));
+    if (o.output.empty()) return serve(o, session, std::move(content));
+    page = view_page(view_page_code(), content, session.jobs);
+  }
   require(write_file(o.output, page));
   session.note("wrote " + o.output + ", " + bytes_text(page.size()));
   return 0;
@@ -68,7 +80,7 @@ void add_view(Command& cmd) {
   auto& o = cmd.make<ViewOptions>();
   cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
-  add_input_options(cmd, o.input, o.kernel, ", or a trace file");
+  add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
   auto* b = cmd.positional("B", o.other, "a second input to compare with; records and folders are shown as recorded");
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);

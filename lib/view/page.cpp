@@ -76,19 +76,20 @@ std::string graph_letters(const RecordedGraph& g) {
   return as_letters(packed(g.data, g.is_tensor_graph)) + " " + as_letters(packed(g.events, g.is_tensor_graph));
 }
 
+std::string data_element(const std::string& id, const std::string& letters) {
+  return "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
+}
+
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  auto add = [&](const std::string& id, const std::string& letters) {
-    out += "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
-  };
-  add("index", as_letters(packed(view_index(content))));
+  out += data_element("index", as_letters(packed(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   std::vector<std::string> letters(graphs.size());  // empty for a graph that the server makes later
   auto pack = [&](size_t i) { if (!graphs[i].data.empty()) letters[i] = graph_letters(graphs[i]); };
   parallel_for(graphs.size(), jobs, pack).value_or_throw();
   for (size_t i = 0; i < graphs.size(); i++)
-    if (!letters[i].empty()) add("graph" + std::to_string(i), letters[i]);
+    if (!letters[i].empty()) out += data_element("graph" + std::to_string(i), letters[i]);
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

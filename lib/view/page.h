@@ -31,6 +31,9 @@ std::string packed(std::string_view text, bool of_numbers = false);
 // text is 1/14 shorter than base64.
 std::string as_letters(std::string_view bytes);
 
+// Returns an element of the page with data that as_letters() encoded.
+std::string data_element(const std::string& id, const std::string& letters);
+
 // Returns a graph as text for the page: its data, a space, and its events, each compressed and encoded separately.
 std::string graph_letters(const RecordedGraph& graph);
 

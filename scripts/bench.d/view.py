@@ -9,6 +9,7 @@ and layout are wall time; all other times are processor time of the page's tasks
 """
 import os, re, subprocess, sys, tempfile, time
 from chromium import Chromium
+from limits import Limits, p95
 
 LAYOUT = """(() => { theApp.drawings.places = []; const begun = performance.now(), boxes = theApp.drawings.at(0).boxes.length; return [boxes, performance.now() - begun]; })()"""
 SEARCH = "theApp.go({s: 0, q: 'op:MUL'}).then(() => 0)"
@@ -26,25 +27,11 @@ STEPS = """(async () => {
   for (const r of window.steps || []) { await theApp.go({r}); await new Promise((f) => setTimeout(f, 100)); } })()"""
 
 
-def p95(values): return sorted(values)[int(len(values) * 0.95)] if values else 0
-
-
 def large(path, nodes):
   lines = ["c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(10000), (), 0)", "v0 = c0.index(UOp.const(dtypes.index, 0))"]
   for i in range(1, nodes): lines.append(f"v{i} = v{max(0, i - 1 - i % 7)}*v{i * 7 // 11}+UOp.const(dtypes.float, {i}.0)")
   lines.append(f"ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(v{nodes - 1}).sink()")
   with open(path, "w") as f: f.write("\n".join(lines) + "\n")
-
-
-class Limits:
-  """Prints figures beside their limits and counts those within."""
-
-  def __init__(self): self.within = self.total = 0
-
-  def check(self, what, value, limit, unit):
-    self.total += 1
-    self.within += value <= limit
-    print(f"  {what:62} {value:9.1f} {unit:2}  at most {limit:5} {'' if value <= limit else '  OVER'}")
 
 
 def time_writing(tgc, path, args, times):

@@ -1,0 +1,375 @@
+// The page: holds the state, shows a run's timeline and tables, and ties executions to instructions.
+import {counted, inTime} from "../view/amounts.js";
+import {plain, unpacked} from "../view/data.js";
+import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
+import {byId, element} from "../view/list.js";
+import {TimeCanvas} from "./canvas.js";
+import {colorOf, saysOf} from "./kinds.js";
+import {lanesOf} from "./lanes.js";
+import {CodeList, countersOf, detailsOf, kTabs, kernelsOf, rowsOf} from "./panel.js";
+import {addressOf, kStart, stateOf} from "./state.js";
+import {Track} from "./track.js";
+/** @typedef {import("./lanes.js").Group} Group */
+
+/** When the selected instruction was executed, in one trace.
+ * @typedef {{begin: Float64Array, end: Float64Array, wave: Uint8Array}} Hits */
+
+const kHottest = 60, kAddressMs = 200;
+const kUnmapped = "CDNA's packets lack the branches that waves take, so no packet is mapped to an instruction. "
+  + "The timeline shows what each packet says: the unit and the wave.";
+
+export class ProfileApp {
+  /** @param {any} index */
+  constructor(index) {
+    this.index = index, this.state = {...kStart};
+    /** @type {any} */ this.run = null;         // the shown run; null: the host and devices
+    /** @type {import("./panel.js").Row[]} */ this.rows = [];
+    /** @type {Group[]} */ this.groups = [];
+    /** @type {Map<number, Hits>} by trace */ this.hits = new Map();
+    this.zero = 0, this.openedAt = 0, this.wanted = 0;
+    this.canvas = new TimeCanvas(byId("time"), byId("overview"), this);
+    let kept = "";
+    try { kept = localStorage.getItem("tgc-view-theme") || ""; } catch { /* a page on disk may have no storage */ }
+    this.theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
+    byId("title").textContent = document.title = plain(index.title.split("/").pop());
+    byId("title").title = plain(index.title) + ", written by tinygrad " + index.release;
+    const runs = byId("runs");
+    const add = (value, text) => runs.append(Object.assign(element("option", "", text), {value: String(value)}));
+    index.runs.forEach((run, n) => add(n, plain(run.name) + " on " + plain(run.device)));
+    if (index.host.track.rows.length) add(-1, "the host and all devices");
+    runs.addEventListener("change", () => this.open({...kStart, r: Number(runs.value), t: this.state.t}));
+    this.#makeTools(), this.#makeTabs(), installDialog();
+    document.addEventListener("keydown", (e) => this.#key(e));
+    addEventListener("hashchange", () => {
+      if (location.hash !== addressOf(this.state)) this.open(stateOf(location.hash, this.index.runs.length));
+    });
+  }
+
+  /** Shows a state: a run, its view and its selection. */
+  async open(state = stateOf(location.hash, this.index.runs.length)) {
+    if (state.r < 0 && !this.index.host.track.rows.length && this.index.runs.length) state.r = 0;
+    if (!this.run || state.r !== this.state.r) await this.#load(state.r);
+    this.state = {...state};
+    for (const group of this.groups) group.isOpen = group.starts !== state.c.includes(group.number);
+    this.#layout();
+    if (state.v) this.canvas.show(state.v[0], state.v[1]);
+    else this.canvas.fit();
+    byId("runs").value = String(state.r);
+    await this.select(state.i, state.e);
+    this.tab(state.t);
+  }
+
+  async #load(r) {
+    const arrived = () => this.canvas.redraw();
+    const home = (id) => byId(id).textContent;
+    if (r >= 0) {
+      this.run = {...this.index.runs[r], ...await unpacked(home("run" + r))};
+      this.rows = rowsOf(this.run.instructions);
+      this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
+        title: "SE " + trace.se + (raw.name === "waves" ? " waves" : " traced SIMD"), trace: n,
+        track: new Track(raw, arrived)})));
+      this.canvas.texts = this.rows.map((row) => row.text);
+    } else {
+      this.run = {name: "the host and all devices", traces: [], instructions: [], counters: [], derived: {}, hints: []};
+      this.rows = [];
+      this.groups = this.index.host.track.rows.length ? [{title: "ranges", trace: -1,
+        track: new Track(this.index.host.track, arrived)}] : [];
+      this.canvas.texts = this.index.host.names.map(plain);
+    }
+    // the traced SIMDs are open at the start, or the waves of the first trace if there are none
+    const traced = this.groups.filter((g) => g.track.name !== "waves").slice(0, 2);
+    const first = traced.length ? traced : this.groups.slice(0, 1);
+    this.groups.forEach((group, n) => { group.number = n, group.starts = first.includes(group); });
+    const ends = this.groups.filter((g) => g.track.levels[0].begin.length);
+    const from = Math.min(...ends.map((g) => g.track.begin)), to = Math.max(...ends.map((g) => g.track.end));
+    this.canvas.limits = ends.length ? {from, to} : {from: 0, to: 1};
+    this.canvas.view.top = 0;
+    this.zero = this.canvas.limits.from, this.hits = new Map();
+    this.#showFacts(), this.#showLegend();
+    for (const list of [this.code, this.hot]) if (list) list.home.remove();
+    this.code = this.hot = null;
+  }
+
+  #layout() { Object.assign(this.canvas, lanesOf(this.groups)), this.canvas.scroll(0); }
+
+  #showFacts() {
+    const {run} = this, sum = (key) => run.traces.reduce((n, t) => n + t[key], 0);
+    const facts = run.traces.length ? [run.arch, run.seconds ? inTime(run.seconds) : "", 
+      counted(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
+      sum("waves").toLocaleString("en") + " waves"] : [];
+    byId("facts").textContent = facts.filter(Boolean).join(" \u00b7 ");
+  }
+
+  #showLegend() {
+    const seen = this.run.traces.length ? this.index.kinds.slice(0, 14) : this.index.kinds.slice(14);
+    const isDark = document.documentElement.classList.contains("dark");
+    byId("legend").replaceChildren(...seen.filter((kind) => kind !== "other").map((kind) => {
+      const out = element("span", "", kind), dot = element("i");
+      dot.style.background = colorOf(kind, isDark), out.title = saysOf(kind), out.prepend(dot);
+      return out;
+    }));
+    if (this.run.traces.length > 1)
+      byId("legend").append(element("span", "",
+        "Each shader engine counts cycles from the beginning of its own trace."));
+  }
+
+  // ---- what the canvas asks and tells
+  unitText() { return this.state.r < 0 ? "time" : "cycles"; }
+  timeText(time) { return this.state.r < 0 ? inTime(time * 1e-9, 6) : Math.round(time).toLocaleString("en"); }
+  overviewTrack() {
+    const group = this.groups.find((g) => g.track.name === "waves") || this.groups[0];
+    return group ? group.track : null;
+  }
+  viewed() {
+    this.state.v = [this.canvas.view.from, this.canvas.view.to];
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      try { history.replaceState(null, "", addressOf(this.state)); } catch { /* too often; the next change sets it */ }
+    }, kAddressMs);
+  }
+  drawn() {
+    if (this.openedAt || this.groups.some((g) => g.track.pending.size) || !this.isReady) return;
+    this.openedAt = performance.now();
+    document.body.dataset.whole = "1";
+  }
+  toggle(group) {
+    group.isOpen = !group.isOpen;
+    this.state.c = this.groups.filter((g) => g.isOpen !== g.starts).map((g) => g.number);
+    this.#layout(), this.viewed();
+  }
+
+  /** @param {import("./canvas.js").Hit | null} slice */
+  async picked(slice) {
+    if (!slice) return this.select(-1, null);
+    const {lane, level, item} = slice, {style} = lane.group.track.rows[lane.row];
+    if (level > 0 && style !== "count") {
+      this.canvas.zoom(0.2, (slice.begin + slice.end) / 2);
+      return this.say("zoomed in; click again to select one execution");
+    }
+    if (style === "place") return this.say(this.#tipOf(slice).join(", "));
+    if (item < 0) return this.say("this packet is not mapped to an instruction");
+    const wave = Number(lane.name.replace(/\D+/, ""));
+    await this.select(item, style === "wave" ? [lane.group.trace, wave, slice.begin] : null);
+    if (this.state.t !== "hot") this.tab(this.rows.length ? "code" : this.state.t);
+  }
+  zoomTo({begin, end}) {
+    const margin = Math.max(2, (end - begin) * 0.06);
+    this.canvas.show(begin - margin, end + margin);
+  }
+
+  #tipOf({lane, begin, end, kind, item, level, amount}) {
+    const {style, most} = lane.group.track.rows[lane.row], name = this.index.kinds[kind], length = end - begin;
+    const time = this.state.r < 0 ? inTime(length * 1e-9, 4) : counted(length, "cycle");
+    const at = "at " + this.timeText(begin - this.zero);
+    if (style === "count" || style === "place" && level > 0)
+      return [`about ${counted(Math.round(amount / 15 * most), "wave")} of at most ${most}`, at];
+    if (style === "place") return [`wave ${item} of ${lane.name}`, time, at];
+    if (level > 0)
+      return [`mostly ${name}, ${Math.round(amount / 15 * 100)} % busy`, `${time} ${at}`, "zoom in for details"];
+    const text = item >= 0 && this.canvas.texts[item] || name;
+    if (style === "wave") return [text, `${name}: issued ${time} after the wave's previous instruction`, at];
+    return [text, `${saysOf(name)}, ${time} ${at}`];
+  }
+  hover(slice, {x, y}) {
+    const tip = byId("tip");
+    tip.hidden = !slice;
+    if (!slice) return;
+    tip.replaceChildren(...this.#tipOf(slice).map((text) => element("div", "", text)));
+    const {width, height} = this.canvas.size;
+    tip.style.left = Math.max(4, Math.min(x + 14, width - tip.offsetWidth - 8)) + "px";
+    tip.style.top = (y + tip.offsetHeight + 60 > height ? y - tip.offsetHeight + 22 : y + 48) + "px";
+  }
+
+  // ---- the selection
+  /** Selects an instruction, and reads when it was executed. @param {number} i @param {number[] | null} e */
+  async select(i, e = null) {
+    const changed = i !== this.state.i || !this.isReady, number = ++this.wanted;
+    this.state.i = i, this.state.e = e;
+    if (changed) {
+      /** @type {Map<number, Hits>} */ const hits = new Map();
+      for (const [n, trace] of i >= 0 ? this.run.traces.entries() : []) {
+        const text = trace.hits === undefined ? undefined : byId("hits" + trace.hits).textContent.split(" ")[i];
+        if (text) hits.set(n, hitsOf(await unpacked(text)));
+      }
+      if (number !== this.wanted) return;  // another selection came first
+      this.hits = hits;
+    }
+    this.isReady = true;
+    this.#showDetails(), this.#showList(), this.viewed(), this.canvas.redraw();
+  }
+
+  get executions() {
+    const out = [];
+    for (const [trace, {begin, wave}] of this.hits)
+      for (let n = 0; n < begin.length; n++) out.push([trace, wave[n], begin[n]]);
+    return out;
+  }
+
+  /** Goes to the next execution of the selected instruction, or to the previous one. @param {number} by 1 or -1 */
+  async step(by) {
+    const all = this.executions, {e} = this.state;
+    if (!all.length) return this.say("select an instruction with executions first");
+    const now = e ? all.findIndex((x) => x.every((v, n) => v === e[n])) : by > 0 ? -1 : 0;
+    const [trace, wave, begin] = all[(now + by + all.length) % all.length];
+    const hits = /** @type {Hits} */ (this.hits.get(trace));
+    const end = hits.end[hits.begin.findIndex((b, n) => b === begin && hits.wave[n] === wave)];
+    const group = this.groups.find((g) => g.trace === trace && g.track.name !== "waves");
+    if (group && !group.isOpen) this.toggle(group);
+    const lane = this.canvas.lanes.find((l) => l.group === group && l.name === "wave " + wave);
+    if (lane) this.canvas.reveal(lane);
+    const {from, to} = this.canvas.view, length = end - begin, middle = (begin + end) / 2;
+    const span = length < 4 * this.canvas.perPixel ? Math.max(200, length * 12) : Math.max(to - from, length * 1.2);
+    if (begin < from || end > to || span !== to - from) this.canvas.show(middle - span / 2, middle + span / 2);
+    await this.select(this.state.i, [trace, wave, begin]);
+  }
+
+  async zoomToWave() {
+    const {e} = this.state, run = this.run;
+    if (!e) return this.say("select an execution first");
+    const group = this.groups.find((g) => g.trace === e[0] && g.track.name === "waves");
+    const row = group ? group.track.rows.findIndex((r) => r.name === "CU 0 SIMD 0") : -1;
+    for (const chunk of row < 0 ? [] : await group.track.at(e[2])) {
+      const [first, last] = chunk.rows.get(row) || [0, 0];
+      for (let n = first; n < last; n++)
+        if (chunk.item[n] === e[1] && chunk.begin[n] <= e[2] && chunk.end[n] > e[2] && run === this.run)
+          return this.zoomTo({begin: chunk.begin[n], end: chunk.end[n]});
+    }
+    this.say("the trace has no beginning or end of this wave");
+  }
+
+  #showDetails() {
+    const {i, e} = this.state, all = this.rows.reduce((sum, r) => sum + r.cycles, 0) || 1;
+    const count = this.executions.length;
+    let execution = "";
+    if (e && this.hits.has(e[0])) {
+      const hits = /** @type {Hits} */ (this.hits.get(e[0]));
+      const n = hits.begin.findIndex((b, k) => b === e[2] && hits.wave[k] === e[1]);
+      const {begin, end} = n < 0 ? {begin: e[2], end: e[2]} : {begin: hits.begin[n], end: hits.end[n]};
+      execution = `wave ${e[1]} of SE ${this.run.traces[e[0]].se}: issued at ${this.timeText(end - this.zero)}, `
+        + `${counted(end - begin, "cycle")} after its previous instruction`;
+    }
+    const box = byId("details");
+    if (this.state.r < 0 && i >= 0) {
+      const name = this.index.host.names[i], totals = this.index.totals.filter((t) => t.name === name);
+      return box.replaceChildren(element("h2", "", plain(name)), ...totals.map((t) => element("p", "",
+        `${plain(t.device)}: ${counted(t.count, "range")}, ${inTime(t.seconds)} in all`)));
+    }
+    box.replaceChildren(...detailsOf(i >= 0 && this.rows[i] || null, {isHost: this.state.r < 0, hits: count, all,
+      execution, actions: [["\u25c2 Previous", () => this.step(-1), !count],
+        ["Next \u25b8", () => this.step(1), !count],
+        ["Zoom to its wave", () => this.zoomToWave(), !e]]}));
+    if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
+  }
+
+  // ---- the tables
+  #makeTabs() {
+    byId("tabs").append(...kTabs.map(([name, text]) => {
+      const tab = buttonOf(text, () => this.tab(name));
+      tab.id = "tab-" + name, tab.setAttribute("role", "tab");
+      return tab;
+    }));
+  }
+  /** Shows a table. @param {string} name */
+  tab(name) {
+    this.state.t = name;
+    for (const [n, text] of kTabs) {
+      const tab = byId("tab-" + n);
+      tab.setAttribute("aria-selected", String(n === name));
+      if (n === "counters") tab.textContent = this.run.hints.length ? `${text} (${this.run.hints.length})` : text;
+    }
+    const panel = byId("panel");
+    panel.setAttribute("aria-labelledby", "tab-" + name);
+    if (name === "counters") panel.replaceChildren(countersOf(this.run));
+    else if (name === "kernels") {
+      panel.replaceChildren(kernelsOf(this.index, (r) => this.open({...kStart, r, t: "code"})));
+    } else {
+      panel.replaceChildren();
+      const problems = [...new Set(this.run.traces.map((t) => t.error).filter(Boolean))];
+      const isCdna = /^gfx9/.test(this.run.arch || "") && !this.run.traces.some((t) => t.hits !== undefined);
+      for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plain(text)));
+      if (isCdna) panel.append(element("p", "note", kUnmapped));
+      if (!this.rows.length) panel.append(element("p", "note", this.#whyNoCode()));
+      else this[name] = new CodeList(panel, name === "code" ? "instructions" : "hottest instructions",
+        (row) => this.select(row.n === this.state.i ? -1 : row.n));
+    }
+    this.#showList(), this.viewed();
+  }
+  #whyNoCode() {
+    if (this.state.r < 0) return "Choose a kernel with hardware events above to see its instructions.";
+    if (!this.run.binary) return "The profile has no binary of this kernel.";
+    return `LLVM cannot disassemble this kernel's code for ${this.run.arch || "an unknown processor"}.`;
+  }
+  #showList() {
+    const {t, i} = this.state;
+    if (t !== "code" && t !== "hot" || !this[t] || !this.rows.length) return;
+    this[t].show(t === "code" ? this.rows : this.rows.filter((r) => r.hits).sort((a, b) => b.cycles - a.cycles)
+      .slice(0, kHottest), i);
+  }
+
+  // ---- commands
+  get commands() {
+    const {canvas} = this, span = () => canvas.size.width / 4;
+    return [
+      [["f", "0"], "fit", "show the whole time", () => canvas.fit()],
+      [["+", "=", "w"], "zoom in", "zoom in", () => canvas.zoom(0.7)],
+      [["-", "s"], "zoom out", "zoom out", () => canvas.zoom(1 / 0.7)],
+      [["ArrowLeft", "a"], "", "move left", () => canvas.pan(-span())],
+      [["ArrowRight", "d"], "", "move right", () => canvas.pan(span())],
+      [["ArrowUp"], "", "scroll up", () => canvas.scroll(-60)],
+      [["ArrowDown"], "", "scroll down", () => canvas.scroll(60)],
+      [["n"], "", "go to the next execution of the selected instruction", () => this.step(1)],
+      [["p"], "", "go to the previous execution", () => this.step(-1)],
+      [["z"], "", "zoom to the wave of the selected execution", () => this.zoomToWave()],
+      [["e"], "", "open or close all groups", () => this.#toggleAll()],
+      [["Escape"], "", "select nothing", () => this.select(-1)],
+      [["1", "2", "3", "4"], "", "show a table", (key) => this.tab(kTabs[Number(key) - 1][0])],
+      [["x"], "theme", "light or dark", () => this.theme(!document.documentElement.classList.contains("dark"))],
+      [["?"], "keys", "all keys", () => this.#showKeys()]];
+  }
+  #makeTools() {
+    byId("tools").append(...this.commands.filter((c) => c[1]).map(([keys, name, says, run]) => {
+      const button = buttonOf(String(name), () => /** @type {any} */ (run)(""));
+      button.title = says + " (" + keys[0] + ")";
+      return button;
+    }));
+  }
+  #key(e) {
+    if (e.ctrlKey || e.altKey || e.metaKey || dialog().open || /^(INPUT|SELECT)$/.test(e.target.tagName)) return;
+    const inList = e.target.closest && e.target.closest(".list") && this[this.state.t];
+    if (inList && (e.key === "ArrowUp" || e.key === "ArrowDown")) {
+      const {rows} = inList, now = rows.findIndex((r) => r.n === this.state.i);
+      const next = rows[Math.max(0, Math.min(rows.length - 1, now + (e.key === "ArrowDown" ? 1 : -1)))];
+      e.preventDefault();
+      return next && this.select(next.n);
+    }
+    const command = this.commands.find(([keys]) => keys.includes(e.key));
+    if (!command || e.key.startsWith("Arrow") && e.target.closest("#panel, #details")) return;
+    e.preventDefault();
+    /** @type {any} */ (command[3])(e.key);
+  }
+  #toggleAll() {
+    const isOpen = this.groups.some((g) => !g.isOpen);
+    for (const group of this.groups) group.isOpen = isOpen;
+    this.state.c = this.groups.filter((g) => g.isOpen !== g.starts).map((g) => g.number);
+    this.#layout(), this.viewed();
+  }
+  #showKeys() {
+    showTable("Keys and mouse", [{name: "key"}, {name: "what"}], [
+      ...this.commands.map(([keys, , says]) => ({cells: [keys.join("  "), says]})),
+      ...[["wheel", "zoom; over the names: scroll"], ["Shift and wheel, drag", "move"], ["click", "select"],
+        ["double click", "zoom to the slice or the wave"]].map((cells) => ({cells}))]);
+  }
+  theme(isDark, keep = true) {
+    document.documentElement.classList.toggle("dark", isDark);
+    if (this.run) this.#showLegend(), this.canvas.redraw();
+    try { if (keep) localStorage.setItem("tgc-view-theme", isDark ? "dark" : "light"); } catch { /* see above */ }
+  }
+  say(text) { toast(text); }
+}
+
+/** @param {{begin: number[], length: number[], wave: number[]}} raw @returns {Hits} */
+function hitsOf({begin, length, wave}) {
+  const from = Float64Array.from(begin);
+  for (let n = 1; n < from.length; n++) from[n] += from[n - 1];
+  return {begin: from, end: from.map((b, n) => b + length[n]), wave: Uint8Array.from(wave)};
+}

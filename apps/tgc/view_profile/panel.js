@@ -1,0 +1,212 @@
+// The tables beside the timeline: the code with its stalls, the hottest instructions, counters, and kernels by time.
+import {counted, inTime} from "../view/amounts.js";
+import {plain} from "../view/data.js";
+import {RowList, element} from "../view/list.js";
+
+/** An instruction of a run: its number in the code, its address, its assembly and its times over all followed waves.
+ * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
+ *   idle: number}} Row */
+
+export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"]];
+const kLine = 18;
+
+/** A rate with its unit prefix, in three digits: "61.4 T". @param {number} n */
+function rate(n) {
+  const [least, letter] = n >= 1e12 ? [1e12, "T"] : n >= 1e9 ? [1e9, "G"] : n >= 1e6 ? [1e6, "M"] : [1, ""];
+  return Number((n / least).toPrecision(3)) + " " + letter;
+}
+
+/** @param {any[]} raw @returns {Row[]} */
+export function rowsOf(raw) {
+  return raw.map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
+    {n, address, text: plain(text), hits, cycles, stall, idle}));
+}
+
+const kColumns = [["", "the share of the cycles; dark: idle, the part that costs time"],
+  ["hits", "executions by the followed waves"], ["cycles", "since the wave's previous instruction"],
+  ["stall", "cycles without the cycle of the issue"],
+  ["idle", "cycles of the stall in which no other wave of the SIMD issued"], ["address", ""], ["instruction", ""]];
+
+/** A list of instructions, in the order of the code or the hottest first. */
+export class CodeList {
+  /** @param {HTMLElement} home @param {string} label @param {(row: Row) => void} chosen */
+  constructor(home, label, chosen) {
+    this.home = element("div", "code");
+    this.head = element("div", "head");
+    for (const [name, title] of kColumns) {
+      const cell = element("span", name || "bar", name);
+      cell.title = title, this.head.append(cell);
+    }
+    this.box = element("div", "rows");
+    this.home.append(this.head, this.box), home.append(this.home);
+    this.most = 1, this.all = 1;
+    /** @type {RowList<Row>} */
+    this.list = new RowList(this.box, {label, role: "listbox", rowRole: "option", height: kLine,
+      fill: (row, item) => this.#fill(row, item), chosen});
+  }
+  /** @param {Row[]} rows @param {number} selected the number of an instruction */
+  show(rows, selected) {
+    this.rows = rows;
+    this.most = rows.reduce((most, r) => Math.max(most, r.cycles), 1);
+    this.home.style.setProperty("--digits", Math.max(6, this.most.toLocaleString("en").length) + "ch");
+    this.all = rows.reduce((sum, r) => sum + r.cycles, 0) || 1;
+    this.list.show(rows, rows.findIndex((r) => r.n === selected), true);
+  }
+  #fill(row, item) {
+    const bar = element("span", "bar"), part = element("i"), idle = element("i", "idle");
+    part.style.width = 100 * item.cycles / this.most + "%", idle.style.width = 100 * item.idle / this.most + "%";
+    bar.append(part, idle);
+    bar.title = (100 * item.cycles / this.all).toFixed(1) + " % of the cycles";
+    const numbers = ["hits", "cycles", "stall", "idle"].map((key) => element("span", key,
+      item.hits ? item[key].toLocaleString("en") : ""));
+    row.append(bar, ...numbers, element("span", "address", "0x" + item.address.toString(16)),
+      element("span", "instruction " + kindOf(item.text), item.text || "?"));
+    if (!item.hits) row.classList.add("unused");
+  }
+}
+
+function kindOf(text) { return text.startsWith("s_wait") ? "waits" : ""; }
+
+/** A table. @param {string[]} heads those of numbers begin with "#" @param {(string | Node)[][]} rows */
+export function tableOf(heads, rows) {
+  const table = element("table"), head = element("thead"), body = element("tbody"), line = element("tr");
+  const isNumber = heads.map((h) => h.startsWith("#"));
+  heads.forEach((h, i) => {
+    const cell = element("th", isNumber[i] ? "num" : "", h.replace("#", ""));
+    /** @type {HTMLTableCellElement} */ (cell).scope = "col", line.append(cell);
+  });
+  for (const cells of rows) {
+    const tr = element("tr");
+    cells.forEach((cell, i) => {
+      const td = element("td", isNumber[i] ? "num" : "");
+      td.append(cell), tr.append(td);
+    });
+    body.append(tr);
+  }
+  head.append(line), table.append(head, body);
+  return table;
+}
+
+/** Hints with their evidence, and the counters of a run. */
+export function countersOf(run) {
+  const out = element("div", "facts");
+  const add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);
+  add("Hints", ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plain(text)))
+    : [element("p", "quiet", "No counter and no stall is above the threshold of a hint.")]));
+  if (run.derived.length || Object.keys(run.derived).length)
+    add("Computed from counters", tableOf(["value", "#percent"], Object.entries(run.derived)
+      .map(([name, value]) => [name, Number(value).toFixed(1)])));
+  if (!run.counters.length) {
+    add("Counters", element("p", "quiet", "The profile has no counters of this run."));
+    return out;
+  }
+  add("Counters", tableOf(["counter", "block", "#sum", "#largest", "#units"], run.counters.map((c) => [plain(c.name),
+    plain(c.block), c.sum.toLocaleString("en"), c.most.toLocaleString("en"), String(c.values)])));
+  return out;
+}
+
+/** Kernels and copies by total time, with the roofline of their device. */
+export function kernelsOf(index, open) {
+  const out = element("div", "facts"), isHost = (t) => t.device === "USER" || t.device === "TINY";
+  const totals = index.totals.filter((t) => !isHost(t)).sort((a, b) => b.seconds - a.seconds);
+  const all = totals.reduce((sum, t) => sum + t.seconds, 0) || 1;
+  const rateOf = (value, t, unit) => (value === null ? "-" : rate(value * t.count / t.seconds) + unit);
+  out.append(element("h3", "", "Kernels and copies by total time"));
+  if (!totals.length) return out.append(element("p", "quiet", "The profile has no times of kernels.")), out;
+  out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s", "bound by"],
+    totals.map((t) => {
+      const run = index.runs.findIndex((r) => r.kernel === t.name && r.device === t.device);
+      let name = /** @type {Node} */ (element("span", "", plain(t.name)));
+      if (run >= 0) {
+        name = element("button", "link", plain(t.name));
+        name.addEventListener("click", () => open(run));
+      }
+      return [name, plain(t.device), inTime(t.seconds), (100 * t.seconds / all).toFixed(1), String(t.count),
+        inTime(t.seconds / t.count), rateOf(t.flops, t, "FLOPS"), rateOf(t.bytes, t, "B/s"),
+        t.copy ? "copy" : t.bound || "-"];
+    })));
+  const known = totals.filter((t) => t.peak && (t.flops !== null || t.bytes !== null));
+  if (known.length) out.append(element("h3", "", "Roofline"), rooflineOf(known));
+  else out.append(element("p", "quiet", "No roofline: it needs a kernel with mapped instructions or known "
+    + "buffers, on a device whose peak is known."));
+  const host = index.totals.filter(isHost);
+  if (host.length) {
+    out.append(element("h3", "", "Host: tinygrad and the program's tensor calls"));
+    out.append(tableOf(["what", "on", "#total", "#count"], host.sort((a, b) => b.seconds - a.seconds).slice(0, 40)
+      .map((t) => [plain(t.name), plain(t.device), inTime(t.seconds), String(t.count)])));
+  }
+  return out;
+}
+
+/** Draws kernels below the peaks of their device: operations a second over operations a byte, both logarithmic. */
+function rooflineOf(totals) {
+  const out = element("div"), {peak} = totals[0], same = totals.filter((t) => t.peak.card === peak.card);
+  const points = same.filter((t) => t.flops && t.bytes).map((t) => (
+    {name: t.name, x: t.flops / t.bytes, y: t.flops * t.count / t.seconds}));
+  out.append(element("p", "quiet", `Peaks of ${peak.card}: ${rate(peak.flops)}FLOPS, ${rate(peak.bytes)}B/s. `
+    + "FLOPS are counted from the followed waves, every lane as active."));
+  if (!points.length)
+    return out.append(element("p", "quiet", "No kernel has both its operations and its bytes in the profile.")), out;
+  const [w, h, left, bottom] = [400, 190, 46, 24], ridge = peak.flops / peak.bytes;
+  const xs = [...points.map((p) => p.x), ridge].map(Math.log10);
+  const x0 = Math.min(...xs) - 0.7, x1 = Math.max(...xs) + 0.7;
+  const y1 = Math.log10(peak.flops) + 0.3, y0 = Math.min(...points.map((p) => Math.log10(p.y)), y1 - 2) - 0.4;
+  const at = (x, y) => [left + (Math.log10(x) - x0) / (x1 - x0) * (w - left - 8),
+    h - bottom - (Math.log10(y) - y0) / (y1 - y0) * (h - bottom - 6)];
+  const svg = (tag, facts, text = "") => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(facts)) made.setAttribute(key, String(value));
+    made.textContent = text;
+    return made;
+  };
+  const box = svg("svg", {viewBox: `0 0 ${w} ${h}`, class: "roofline", role: "img", "aria-label": "roofline"});
+  const roof = [at(10 ** x0, 10 ** x0 * peak.bytes), at(ridge, peak.flops), at(10 ** x1, peak.flops)];
+  box.append(svg("polyline", {points: roof.map((p) => p.join(",")).join(" "), class: "roof"}));
+  for (let e = Math.ceil(y0); e <= y1; e += Math.max(1, Math.round((y1 - y0) / 4))) {
+    const [, y] = at(10 ** x0, 10 ** e);
+    box.append(svg("text", {x: left - 4, y: y + 4, class: "y"}, rate(10 ** e)));
+    box.append(svg("path", {d: `M${left} ${y}H${w - 8}`, class: "grid"}));
+  }
+  box.append(svg("text", {x: (left + w) / 2, y: h - 6, class: "x"}, "FLOP for each byte"));
+  for (const p of points) {
+    const [x, y] = at(p.x, p.y), dot = svg("circle", {cx: x, cy: y, r: 4});
+    dot.append(svg("title", {}, `${p.name}: ${p.x.toPrecision(3)} FLOP for each byte, ${rate(p.y)}FLOPS`));
+    const isRight = x > w * 0.6, name = {x: isRight ? x - 7 : x + 7, y: y + 4, class: isRight ? "name before" : "name"};
+    box.append(dot, svg("text", name, plain(p.name)));
+  }
+  out.append(box);
+  return out;
+}
+
+const kOnHost = "Click a range to see its total time. A double click zooms to it. ? lists the keys.";
+const kOnRun = "Click an instruction to mark its executions, or an execution to select its instruction. "
+  + "A double click on a wave zooms to it. ? lists the keys.";
+
+/** What is known of the selected instruction and execution. @param {Row | null} row @param {any} facts */
+export function detailsOf(row, {isHost, hits, all, execution, actions}) {
+  const out = [];
+  if (!row) {
+    out.push(element("p", "quiet", isHost ? kOnHost : kOnRun));
+    return out;
+  }
+  const share = (n) => (100 * n / all).toFixed(1) + " %", number = (n) => n.toLocaleString("en");
+  out.push(element("h2", "", row.text || "0x" + row.address.toString(16)));
+  const buttons = element("div", "buttons");
+  for (const [text, action, isOff] of actions) {
+    const button = /** @type {HTMLButtonElement} */ (element("button", "", text));
+    button.type = "button", button.disabled = isOff, button.addEventListener("click", action), buttons.append(button);
+  }
+  const facts = [["address", "0x" + row.address.toString(16)]];
+  if (row.hits) {
+    facts.push(["hits", number(row.hits) + (hits ? `, ${counted(hits, "execution")} in the shown traces` : "")],
+      ["cycles", `${number(row.cycles)}, ${share(row.cycles)} of all; ${(row.cycles / row.hits).toFixed(1)} a hit`],
+      ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`]);
+  } else facts.push(["hits", "no followed wave executed this instruction"]);
+  if (execution) facts.push(["execution", execution]);
+  const missing = "not in this profile: tinygrad stores the kernel's binary without a line table";
+  facts.push(["source line", missing], ["UOp", "needs a recording of the kernel (scripts/tinygrad_export.py)"]);
+  const list = element("dl");
+  for (const [name, text] of facts) list.append(element("dt", "", name), element("dd", "", text));
+  out.push(buttons, list);
+  return out;
+}

@@ -1,0 +1,116 @@
+// The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
+import {unpacked} from "../view/data.js";
+
+const kMost = 20000;  // slices of a level that is finer than a pixel
+const kKept = 160;    // chunks kept in memory
+
+/** The slices of a chunk, ordered by row and begin. `rows`: for each row, its first slice and the one after its last.
+ * @typedef {{rows: Map<number, [number, number]>, begin: Float64Array, end: Float64Array, kind: Uint8Array,
+ *   amount: Uint8Array, item: Int32Array | null}} Chunk */
+/** @typedef {{bin: number, begin: number[], end: number[], count: number[]}} Level */
+
+export class Track {
+  /** @param {{number: number, name: string, rows: {name: string, most: number, style: string}[], levels: Level[]}} raw
+   * @param {() => void} arrived called when a chunk has been read */
+  constructor(raw, arrived) {
+    this.number = raw.number, this.name = raw.name, this.rows = raw.rows, this.levels = raw.levels;
+    this.arrived = arrived;
+    /** @type {Map<string, Chunk>} */ this.chunks = new Map();
+    /** @type {Map<string, Promise<Chunk>>} */ this.pending = new Map();
+  }
+
+  get begin() { return this.levels[0].begin.length ? this.levels[0].begin[0] : 0; }
+  get end() { return this.levels[0].end.length ? this.levels[0].end[this.levels[0].end.length - 1] : 0; }
+  get coarsest() { return this.levels.length - 1; }
+
+  /** Returns the finest level of which few enough slices lie between two times, or that is no finer than a pixel.
+   * @param {number} from @param {number} to @param {number} perPixel cycles */
+  levelFor(from, to, perPixel) {
+    for (let level = 0; level < this.coarsest; level++) {
+      const {bin, count} = this.levels[level], [first, last] = this.#range(level, from, to);
+      let sum = 0;
+      for (let n = first; n < last; n++) sum += count[n];
+      if (sum <= kMost || bin >= perPixel && bin > 1) return level;
+    }
+    return this.coarsest;
+  }
+
+  /** Returns the chunks to draw: those of the best level, or of the next coarser one whose chunks are all read. Reads
+   * what is missing. @returns {{level: number, chunks: Chunk[]}} */
+  visible(from, to, perPixel) {
+    const best = this.levelFor(from, to, perPixel);
+    for (let level = best; level <= this.coarsest; level++) {
+      const [first, last] = this.#range(level, from, to), chunks = [];
+      for (let n = first; n < last; n++) {
+        const chunk = this.#kept(level, n);
+        if (chunk) chunks.push(chunk);
+        else if (level === best || level === this.coarsest) this.read(level, n).then(this.arrived);
+      }
+      if (chunks.length === last - first) return {level, chunks};
+    }
+    return {level: this.coarsest, chunks: []};
+  }
+
+  /** Returns the finest chunks that have a time. @param {number} time @returns {Promise<Chunk[]>} */
+  async at(time) {
+    const [first, last] = this.#range(0, time, time + 1), out = [];
+    for (let n = first; n < last; n++) out.push(await this.read(0, n));
+    return out;
+  }
+
+  /** @param {number} level @param {number} n @returns {Promise<Chunk>} */
+  read(level, n) {
+    const key = level + "." + n, kept = this.#kept(level, n);
+    if (kept) return Promise.resolve(kept);
+    if (!this.pending.has(key)) this.pending.set(key, this.#read(level, key));
+    return /** @type {Promise<Chunk>} */ (this.pending.get(key));
+  }
+  async #read(level, key) {
+    const home = /** @type {HTMLElement} */ (document.getElementById("t" + this.number + "." + key));
+    const chunk = chunkOf(await unpacked(home.textContent || ""), this.levels[level].bin);
+    this.chunks.set(key, chunk), this.pending.delete(key);
+    for (const old of this.chunks.keys()) {
+      if (this.chunks.size <= kKept) break;
+      if (!old.startsWith(this.coarsest + ".")) this.chunks.delete(old);
+    }
+    return chunk;
+  }
+  #kept(level, n) {
+    const key = level + "." + n, chunk = this.chunks.get(key);
+    if (chunk) this.chunks.delete(key), this.chunks.set(key, chunk);  // the chunk that was used last is dropped last
+    return chunk;
+  }
+  /** The chunks of a level that have slices between two times: the first, and the one after the last. */
+  #range(level, from, to) {
+    const {begin, end} = this.levels[level];
+    let first = firstAbove(end, from), last = first;
+    while (last < begin.length && begin[last] < to) last++;
+    return [first, last];
+  }
+}
+
+/** Returns the first index of a sorted list with a value above `value`. @param {ArrayLike<number>} list */
+export function firstAbove(list, value, from = 0, to = list.length) {
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (list[middle] > value) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/** @returns {Chunk} */
+function chunkOf({first, slices}, bin) {
+  const count = slices.begin.length, rows = new Map();
+  const begin = new Float64Array(count), end = new Float64Array(count);
+  for (let i = 0, n = 0; i < slices.rows.length; i += 2) {
+    const last = n + slices.rows[i + 1];
+    rows.set(slices.rows[i], [n, last]);
+    for (let at = first; n < last; n++) {
+      at += slices.begin[n] * bin;
+      begin[n] = at, end[n] = at + slices.length[n] * bin;
+    }
+  }
+  return {rows, begin, end, kind: Uint8Array.from(slices.kind), amount: Uint8Array.from(slices.amount),
+    item: slices.item ? Int32Array.from(slices.item) : null};
+}

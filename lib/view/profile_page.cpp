@@ -1,0 +1,245 @@
+#include "lib/view/profile_page.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "lib/driver/source.h"
+#include "lib/profile/memory_events.h"
+#include "lib/profile/report.h"
+#include "lib/profile/roofline.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/ordered_pool.h"
+#include "lib/support/version.h"
+#include "lib/view/page.h"
+#include "lib/view/profile_tracks.h"
+
+namespace tgc {
+namespace {
+
+using profile::KernelRun;
+using profile::Profile;
+using Listing = profile::Listings::Listing;
+
+// A document of the page: an element with this id.
+struct Document {
+  std::string id;
+  std::vector<std::string> parts;  // JSON; each is compressed separately
+};
+
+// The assembly of a run. Unlike profile::Listings, includes code whose packets cannot be mapped to instructions.
+class Assembly {
+ public:
+  explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
+  const Listing& of(size_t run) {
+    const profile::Program* program = profile_.trace.kernels[run].program;
+    if (!program || profile_.code_of(run)) return mapped_.of(run);
+    auto [found, is_new] = others_.try_emplace(program);
+    if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
+    return found->second;
+  }
+
+ private:
+  const Profile& profile_;
+  profile::Listings mapped_;
+  std::map<const profile::Program*, Listing> others_;
+};
+
+class PageWriter {
+ public:
+  explicit PageWriter(const Profile& p) : p_(p), assembly_(p) {}
+
+  std::string index(const std::string& title) {
+    return json_object([&](JsonWriter& json) {
+      json.member("format", "tgc-profile").member("version", 1).member("tgc", tgc_version()).member("title", title);
+      json.member("release", p_.trace.release);
+      json.key("kinds").array([&] {
+        for (int kind = 0; kind < int(SliceKind::Count); kind++) json.value(slice_kind_name(SliceKind(kind)));
+      });
+      write_totals(json);
+      std::vector<std::string> names;
+      Track host = make_host_track(p_.trace, names);
+      json.key("host").object([&] { json.member("names", names).key("track"), write_track(json, std::move(host)); });
+      json.key("runs").array([&] {
+        for (size_t run = 0; run < p_.trace.kernels.size(); run++)
+          if (p_.chosen[run]) write_run(json, run);
+      });
+      json.member("pma", p_.trace.pma.size());
+    });
+  }
+
+  std::vector<Document> documents;
+
+ private:
+  // Kernels and copies, the longest total first.
+  void write_totals(JsonWriter& json) {
+    struct Total {
+      double seconds = 0;
+      size_t count = 0;
+      std::optional<double> bytes, flops;
+      bool is_copy = false;
+      std::string arch;
+    };
+    std::map<profile::KernelOfDevice, Total> totals;
+    for (const profile::RangeEvent& e : p_.trace.ranges) {
+      Total& t = totals[{std::string(e.device), e.name}];
+      t.seconds += (e.end - e.begin) * 1e-6, t.count++;
+      if (e.bytes) t.is_copy = true, t.bytes = e.bytes;
+    }
+    for (auto& [kernel, bytes] : profile::buffer_bytes(p_.trace, profile::memory_events(p_.trace)))
+      if (auto t = totals.find(kernel); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
+    for (size_t run = 0; run < p_.trace.kernels.size(); run++) {
+      const KernelRun& r = p_.trace.kernels[run];
+      auto t = totals.find({std::string(r.device), r.kernel});
+      if (t == totals.end()) continue;
+      t->second.arch = r.arch;
+      if (p_.chosen[run] && !t->second.flops) t->second.flops = profile::flops_of(p_, run, assembly_.of(run));
+    }
+    json.key("totals").array([&] {
+      for (auto& [kernel, t] : totals)
+        json.object([&] {
+          json.member("device", kernel.first).member("name", kernel.second).member("count", t.count);
+          json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
+          double mean = t.seconds / double(t.count);
+          json.member("bound", t.is_copy ? "" : profile::bound_by(t.flops, t.bytes, mean, t.arch));
+          if (auto* peak = profile::device_peak(t.arch))
+            json.key("peak").object([&] {
+              json.member("card", peak->card).member("flops", peak->flops).member("bytes", peak->bytes);
+            });
+        });
+    });
+  }
+
+  void write_run(JsonWriter& json, size_t run) {
+    const KernelRun& r = p_.trace.kernels[run];
+    documents.push_back({"run" + std::to_string(runs_), {run_json(run)}});
+    runs_++;
+    json.object([&] {
+      json.member("name", r.name).member("kernel", r.kernel).member("device", r.device).member("arch", r.arch);
+      json.member("binary", r.program && !r.program->lib.empty());
+      json.member("seconds", r.seconds).key("traces").array([&] {
+        for (size_t event : r.sqtt) write_trace(json, run, event);
+      });
+    });
+  }
+
+  void write_trace(JsonWriter& json, size_t run, size_t event) {
+    const profile::SqttEvent& e = p_.trace.sqtt[event];
+    const profile::SqttSummary& s = p_.summaries[event];
+    TraceTracks tracks = make_trace_tracks(p_, event, assembly_.of(run));
+    json.object([&] {
+      json.member("se", e.se).member("itrace", e.itrace).member("packets", s.packets).member("waves", s.waves.size());
+      json.member("error", s.error).member("first", s.first_time).member("last", s.last_time);
+      if (!tracks.hits.empty()) {
+        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.hits)});
+        json.member("hits", tracks_);
+      }
+      json.key("tracks").array([&] {
+        for (Track* track : {&tracks.instructions, &tracks.waves})
+          if (!track->rows.empty()) write_track(json, std::move(*track));
+      });
+    });
+  }
+
+  void write_track(JsonWriter& json, Track track) {
+    size_t number = tracks_++;
+    json.object([&] {
+      json.member("number", number).member("name", track.name);
+      json.key("rows").array([&] {
+        for (const TimelineRow& row : track.rows)
+          json.object([&] { json.member("name", row.name).member("most", row.most).member("style", row.style); });
+      });
+      json.key("levels").array([&] {
+        for (size_t level = 0; level < track.levels.size(); level++) {
+          TimelineLevel& l = track.levels[level];
+          std::vector<int64_t> begins, ends, counts;
+          for (size_t n = 0; n < l.chunks.size(); n++) {
+            TimelineChunk& c = l.chunks[n];
+            begins.push_back(c.begin), ends.push_back(c.end), counts.push_back(c.count);
+            std::string id = "t" + std::to_string(number) + "." + std::to_string(level) + "." + std::to_string(n);
+            documents.push_back({std::move(id), {std::move(c.json)}});
+          }
+          json.object([&] {
+            json.member("bin", l.bin).member("begin", begins).member("end", ends).member("count", counts);
+          });
+        }
+      });
+    });
+  }
+
+  // The instructions, counters and hints of a run.
+  std::string run_json(size_t run) {
+    auto times = p_.instructions_of(run);
+    const profile::KernelCode* code = p_.code_of(run);
+    const Listing& listing = assembly_.of(run);
+    return json_object([&](JsonWriter& json) {
+      json.key("instructions").array([&] {
+        auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
+          auto text = listing.find(address);
+          json.array([&] {
+            json.value(address).value(text == listing.end() ? "" : text->second);
+            if (t) json.value(t->hits).value(t->cycles).value(t->stall).value(t->idle);
+          });
+        };
+        if (code)
+          for (uint32_t n = 0; n < code->instructions().size(); n++)
+            row(code->address_of(n), n < times.size() ? &times[n] : nullptr);
+        else
+          for (auto& [address, text] : listing) row(address, nullptr);
+      });
+      json.key("counters").array([&] {
+        for (const profile::CounterSample& c : p_.trace.counters)
+          if (c.kernel == run)
+            json.object([&] {
+              json.member("name", c.name).member("block", c.block).member("sum", c.sum());
+              json.member("most", c.values.empty() ? 0 : *std::ranges::max_element(c.values));
+              json.member("values", c.values.size());
+            });
+      });
+      json.member("derived", profile::derived_counters(p_, run));
+      json.member("hints", profile::hints(p_, run, listing));
+    });
+  }
+
+  const Profile& p_;
+  Assembly assembly_;
+  size_t runs_ = 0, tracks_ = 0;
+};
+
+}  // namespace
+
+std::string profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned jobs) {
+  PageWriter writer(p);
+  std::vector<Document> documents{{"index", {writer.index(title)}}};
+  for (Document& d : writer.documents) documents.push_back(std::move(d));
+  std::vector<std::string> letters(documents.size());
+  auto pack = [&](size_t n) {
+    for (std::string& part : documents[n].parts)
+      letters[n] += (letters[n].empty() ? "" : " ") + as_letters(packed(part, n > 0)), part.clear();
+  };
+  parallel_for(documents.size(), jobs, pack).value_or_throw();
+  size_t mark = page_code.find(kDataMark);
+  std::string out(page_code.substr(0, mark));
+  for (size_t n = 0; n < documents.size(); n++) out += data_element(documents[n].id, letters[n]);
+  if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
+  return out;
+}
+
+bool is_profile_input(const std::string& input) {
+  std::string file = InputName::parse(input).file;
+  if (file == "-") return false;
+  if (file.ends_with(".pkl.gz")) return true;
+  char head[2] = {};
+  std::ifstream in(file, std::ios::binary);
+  return in.read(head, sizeof head) && profile::looks_like_pickle({head, sizeof head});
+}
+
+Result<std::string> profile_page_of(std::string_view page_code, const std::string& input) {
+  return catch_failures([&] {
+    InputName name = InputName::parse(input);
+    auto trace = profile::read_trace(name.file);
+    auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
+    return profile_page(page_code, p.value_or_throw(), name.shown());
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,354 @@
+#include "lib/view/profile_tracks.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <deque>
+#include <optional>
+
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+using profile::Action;
+using profile::InstructionMap;
+using TraceLayout = profile::Layout;
+using profile::Packet;
+using profile::PacketView;
+using profile::WaveSpan;
+
+constexpr uint32_t kWaves = 32;              // places of a SIMD that packets can name
+constexpr int64_t kCdnaIssue = 4;            // cycles of an issue on CDNA
+constexpr size_t kMostPending = 1 << 16;     // executions that may be outstanding; more: the trace is damaged
+constexpr std::string_view kOther = "OTHER_";
+
+// The rows of units; Alt: executions for another SIMD.
+enum Unit : uint8_t {
+  UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
+};
+constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
+                                           "VMEM", "VMEM, other SIMD"};
+
+// What an operation's packet stands for.
+struct Operation {
+  SliceKind kind = SliceKind::Other;
+  std::optional<Unit> unit;  // that executes it, with a packet of its own
+  bool is_other = false;     // of another SIMD
+  int64_t cycles = 1;        // of the execution
+};
+
+Operation read_operation(TraceLayout layout, uint32_t number) {
+  std::string name = profile::inst_op_name(layout, number);
+  std::string_view rest = name;
+  Operation out;
+  if (layout != TraceLayout::Cdna && rest.starts_with(kOther)) out.is_other = true;
+  out.kind = kind_of_operation(name);
+  switch (out.kind) {
+    case SliceKind::Scalar: case SliceKind::ScalarMemory: out.unit = UnitScalar; break;
+    case SliceKind::Vector: out.unit = UnitVector; break;
+    case SliceKind::Transcendental: out.unit = UnitTrans; break;
+    case SliceKind::Matrix: out.unit = UnitMatrix; break;
+    case SliceKind::LocalMemory: out.unit = out.is_other ? UnitLdsAlt : UnitLds; break;
+    case SliceKind::VectorMemory: out.unit = out.is_other ? UnitVmemAlt : UnitVmem; break;
+    default: break;
+  }
+  // the name ends with the number of cycles: VALUB_16
+  size_t bar = rest.rfind('_');
+  int64_t cycles = 0;
+  if (bar != rest.npos && layout != TraceLayout::Cdna) {
+    auto [end, error] = std::from_chars(rest.data() + bar + 1, rest.data() + rest.size(), cycles);
+    if (error == std::errc() && end == rest.data() + rest.size() && cycles > 0) out.cycles = cycles;
+  }
+  return out;
+}
+
+struct Operations {
+  std::array<Operation, profile::kOpCounters> of;
+  explicit Operations(TraceLayout layout) {
+    for (uint32_t n = 0; n < of.size(); n++) of[n] = read_operation(layout, n);
+  }
+};
+const Operations& operations(TraceLayout layout) {
+  static const Operations rdna3(TraceLayout::Rdna3), rdna4(TraceLayout::Rdna4), cdna(TraceLayout::Cdna);
+  return layout == TraceLayout::Rdna3 ? rdna3 : layout == TraceLayout::Rdna4 ? rdna4 : cdna;
+}
+
+// Reads the packets of one trace into slices.
+class TrackMaker {
+ public:
+  TrackMaker(const profile::KernelCode* code, const std::map<uint64_t, std::string>& listing)
+      : code_(code), map_(code) {
+    last_.fill(kNotStarted);
+    if (!code) return;
+    hits_.resize(code->instructions().size());
+    for (uint32_t n = 0; n < hits_.size(); n++) {
+      auto text = listing.find(code->address_of(n));
+      assembly_.push_back(text == listing.end() ? "" : text->second);
+    }
+  }
+
+  void add(const PacketView& p) {
+    if (p.layout == TraceLayout::Cdna) return add_cdna(p);
+    const profile::PacketType& type = profile::packet_type(p.row->packet);
+    switch (p.row->action) {
+      case Action::Start: case Action::End: {
+        if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) return;
+        auto wave = uint32_t(type.field(p.bits, "wave"));
+        if (p.row->action == Action::Start) {
+          if (code_) map_.start(wave);
+          last_[wave] = p.time;
+        } else {
+          issue(wave, code_ ? map_.end(wave) : InstructionMap::kNone, SliceKind::End, p.time);
+          last_[wave] = kNotStarted;
+        }
+        return;
+      }
+      case Action::Instruction: {
+        uint32_t wave = uint32_t(p.bits >> p.row->wave_low) & (kWaves - 1);
+        bool is_inst = p.row->count_mask != 0;
+        uint32_t op = uint32_t(p.bits >> p.row->count_low) & p.row->count_mask;
+        bool is_vector = p.row->packet == Packet::VALUINST;
+        Operation o;
+        if (is_inst) o = operations(p.layout).of[op];
+        else o.kind = is_vector ? SliceKind::Vector : SliceKind::Control;
+        if (is_vector) o.unit = UnitVector;
+        uint32_t n = InstructionMap::kNone;
+        if (!o.is_other && code_) n = map_.instruction(wave, is_inst, op);
+        if (map_.error()) n = InstructionMap::kNone;
+        SliceKind kind = of_assembly(n, o.kind);
+        if (!o.is_other) issue(wave, n, kind, p.time);
+        if (o.unit && kind == SliceKind::Matrix) o.unit = UnitMatrix;
+        if (o.unit && pending_[queue_of(*o.unit)].size() < kMostPending)
+          pending_[queue_of(*o.unit)].push_back({*o.unit, kind, n, o.cycles});
+        return;
+      }
+      case Action::Mask:
+        for (uint32_t wave = 0; wave < 16; wave++)
+          if (type.field(p.bits, "mask") >> wave & 1) {
+            uint32_t n = code_ ? map_.immediate(wave) : InstructionMap::kNone;
+            if (map_.error()) n = InstructionMap::kNone;
+            issue(wave, n, of_assembly(n, SliceKind::Control), p.time);
+          }
+        return;
+      default: break;
+    }
+    uint32_t source = p.bits >> 6 & 3;
+    if (p.row->packet == Packet::ALUEXEC) {
+      if (source & 2) execute(UnitVector, p.time);  // 3: both units
+      if (source & 1) execute(UnitScalar, p.time);
+    } else if (p.row->packet == Packet::VMEMEXEC) {
+      constexpr Unit kSources[] = {UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt};
+      execute(kSources[source], p.time);
+    }
+  }
+
+  TraceTracks take(const std::vector<WaveSpan>& waves, int64_t last_time) {
+    TraceTracks out;
+    out.instructions = take_instructions();
+    out.waves = wave_track(waves, last_time);
+    for (auto& times : hits_) {
+      std::vector<int64_t> begin, length, wave;
+      int64_t last = 0;
+      for (const Hit& h : times)
+        begin.push_back(h.begin - last), length.push_back(h.end - h.begin), wave.push_back(h.wave), last = h.begin;
+      out.hits.push_back(json_object(
+          [&](JsonWriter& json) { json.member("begin", begin).member("length", length).member("wave", wave); }));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr int64_t kNotStarted = INT64_MIN;
+  struct Pending {
+    Unit unit;
+    SliceKind kind;
+    uint32_t instruction;
+    int64_t cycles;
+  };
+  struct Hit {
+    int64_t begin, end;
+    uint32_t wave;
+  };
+
+  SliceKind of_assembly(uint32_t n, SliceKind kind) const {
+    return n < assembly_.size() ? kind_of_assembly(assembly_[n], kind) : kind;
+  }
+  static Unit queue_of(Unit unit) { return unit == UnitTrans || unit == UnitMatrix ? UnitVector : unit; }
+
+  void issue(uint32_t wave, uint32_t instruction, SliceKind kind, int64_t time) {
+    int64_t& last = last_[wave];
+    if (last == kNotStarted) last = time;  // the trace begins in the middle of the wave
+    int64_t begin = std::min(last, time), end = std::max(time, begin + 1);
+    slices_.push_back({.row = Units + wave, .kind = uint8_t(kind), .begin = begin, .end = end, .item = instruction,
+                       .amount = 1 / double(end - begin)});
+    if (instruction < hits_.size()) hits_[instruction].push_back({begin, end, wave});
+    last = end;
+  }
+
+  // A unit executes the oldest instruction that waits for it. The packet is written in the last cycle of the vector
+  // unit, and in the first cycle of all other units.
+  void execute(Unit unit, int64_t time) {
+    auto& queue = pending_[unit];
+    Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
+    if (unit == UnitLds || unit == UnitLdsAlt) p.kind = SliceKind::LocalMemory;
+    if (unit == UnitVmem || unit == UnitVmemAlt) p.kind = SliceKind::VectorMemory;
+    if (!queue.empty()) p = queue.front(), queue.pop_front();
+    int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles + 1 : time;
+    slices_.push_back({.row = p.unit, .kind = uint8_t(p.kind), .begin = begin, .end = begin + p.cycles,
+                       .item = p.instruction});
+  }
+
+  // CDNA's packets of instructions name the SIMD and the wave, but no compute unit and no end.
+  void add_cdna(const PacketView& p) {
+    if (p.row->packet != Packet::CDNA_INST) return;
+    const profile::PacketType& type = profile::packet_type(p.row->packet);
+    const Operation& o = operations(TraceLayout::Cdna).of[type.field(p.bits, "op") & (profile::kOpCounters - 1)];
+    auto wave = uint32_t(type.field(p.bits, "wave")), simd = uint32_t(type.field(p.bits, "simd"));
+    Slice s{.row = Units + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
+            .end = p.time + kCdnaIssue};
+    slices_.push_back(s);
+    if (o.unit) s.row = *o.unit, slices_.push_back(s);
+  }
+
+  Track take_instructions() {
+    std::vector<uint32_t> rows;
+    for (const Slice& s : slices_) rows.push_back(s.row);
+    std::ranges::sort(rows);
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    Track out{.name = "instructions", .rows = {}, .levels = {}};
+    for (uint32_t row : rows) {
+      uint32_t wave = row < Units ? 0 : (row - Units) % kWaves;
+      if (row < Units) out.rows.push_back({.name = kUnitNames[row]});
+      else if (row < Units + kWaves) out.rows.push_back({.name = formatted("wave %u", wave), .style = "wave"});
+      else out.rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
+    }
+    for (Slice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(rows, s.row) - rows.begin());
+    out.levels = make_levels(out.rows, std::move(slices_));
+    return out;
+  }
+
+  static Track wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
+    std::map<std::pair<uint32_t, uint32_t>, double> places;  // by compute unit and SIMD: the number of places
+    for (const WaveSpan& w : waves) {
+      double& most = places[{w.cu, w.simd}];
+      most = std::max(most, double(w.wave) + 1);
+    }
+    double most = 1;
+    for (auto& [place, count] : places) most = std::max(most, count);
+    Track out{.name = "waves", .rows = {{.name = "waves", .style = "count"}}, .levels = {}};
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> rows;
+    for (auto& [place, count] : places) {
+      rows[place] = uint32_t(out.rows.size());
+      out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
+    }
+    std::vector<Slice> slices, all;
+    for (const WaveSpan& w : waves) {
+      int64_t begin = w.begin == WaveSpan::kUnknown ? 0 : w.begin;
+      int64_t end = w.end == WaveSpan::kUnknown ? last_time : w.end;
+      slices.push_back({.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = begin,
+                        .end = std::max(end, begin + 1), .item = w.wave});
+      all.push_back(slices.back());
+      all.back().row = 0;
+    }
+    all = count_active(std::move(all));  // all waves: the first row
+    for (const Slice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
+    std::vector<Slice> active = count_active(slices);
+    active.insert(active.begin(), all.begin(), all.end());
+    slices.insert(slices.end(), all.begin(), all.end());
+    out.levels = make_levels(out.rows, std::move(slices), std::move(active));
+    return out;
+  }
+
+  const profile::KernelCode* code_;
+  InstructionMap map_;
+  std::vector<std::string> assembly_;       // by instruction
+  std::vector<std::vector<Hit>> hits_;      // by instruction
+  std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice
+  std::array<std::deque<Pending>, Units> pending_;
+  std::vector<Slice> slices_;
+};
+
+}  // namespace
+
+std::string_view slice_kind_name(SliceKind kind) {
+  constexpr std::string_view kNames[] = {
+      "scalar", "scalar memory", "vector", "transcendental", "matrix", "local memory", "vector memory", "branch",
+      "wait", "barrier", "control", "end", "other", "wave", "host", "kernel", "copy"};
+  static_assert(std::size(kNames) == size_t(SliceKind::Count));
+  return kNames[size_t(kind)];
+}
+
+SliceKind kind_of_operation(std::string_view name) {
+  constexpr std::pair<std::string_view, SliceKind> kPrefixes[] = {
+      {"OTHER_MSG", SliceKind::Control}, {"SALU", SliceKind::Scalar}, {"SMEM", SliceKind::ScalarMemory},
+      {"VALUT", SliceKind::Transcendental}, {"VALU_SCL_TRANS", SliceKind::Transcendental},
+      {"VALU_MAI", SliceKind::Matrix}, {"WMMA", SliceKind::Matrix}, {"VALU", SliceKind::Vector},
+      {"VINTERP", SliceKind::Vector}, {"LDS", SliceKind::LocalMemory}, {"SGMEM", SliceKind::VectorMemory},
+      {"FLAT", SliceKind::VectorMemory}, {"VMEM", SliceKind::VectorMemory}, {"BUF", SliceKind::VectorMemory},
+      {"JUMP", SliceKind::Branch}, {"CALL", SliceKind::Branch}, {"BARRIER", SliceKind::Barrier},
+      {"MESSAGE", SliceKind::Control}, {"NEXT", SliceKind::Control}};
+  if (name.starts_with(kOther) && !name.starts_with("OTHER_MSG")) name.remove_prefix(kOther.size());
+  for (auto& [prefix, kind] : kPrefixes)
+    if (name.starts_with(prefix)) return kind;
+  return SliceKind::Other;
+}
+
+SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise) {
+  constexpr std::pair<std::string_view, SliceKind> kPrefixes[] = {{"s_wait", SliceKind::Wait},
+                                                                  {"s_barrier", SliceKind::Barrier},
+                                                                  {"s_endpgm", SliceKind::End},
+                                                                  {"v_wmma", SliceKind::Matrix}};
+  for (auto& [prefix, kind] : kPrefixes)
+    if (assembly.starts_with(prefix)) return kind;
+  return otherwise;
+}
+
+TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
+  const profile::SqttEvent& e = p.trace.sqtt[event];
+  const profile::SqttSummary& summary = p.summaries[event];
+  const profile::KernelCode* code = e.itrace && summary.error.empty() ? p.code_of(e.kernel) : nullptr;
+  TrackMaker maker(code, listing);
+  if (e.itrace)
+    profile::decode_sqtt({reinterpret_cast<const uint8_t*>(e.blob.data()), e.blob.size()},
+                         [&](const PacketView& packet) { maker.add(packet); });
+  return maker.take(summary.waves, summary.last_time);
+}
+
+Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names) {
+  Track out{.name = "host and devices", .rows = {}, .levels = {}};
+  if (trace.ranges.empty()) return out;
+  double start = trace.ranges[0].begin;
+  for (const profile::RangeEvent& e : trace.ranges) start = std::min(start, e.begin);
+  std::vector<const profile::RangeEvent*> ranges;
+  for (const profile::RangeEvent& e : trace.ranges) ranges.push_back(&e);
+  std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
+  std::map<std::string, uint32_t> numbers;
+  std::map<std::string_view, std::vector<double>> ends;  // by device: when each of its rows is free again
+  std::map<std::pair<std::string_view, size_t>, std::vector<Slice>> slices;
+  for (const profile::RangeEvent* e : ranges) {
+    auto& rows = ends[e->device];
+    size_t row = size_t(std::ranges::find_if(rows, [&](double end) { return end <= e->begin; }) - rows.begin());
+    if (row == rows.size()) rows.push_back(0);
+    rows[row] = e->end;
+    auto [number, is_new] = numbers.try_emplace(e->name, uint32_t(names.size()));
+    if (is_new) names.push_back(e->name);
+    auto ns = [&](double us) { return int64_t(std::clamp((us - start) * 1e3, 0.0, 4e15)); };
+    SliceKind kind = e->device == "USER" || e->device == "TINY" ? SliceKind::Host
+                     : e->bytes                                 ? SliceKind::Copy
+                                                                : SliceKind::Kernel;
+    slices[{e->device, row}].push_back({.kind = uint8_t(kind), .begin = ns(e->begin),
+                                        .end = std::max(ns(e->end), ns(e->begin) + 1), .item = number->second});
+  }
+  std::vector<Slice> all;
+  for (auto& [place, list] : slices) {
+    for (Slice& s : list) s.row = uint32_t(out.rows.size()), all.push_back(s);
+    out.rows.push_back({.name = std::string(place.first) + (place.second ? formatted(" %zu", place.second + 1) : "")});
+  }
+  out.levels = make_levels(out.rows, std::move(all));
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,178 @@
+#include "lib/view/timeline.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "lib/view/profile_tracks.h"
+
+namespace tgc {
+namespace {
+
+// Slices of two rows without overlaps, in order: short ones, long ones and gaps.
+std::vector<Slice> random_slices(size_t count, unsigned seed) {
+  std::mt19937 draw(seed);
+  std::vector<Slice> out;
+  for (uint32_t row = 0; row < 2; row++) {
+    int64_t time = -50;
+    for (size_t n = 0; n < count; n++) {
+      time += draw() % 5;
+      int64_t length = draw() % 20 ? 1 + draw() % 3 : 1 + draw() % 500;
+      out.push_back({.row = row, .kind = uint8_t(draw() % 4), .begin = time, .end = time + length, .item = uint32_t(n),
+                     .amount = double(1 + draw() % 3)});
+      time += length;
+    }
+  }
+  return out;
+}
+
+std::map<uint32_t, double> areas(const std::vector<Slice>& slices) {
+  std::map<uint32_t, double> out;
+  for (const Slice& s : slices) out[s.row] += s.amount * double(s.end - s.begin);
+  return out;
+}
+
+// A slice as the page reads it from a chunk.
+struct Read {
+  int64_t row, begin, end, kind, amount, item;
+  auto operator<=>(const Read&) const = default;
+};
+std::vector<Read> read_chunk(const TimelineChunk& chunk, int64_t bin) {
+  auto json = nlohmann::json::parse(chunk.json);
+  auto& s = json["slices"];
+  std::vector<Read> out;
+  for (size_t r = 0, n = 0; r < s["rows"].size(); r += 2) {
+    int64_t at = json["first"];
+    for (size_t end = n + size_t(s["rows"][r + 1]); n < end; n++) {
+      at += s["begin"][n].get<int64_t>() * bin;
+      out.push_back({s["rows"][r], at, at + s["length"][n].get<int64_t>() * bin, s["kind"][n], s["amount"][n],
+                     s.contains("item") ? s["item"][n].get<int64_t>() : -1});
+    }
+  }
+  CHECK(out.size() == chunk.count);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin, and do not overlap") {
+  std::vector<Slice> slices = random_slices(3000, 1);
+  for (int64_t bin : {8, 32, 128}) {
+    std::vector<Slice> merged = merge_slices(slices, bin);
+    CHECK(merged.size() < slices.size());
+    for (size_t n = 0; n < merged.size(); n++) {
+      CHECK(merged[n].begin % bin == 0);
+      CHECK(merged[n].end % bin == 0);
+      if (n && merged[n].row == merged[n - 1].row) CHECK(merged[n].begin >= merged[n - 1].end);
+    }
+    auto before = areas(slices), after = areas(merged);
+    for (uint32_t row : {0, 1}) CHECK(after[row] == doctest::Approx(before[row]));
+    slices = merged;
+  }
+}
+
+TEST_CASE("timeline: a bin has the kind that takes most of its time; a long slice stays one slice") {
+  std::vector<Slice> slices{{.kind = 1, .begin = 0, .end = 3}, {.kind = 2, .begin = 3, .end = 8},
+                            {.kind = 3, .begin = 10, .end = 45, .item = 7}};
+  std::vector<Slice> merged = merge_slices(slices, 8);
+  REQUIRE(merged.size() == 4);
+  CHECK(merged[0].kind == 2);
+  CHECK(merged[0].amount == 1);
+  CHECK(merged[1].begin == 8);
+  CHECK(merged[1].amount == doctest::Approx(6.0 / 8));
+  CHECK(merged[2].begin == 16);
+  CHECK(merged[2].end == 40);
+  CHECK(merged[2].kind == 3);
+  CHECK(merged[3].amount == doctest::Approx(5.0 / 8));
+}
+
+TEST_CASE("timeline: the number of active slices") {
+  std::vector<Slice> active =
+      count_active({{.begin = 0, .end = 10}, {.begin = 4, .end = 6}, {.row = 1, .begin = 2, .end = 3}});
+  REQUIRE(active.size() == 4);
+  CHECK(active[1].begin == 4);
+  CHECK(active[1].amount == 2);
+  CHECK(active[2].amount == 1);
+  CHECK(active[2].end == 10);
+  CHECK(active[3].row == 1);
+}
+
+TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
+  std::vector<TimelineRow> rows{{.name = "a", .most = 3}, {.name = "b", .most = 3}};
+  std::vector<Slice> slices = random_slices(30000, 2);
+  slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item = 5});  // as long as everything
+  std::vector<TimelineLevel> levels = make_levels(rows, slices);
+  REQUIRE(levels.size() > 3);
+  CHECK(levels[0].bin == 1);
+  CHECK(levels[0].chunks.size() > 5);
+  std::vector<Read> expected, all;
+  for (const Slice& s : slices)
+    expected.push_back({s.row, s.begin, s.end, s.kind, int64_t(s.amount * 5), int64_t(s.item)});
+  std::ranges::sort(expected);
+  for (const TimelineChunk& c : levels[0].chunks) {
+    std::vector<Read> read = read_chunk(c, 1);
+    std::vector<Read> active;
+    for (const Read& r : expected)
+      if (r.begin < c.end && r.end > c.begin) active.push_back(r);
+    std::ranges::sort(read);
+    CHECK(read == active);
+    all.insert(all.end(), read.begin(), read.end());
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  CHECK(all == expected);
+  for (size_t n = 1; n < levels.size(); n++) {
+    size_t finer = 0, coarser = 0;
+    for (auto& c : levels[n - 1].chunks) finer += c.count;
+    for (auto& c : levels[n].chunks) coarser += c.count;
+    CHECK(coarser < finer);
+    CHECK(levels[n].bin > levels[n - 1].bin);
+  }
+}
+
+TEST_CASE("profile tracks: kinds of operations and of assembly") {
+  CHECK(kind_of_operation("OTHER_LDS_1") == SliceKind::LocalMemory);
+  CHECK(kind_of_operation("SALU_WR_EXEC") == SliceKind::Scalar);
+  CHECK(kind_of_operation("VALUT_4") == SliceKind::Transcendental);
+  CHECK(kind_of_operation("SGMEM_RD_2") == SliceKind::VectorMemory);
+  CHECK(kind_of_operation("0x10") == SliceKind::Other);
+  CHECK(kind_of_assembly("s_waitcnt vmcnt(0)", SliceKind::Control) == SliceKind::Wait);
+  CHECK(kind_of_assembly("s_clause 0x1", SliceKind::Control) == SliceKind::Control);
+}
+
+TEST_CASE("profile tracks: the executions on the rows of waves are the hits of the analysis") {
+  for (const char* name : {"gfx1100_gemm_run_0", "gfx1200_gemm_run_1"}) {
+    auto trace = profile::read_trace("testdata/profile/" + std::string(name) + ".pkl.gz");
+    auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.jobs = 1});
+    const profile::Profile& found = p.value_or_throw();
+    size_t mapped = 0;
+    for (size_t event = 0; event < found.trace.sqtt.size(); event++) {
+      TraceTracks tracks = make_trace_tracks(found, event, {});
+      size_t waves = 0;
+      for (const TimelineChunk& c : tracks.waves.levels[0].chunks)
+        for (const Read& r : read_chunk(c, 1)) waves += r.row > 0;
+      CHECK(waves == found.summaries[event].waves.size());
+      const auto& times = found.summaries[event].instructions;
+      CHECK(tracks.hits.size() == times.size());
+      if (times.empty()) continue;
+      mapped++;
+      std::map<int64_t, uint64_t> hits, cycles;
+      for (const TimelineChunk& c : tracks.instructions.levels[0].chunks)
+        for (const Read& r : read_chunk(c, 1))
+          if (tracks.instructions.rows[size_t(r.row)].style == "wave")
+            hits[r.item]++, cycles[r.item] += uint64_t(r.end - r.begin);
+      for (size_t n = 0; n < times.size(); n++) {
+        CHECK(hits[int64_t(n)] == times[n].hits);
+        CHECK(nlohmann::json::parse(tracks.hits[n])["begin"].size() == times[n].hits);
+        CHECK(cycles[int64_t(n)] >= times[n].cycles);
+        CHECK(cycles[int64_t(n)] <= times[n].cycles + times[n].hits);
+      }
+    }
+    CHECK(mapped > 0);
+  }
+}
+
+}  // namespace tgc
