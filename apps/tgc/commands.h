@@ -11,7 +11,7 @@ class App;
 // The names in the order of `tgc --help`. Each command is defined by add_NAME() in cmd_NAME.cpp.
 #define TGC_COMMANDS(X)                                                                                     \
   X(dump) X(run) X(check) X(verify) X(diff) X(trace) X(stats) X(patterns) X(stages) X(view) X(bisect)       \
-  X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(records)           \
+  X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(prove) X(records)  \
   X(emulate) X(profile) X(lsp) X(completion) X(help)
 
 namespace tgc {

@@ -1,28 +1,11 @@
-// Evaluates both sides of the rewrites of a compilation in REF (lib/validate/rewrite_equivalence.h), and prints them.
+// Prints both sides of the rewrites of a compilation.
 #pragma once
-#include <functional>
-#include <span>
-#include <vector>
+#include <string>
 
 #include "lib/bisect/verdict.h"
-#include "lib/compilation/compilation.h"
-#include "lib/trace/applications.h"
-#include "lib/validate/rewrite_equivalence.h"
+#include "lib/validate/application_sides.h"
 
 namespace tgc {
-
-// Compares both sides of each application in `list`, which the compilation `c` made. With `wanted`, compares only the
-// applications for which it returns true. `arrays` and `variables` are those of the failing run. `seed` selects the
-// sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
-Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
-                                                      const Arrays& arrays, const VariableValues& variables,
-                                                      const std::function<bool(const Application&)>& wanted = {},
-                                                      uint64_t seed = 1);
-
-// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, so that one bad pair
-// does not prevent the comparison of all other pairs.
-Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
-                                                          const VariableValues& variables, uint64_t seed = 1);
 
 // Returns one side of a rewrite as text: index and integer expressions as one line, other nodes as a tree.
 std::string side_text(UOp u);

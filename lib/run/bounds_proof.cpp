@@ -1,68 +1,14 @@
 #include "lib/run/bounds_proof.h"
 
-#include <dlfcn.h>
-
 #include <map>
 #include <memory>
 
+#include "lib/support/z3.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
-
-// ---- the interface of libz3: five functions, found at run time
-
-class Z3 {
- public:
-  static Z3& instance() {
-    static Z3 z3;
-    if (!z3.library_)
-      throw Failure(Diag{.message = "proving bounds takes Z3, and libz3.so is not there",
-                         .expected = "the package libz3-dev, or IGNORE_OOB=1"});
-    return z3;
-  }
-
-  // A Z3 context and the declarations that were made in it. The destructor frees both.
-  class Session {
-   public:
-    Session() : z3_(instance()) {
-      void* config = z3_.make_config_();
-      context_ = z3_.make_context_(config);
-      z3_.delete_config_(config);
-    }
-    ~Session() { z3_.delete_context_(context_); }
-    Session(const Session&) = delete;
-    std::string ask(const std::string& text) { return z3_.eval_(context_, text.c_str()); }
-
-   private:
-    Z3& z3_;
-    void* context_;
-  };
-
- private:
-  Z3() {
-    for (const char* name : {"libz3.so.4", "libz3.so"})
-      if ((library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
-    if (!library_) return;
-    bool all = find("Z3_mk_config", make_config_) && find("Z3_mk_context", make_context_) &&
-               find("Z3_del_config", delete_config_) && find("Z3_del_context", delete_context_) &&
-               find("Z3_eval_smtlib2_string", eval_);
-    if (!all) library_ = nullptr;
-  }
-  template <class Function>
-  bool find(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library_, name));
-    return function != nullptr;
-  }
-
-  void* library_ = nullptr;
-  void* (*make_config_)() = nullptr;
-  void* (*make_context_)(void*) = nullptr;
-  void (*delete_config_)(void*) = nullptr;
-  void (*delete_context_)(void*) = nullptr;
-  const char* (*eval_)(void*, const char*) = nullptr;
-};
 
 // ---- translation of UOps to SMT-LIB text: integers are unbounded, and each node becomes a definition
 
@@ -281,7 +227,7 @@ class Prover {
   }
 
   void prove(UOp u, const Access& a, int64_t size, size_t position) {
-    if (!session_) session_ = std::make_unique<Z3::Session>(), (void)session_->ask(std::string(kPrelude));
+    if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask(std::string(kPrelude));
     translator_.begin();
     std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
     std::string outside = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
@@ -319,7 +265,7 @@ class Prover {
   std::span<const UOp> nodes_;
   UOpMap<int64_t> width_;
   Translator translator_;
-  std::unique_ptr<Z3::Session> session_;
+  std::unique_ptr<Z3Session> session_;
   BoundsProof out_;
 };
 

@@ -5,12 +5,12 @@
 #include <numeric>
 #include <random>
 #include <tuple>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "lib/execute/contained_ref.h"
 #include "lib/runtime/random.h"
 #include "lib/uop/render.h"
-#include "lib/validate/isolated_expr.h"
+#include "lib/validate/side_expressions.h"
 
 namespace tgc {
 namespace {
@@ -56,7 +56,7 @@ struct Common {
 class Evaluation {
  public:
   Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
-      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), isolator_(graph, sizes_of(arrays)) {
+      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), sides_(graph, sizes_of(arrays)) {
     doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
     longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
   }
@@ -65,9 +65,15 @@ class Evaluation {
     std::vector<EquivalenceResult> out(pairs.size());
     std::vector<Common> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
-      if (are_alike(pairs[i])) out[i].kind = EquivalenceResult::Kind::Same;
-      else if (are_unlike(pairs[i])) out[i] = {.kind = EquivalenceResult::Kind::Unlike, .beyond_rounding = true};
-      else common[i] = common_of(pairs[i]);
+      switch (SideExpressions e = sides_.of(pairs[i]); e.kind) {
+        case SideExpressions::Kind::Same: out[i].kind = EquivalenceResult::Kind::Same; break;
+        case SideExpressions::Kind::Unlike:
+          out[i] = {.kind = EquivalenceResult::Kind::Unlike, .beyond_rounding = true};
+          break;
+        default:
+          common[i].are_stores = e.kind == SideExpressions::Kind::Stores;
+          for (const ComparedValues& v : e.values) add(common[i].parts, v, pairs[i].tolerance);
+      }
     if (!stores_.empty()) evaluate();
     for (size_t i = 0; i < pairs.size(); i++)
       if (out[i].kind == EquivalenceResult::Kind::Open) out[i] = compare(pairs[i], common[i]);
@@ -75,146 +81,16 @@ class Evaluation {
   }
 
  private:
-  // Returns whether both sides are the same node, or end the same loops in another order or form.
-  static bool are_alike(const Sides& s) {
-    if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
-    int64_t start = range_start(s.before.op());
-    if (start < 0 || s.before.op() != s.after.op() || s.before.dtype() != s.after.dtype() ||
-        !(s.before.arg() == s.after.arg()))
-      return false;
-    auto inner = [&](UOp u) { return u.src().first(std::min(size_t(start), u.num_src())); };
-    return std::ranges::equal(inner(s.before), inner(s.after)) && loops(s.before, start) == loops(s.after, start);
-  }
-  static std::unordered_set<UOp> loops(UOp u, int64_t start) {
-    std::unordered_set<UOp> out;
-    for (UOp end : u.src().subspan(std::min(size_t(start), u.num_src())))
-      for (UOp x : toposort(end))
-        if (x.is(Op::RANGE)) out.insert(x);
-    return out;
-  }
-
-  // Returns whether the sides have different dtypes, or whether only `after` has a node whose source has a wrong number
-  // of elements. Ignores nodes other than computations on values, because their dtypes may change: a BUFFERIZE may
-  // become a pointer, an address an integer, and a load from several addresses has one element for each.
-  static bool are_unlike(const Sides& s) {
-    if (!is_computed(s.before) || !is_computed(s.after)) return false;
-    if (s.before.dtype() != s.after.dtype()) return true;
-    constexpr int kDepth = 4;  // number of levels of `after` to check: rules seldom make more new nodes
-    return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
-  }
-  static bool is_computed(UOp u) {
-    constexpr OpSet kOthers{Op::CAST, Op::BITCAST, Op::CONST, Op::VCONST, Op::VECTORIZE, Op::GEP, Op::CAT, Op::REDUCE};
-    return u && u.in(ops::ALU | kOthers) && u.dtype().is_value() && u.dtype() != dtypes::void_;
-  }
-  static bool is_torn(UOp u, int depth) {
-    if (!is_computed(u)) return false;
-    for (size_t i = 0; i < u.num_src(); i++) {
-      UOp s = u.src(i);
-      bool is_each = u.in(ops::ALU | OpSet{Op::CAST}) && s.dtype().is_value() && !(u.is(Op::WHERE) && i == 0);
-      if (is_each && s.dtype().count() != u.dtype().count()) return true;
-      if (depth > 1 && is_torn(s, depth - 1)) return true;
-    }
-    return false;
-  }
-
-  // ---- the pairs of values to compare
-
-  // One element that a store writes to memory.
-  struct Effect {
-    UOp memory, offset, valid, value;
-    uint32_t leaves;
-  };
-
-  // Returns the pairs to compare. Returns none if the two sides cannot be compared; the result is then Open.
-  Common common_of(const Sides& s) {
-    if (!s.before || !s.after) return {};
-    std::vector<Effect> before, after;
-    if (add_effects(before, s.before) && add_effects(after, s.after)) return {parts_of(before, after), true};
-    return {parts_of(s)};
-  }
-
-  std::vector<Part> parts_of(std::vector<Effect>& before, std::vector<Effect>& after) {
-    std::vector<Part> out;
-    bool same = before.size() == after.size();
-    for (auto* side : {&before, &after})
-      std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
-    uint32_t leaves = 0;
-    for (const Effect& e : before) leaves = isolator_.joined(leaves, e.leaves);
-    for (size_t i = 0; same && i < before.size(); i++)
-      same = within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
-    return same ? out : std::vector<Part>();
-  }
-
-  // Returns the pairs to compare if both sides are values, or both are addresses.
-  std::vector<Part> parts_of(const Sides& s) {
-    std::vector<Part> out;
-    const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
-    if (a.is_place() && b.is_place()) {
-      if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
-      return add(out, a.value, a.valid, b.value, b.valid) ? out : std::vector<Part>();
-    }
-    UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
-    if (!x || !y || isolator_.is_opaque(s.before)) return {};
-    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // the new size depends on other ranges
-    if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
-    auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
-    if (!add(out, x, valid(a), y, valid(b))) return {};
-    for (Part& p : out) p.ends_alone = ends_alone, p.tolerance = s.tolerance;
-    return out;
-  }
-
-  bool within(uint32_t after, uint32_t before) const {
-    return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
-  }
-
-  // Returns whether the set `after` has a variable that `before` lacks: then this is the placeholder of a substitution.
-  bool adds_variable(uint32_t after, uint32_t before) const {
-    const auto& had = isolator_.leaves(before);
-    return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
-      return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
-    });
-  }
-
-  // Adds the elements that `u` writes, which is a store or a group of stores. Returns false if `u` is neither, or if
-  // REF cannot evaluate it.
-  bool add_effects(std::vector<Effect>& to, UOp u) {
-    if (u.is(Op::GROUP))
-      return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
-    bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
-    if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
-    if (!u.is(Op::STORE)) return false;
-    const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
-    UOp value = isolator_.loaded(u.src(1));
-    if (!place.is_place() || !value) return false;
-    int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
-    if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
-    auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
-    uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(u.src(1)).leaves);
-    for (int64_t i = 0, each = n / places; i < n; i++)
-      to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each),
-                    element(place.valid, i / each), element(value, i), leaves});
-    return true;
-  }
-
-  bool add_effect(std::vector<Part>& to, const Effect& a, const Effect& b) {
-    if (!(a.memory == b.memory) || !add(to, a.offset, a.valid, b.offset, b.valid) ||
-        !add(to, a.value, a.valid, b.value, b.valid))
-      return false;
-    to.back().memory = to[to.size() - 2].memory = a.memory.id();
-    return true;
-  }
-
-  bool add(std::vector<Part>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
-    int64_t n = x.dtype().count();
-    bool is_float = dtypes::is_float(x.dtype());
-    if (y.dtype().count() != n || dtypes::is_float(y.dtype()) != is_float) return false;
-    int64_t before = slot_of(x), after = slot_of(y);
-    int64_t before_valid = x_valid ? slot_of(x_valid) : -1, after_valid = y_valid ? slot_of(y_valid) : -1;
+  // Adds the slots of the pair's elements.
+  void add(std::vector<Part>& to, const ComparedValues& v, double tolerance) {
+    bool is_float = dtypes::is_float(v.before.dtype());
+    int64_t before = slot_of(v.before), after = slot_of(v.after);
+    int64_t before_valid = v.before_valid ? slot_of(v.before_valid) : -1;
+    int64_t after_valid = v.after_valid ? slot_of(v.after_valid) : -1;
     auto at = [](UOp v, int64_t slot, int64_t i) { return slot < 0 ? -1 : v.dtype().count() > 1 ? slot + i : slot; };
-    for (int64_t i = 0; i < n; i++)
-      to.push_back({before + i, after + i, at(x_valid, before_valid, i), at(y_valid, after_valid, i), is_float,
-                    x.dtype().scalar()});
-    return true;
+    for (int64_t i = 0; i < v.before.dtype().count(); i++)
+      to.push_back({before + i, after + i, at(v.before_valid, before_valid, i), at(v.after_valid, after_valid, i),
+                    is_float, v.before.dtype().scalar(), v.ends_alone, tolerance, v.memory ? v.memory.id() : 0});
   }
 
   // Returns the first slot of a value. The value's elements have consecutive slots.
@@ -373,9 +249,8 @@ class Evaluation {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    ExprIsolator& isolator = const_cast<ExprIsolator&>(isolator_);  // nothing new is isolated, so nothing changes
-    uint32_t set = u.is(Op::STORE) ? isolator.joined(isolator.of(u.src(0)).leaves, isolator.of(u.src(1)).leaves)
-                                   : isolator.of(u).leaves;
+    auto& sides = const_cast<SideIsolator&>(sides_);  // nothing new is isolated, so nothing changes
+    uint32_t set = sides.leaves_of(u);
     for (uint32_t number : isolator_.leaves(set)) {
       const Leaf& leaf = isolator_.leaf_list()[number];
       if (leaf.slot < 0) continue;
@@ -397,7 +272,8 @@ class Evaluation {
   const Arrays& arrays_;
   const VariableValues& variables_;
   const uint64_t seed_;
-  ExprIsolator isolator_;
+  SideIsolator sides_;
+  const ExprIsolator& isolator_ = sides_.isolator();
   UOp doubles_, longs_;
   std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of the value's results
   std::vector<UOp> stores_;

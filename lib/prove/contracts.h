@@ -1,0 +1,33 @@
+// Contracts of rewrites whose sides are not values: changed loops, registers, accumulators. README.md states each.
+#pragma once
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lib/prove/lanes.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+// A replacement of loops: each RANGE by an expression of other loops.
+using RangeMap = std::vector<std::pair<UOp, UOp>>;
+
+// Returns whether the new loops run over the same iterations: the map from their indices to those of the replaced
+// ranges is one to one, and hits each. Decides by enumeration; false if there are too many iterations, or if the sizes
+// are not constant.
+bool is_same_iterations(const RangeMap& map);
+
+// Returns whether `after` declares the memory that `before` declares, as scalars instead of vectors.
+bool is_same_memory(UOp before, UOp after);
+
+// Returns whether `after` is the loop that computes the REDUCE `before` in a register: the register starts with the
+// identity element, each iteration adds the same terms, and the loops are those of the REDUCE.
+bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
+
+// Returns the node inside nested ENDs.
+UOp inside_ends(UOp u);
+// Returns whether both nodes are ENDs, and end the same loops, in any order and nesting.
+bool ends_same_loops(UOp before, UOp after);
+
+}  // namespace tgc

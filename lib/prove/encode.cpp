@@ -1,0 +1,403 @@
+#include "lib/prove/encode.h"
+
+#include <bit>
+#include <cmath>
+
+#include "lib/prove/smt_text.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+using namespace smt;
+
+namespace {
+
+// Returns the number as an exact SMT-LIB Real.
+std::string rational(double v) {
+  int exponent;
+  double mantissa = std::frexp(std::fabs(v), &exponent);
+  Int digits = Int::trunc(std::ldexp(mantissa, 53));
+  exponent -= 53;
+  std::string text = exponent >= 0 ? (digits << uint32_t(exponent)).str() + ".0"
+                                   : "(/ " + digits.str() + ".0 " + Int::pow2(uint32_t(-exponent)).str() + ".0)";
+  return v < 0 ? "(- " + text + ")" : text;
+}
+
+std::optional<Int> single(const Interval& i) { return i.least && i.least == i.most ? i.least : std::nullopt; }
+bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
+
+}  // namespace
+
+std::pair<UOp, int> part_of_cat(UOp u, int lane) {
+  size_t i = 0;
+  for (; lane >= u.src(i).dtype().count(); i++) lane -= u.src(i).dtype().count();
+  return {u.src(i), lane};
+}
+
+// ---- names, sorts, literals
+
+std::string Encoder::sort(DType d) {
+  if (dtypes::is_bool(d)) return "Bool";
+  if (dtypes::is_int(d))
+    return senses_.ints == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width_of(d)) + ")";
+  has_floats_ = true;
+  if (senses_.floats == FloatSense::Real) return "Real";
+  if (is_ieee() && has_ieee_sort(d)) return "(_ FloatingPoint " + ieee_widths(d) + ")";
+  std::string name = "F_" + (name_of_scalar(d));
+  if (declared_.insert(name).second) text_ += "(declare-sort " + name + " 0)\n";
+  return name;
+}
+
+std::string Encoder::literal(const Int& value, DType d) const {
+  if (senses_.ints == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
+  int w = width_of(d);
+  if (is_index(d) && value.abs().bit_length() > 62) throw Unencodable{"an index of more than 62 bits"};
+  Int m = Int::pow2(uint32_t(w));
+  return "(_ bv" + floor_mod(value, m).str() + " " + std::to_string(w) + ")";
+}
+
+std::string Encoder::float_literal(double value, DType d) {
+  std::string s = sort(d);
+  if (senses_.floats == FloatSense::Real) {
+    if (!std::isfinite(value)) throw Unencodable{"an infinite or NaN constant among the reals"};
+    return rational(value);
+  }
+  if (is_ieee() && has_ieee_sort(d)) {
+    std::string w = ieee_widths(d);
+    if (std::isnan(value)) return "(_ NaN " + w + ")";
+    if (std::isinf(value)) return std::string(value < 0 ? "(_ -oo " : "(_ +oo ") + w + ")";
+    if (value == 0) return std::string(std::signbit(value) ? "(_ -zero " : "(_ +zero ") + w + ")";
+    char bits[72];
+    std::snprintf(bits, sizeof bits, "#x%016llx", static_cast<unsigned long long>(std::bit_cast<uint64_t>(value)));
+    std::string exact = "((_ to_fp 11 53) " + std::string(bits) + ")";
+    return d.is(Scalar::Float64) ? exact : "((_ to_fp " + w + ") RNE " + exact + ")";
+  }
+  // an unknown constant of the sort, named after the value; NaN differs from no value by what is known
+  char name[64];
+  std::snprintf(
+      name, sizeof name, "c_%016llx",
+      static_cast<unsigned long long>(std::isnan(value) ? 0x7FF8000000000000ull : std::bit_cast<uint64_t>(value)));
+  std::string full = s + "_" + name;
+  if (declared_.insert(full).second) text_ += "(declare-const " + full + " " + s + ")\n";
+  return full;
+}
+
+std::string Encoder::function(const std::string& name, const std::string& arguments, const std::string& result) {
+  if (declared_.insert(name).second) text_ += "(declare-fun " + name + " (" + arguments + ") " + result + ")\n";
+  has_unknown_ = true;
+  return name;
+}
+
+std::string Encoder::define(DType d, const std::string& term) {
+  std::string s = sort(d), name = "t" + std::to_string(names_++);
+  text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
+  if (dtypes::is_float(d)) float_terms_.push_back(name);
+  return name;
+}
+
+void Encoder::assert_interval(const std::string& term, const Interval& i, DType d) {
+  bool bits = senses_.ints == IntSense::Bits;
+  if (bits && is_index(d) &&
+      (!i.least || !i.most || i.least->abs().bit_length() > 62 || i.most->abs().bit_length() > 62))
+    throw Unencodable{"an index of more than 62 bits"};
+  const char* le = !bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
+  Interval all;
+  if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
+  if (i.least && !(bits && i.least == all.least)) text_ += "(assert " + call(le, literal(*i.least, d), term) + ")\n";
+  if (i.most && !(bits && i.most == all.most)) text_ += "(assert " + call(le, term, literal(*i.most, d)) + ")\n";
+}
+
+SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, const std::string& at) {
+  std::string s = sort(d), name = "v" + std::to_string(names_++);
+  text_ += "(declare-const " + name + " " + s + ")\n";
+  if (dtypes::is_int(d)) assert_interval(name, interval, d);
+  if (dtypes::is_float(d)) float_terms_.push_back(name);
+  variables_.push_back({name, u, element, at});
+  return {name, interval};
+}
+
+// ---- nodes
+
+const SmtValue& Encoder::value(UOp root, int root_lane) {
+  auto key = [](UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); };
+  std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
+  while (!stack.empty()) {
+    auto [u, lane] = stack.back();
+    if (known_.contains(key(u, lane))) {
+      stack.pop_back();
+      continue;
+    }
+    size_t before = stack.size();
+    auto need = [&](UOp s, int l) {
+      if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
+    };
+    auto it = alias_.find(u.id());
+    if (it != alias_.end()) need(it->second, lane);
+    else if (!cut_.contains(u.id())) {
+      if (u.is(Op::GEP) && u.arg().is_tuple()) need(u.src(0), int(u.arg()[size_t(lane)].small_int()));
+      else if (u.is(Op::VECTORIZE)) need(u.src(size_t(lane)), 0);
+      else if (u.is(Op::CAT)) need(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+      else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0))))
+        for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
+    }
+    if (stack.size() > before) continue;
+    known_[key(u, lane)] = it != alias_.end() ? known_.at(key(it->second, lane)) : make(u, lane);
+    stack.pop_back();
+  }
+  return known_.at(key(root, root_lane));
+}
+
+bool Encoder::is_leaf_load(UOp u) const {
+  return u.is(Op::LOAD) && dtypes::is_float(u.dtype()) && intervals_.leaf_of(u);
+}
+
+SmtValue Encoder::source(UOp u, size_t i, int lane) {
+  UOp s = u.src(i);
+  return value(s, s.dtype().count() > 1 ? lane : 0);
+}
+
+std::string Encoder::defined(UOp u, int lane) {
+  std::string out;
+  for (size_t i = 0; i < u.num_src(); i++) out = both(out, source(u, i, lane).defined);
+  return out;
+}
+
+SmtValue Encoder::make(UOp u, int lane) {
+  DType d = u.dtype().scalar();
+  if (cut_.contains(u.id())) return fresh(u, d, intervals_.of(u, lane), lane);
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST: return constant(u, lane);
+    case Op::LOAD: return load(u);
+    case Op::GEP:
+      if (u.arg().is_tuple()) return value(u.src(0), int(u.arg()[size_t(lane)].small_int()));
+      break;
+    case Op::VECTORIZE: return value(u.src(size_t(lane)), 0);
+    case Op::CAT: return value(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+    case Op::RANGE: return fresh(u, d, intervals_.of(u, lane), 0);
+    case Op::WHERE: return where(u, lane);
+    case Op::CAST: return cast(u, lane);
+    default: break;
+  }
+  if (u.in(ops::Comparison)) return comparison(u, lane);
+  if (u.in(ops::ALU)) {
+    if (dtypes::is_bool(d)) return bool_op(u, lane);
+    if (dtypes::is_float(d)) return float_op(u, lane);
+    return senses_.ints == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
+  }
+  if (u.is(Op::BITCAST)) return unknown(u, lane);
+  return fresh(u, d, intervals_.of(u, lane), lane);
+}
+
+SmtValue Encoder::constant(UOp u, int lane) {
+  DType d = u.dtype().scalar();
+  Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
+  if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
+  if (dtypes::is_bool(d)) return {c.truthy() ? "true" : "false"};
+  if (dtypes::is_float(d)) return {float_literal(truncate(c, d).to_double(), d)};
+  Int v = truncate(c, d).to_int();
+  return {literal(v, d), {v, v}};
+}
+
+SmtValue Encoder::load(UOp u) {
+  DType d = u.dtype().scalar();
+  int64_t element = 0;
+  if (const Leaf* leaf = intervals_.leaf_of(u, &element)) return fresh(leaf->node, d, intervals_.of(u, 0), element);
+  UOp index = u.src(0);
+  if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
+    return fresh(u, d, intervals_.of(u, 0), 0);
+  // load_from() of isolated_expr.cpp takes the offset modulo the memory's size, ((at % n) + n) % n. The text has the
+  // offset itself: what holds for a memory without bounds holds for this one.
+  UOp at = index.src(1);
+  if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
+    at = at.src(0).src(0).src(0);
+  if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
+  SmtValue offset = value(at, 0);
+  DType at_dtype = at.dtype();
+  std::string term = offset.term, domain = sort(at_dtype);
+  if (senses_.ints == IntSense::Bits && width_of(at_dtype) < 64)
+    term = "((_ " + std::string(is_signed(at_dtype) ? "sign" : "zero") + "_extend " +
+           std::to_string(64 - width_of(at_dtype)) + ") " + term + ")",
+    domain = "(_ BitVec 64)";
+  size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
+  bool was = has_unknown_;
+  std::string f = function("m" + std::to_string(number), domain, sort(d));
+  has_unknown_ = was;  // the memory's contents are leaves, not an op that the text does not know
+  std::string name = define(d, call(f, term));
+  if (dtypes::is_int(d)) assert_interval(name, intervals_.of(u, 0), d);
+  variables_.push_back({name, u, 0, term});
+  return {name, intervals_.of(u, 0), offset.defined};
+}
+
+// An op that the senses cannot express: an unknown function of its sources.
+SmtValue Encoder::unknown(UOp u, int lane) {
+  std::string name = std::string(tgc::name_of(u.op())) + "_" + (name_of_scalar(u.dtype())), sorts, terms;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    DType s = u.src(i).dtype().scalar();
+    name += "_" + (name_of_scalar(s)), sorts += (i ? " " : "") + sort(s);
+    terms += " " + source(u, i, lane).term;
+  }
+  std::string f = function(name, sorts, sort(u.dtype().scalar()));
+  SmtValue out{define(u.dtype().scalar(), "(" + f + terms + ")"), intervals_.of(u, lane), defined(u, lane)};
+  if (dtypes::is_int(u.dtype())) assert_interval(out.term, out.interval, u.dtype().scalar());
+  return out;
+}
+
+// Wraps an exact result that the dtype may not hold.
+SmtValue Encoder::wrapped(const std::string& term, UOp u, int lane) {
+  DType d = u.dtype().scalar();
+  Interval i = intervals_.of(u, lane);
+  std::string out = term;
+  if (!is_index(d)) {
+    // The interval is that of the dtype if the exact result may lie outside it, or just fills it.
+    bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
+    if (may_wrap) {
+      has_bit_ops_ = true;
+      std::string m = Int::pow2(uint32_t(d.bitsize())).str(), half = Int::pow2(uint32_t(d.bitsize() - 1)).str();
+      out = is_signed(d) ? "(- (mod (+ " + term + " " + half + ") " + m + ") " + half + ")"
+                         : "(mod " + term + " " + m + ")";
+    }
+  }
+  return {define(d, out), i, defined(u, lane)};
+}
+
+SmtValue Encoder::integer_op(UOp u, int lane) {
+  SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
+  DType d = u.dtype().scalar();
+  Interval i = intervals_.of(u, lane);
+  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
+  switch (u.op()) {
+    case Op::ADD: return wrapped(call("+", a.term, b.term), u, lane);
+    case Op::SUB: return wrapped(call("-", a.term, b.term), u, lane);
+    case Op::MUL: return wrapped(call("*", a.term, b.term), u, lane);
+    case Op::NEG: return wrapped(call("-", a.term), u, lane);
+    case Op::MULACC: return wrapped("(+ (* " + a.term + " " + b.term + ") " + source(u, 2, lane).term + ")", u, lane);
+    case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
+    case Op::IDIV:
+    case Op::MOD: {
+      bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
+      bool natural = is_natural(a.interval) && b.interval.least && *b.interval.least > 0;
+      // SMT-LIB's div rounds so that the remainder is not negative; the ops truncate toward zero.
+      std::string q = natural ? call("div", a.term, b.term)
+                              : ite(call(">=", a.term, "0"), call("div", a.term, b.term),
+                                    "(- (div (- " + a.term + ") " + b.term + "))");
+      if (may_be_zero) q = ite(call("=", b.term, "0"), "0", q);
+      std::string r = natural ? call("mod", a.term, b.term)
+                              : "(- " + a.term + " (* " + define(dtypes::index, q) + " " + b.term + "))";
+      SmtValue out = u.is(Op::MOD) ? made(r) : wrapped(q, u, lane);
+      if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, "0")));
+      if (!natural) assert_interval(out.term, i, d);  // redundant, but Z3 finds it only with effort
+      return out;
+    }
+    case Op::SHL:
+    case Op::SHR: {
+      auto by = single(b.interval);
+      if (!by || *by < 0 || *by >= width_of(d)) break;
+      std::string power = Int::pow2(uint32_t(by->small())).str();
+      return u.is(Op::SHL) ? wrapped(call("*", a.term, power), u, lane) : made(call("div", a.term, power));
+    }
+    case Op::AND: {
+      // a mask of low bits
+      for (bool first : {false, true}) {
+        const SmtValue &x = first ? b : a, &mask = first ? a : b;
+        auto m = single(mask.interval);
+        if (m && *m >= 0 && (*m & (*m + 1)) == 0) return made(call("mod", x.term, (*m + 1).str()));
+      }
+      break;
+    }
+    default: break;
+  }
+  has_bit_ops_ = true;
+  SmtValue out = unknown(u, lane);
+  if (u.in({Op::SHL, Op::SHR})) {
+    std::string w = std::to_string(width_of(d));
+    out.defined = both(out.defined, "(and (<= 0 " + b.term + ") (< " + b.term + " " + w + "))");
+  }
+  return out;
+}
+
+SmtValue Encoder::bits_op(UOp u, int lane) {
+  SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
+  DType d = u.dtype().scalar();
+  Interval i = intervals_.of(u, lane);
+  // An index op cannot overflow 64 bits if its interval fits.
+  if (is_index(d) && (!i.least || !i.most || i.least->abs().bit_length() > 62 || i.most->abs().bit_length() > 62))
+    throw Unencodable{"an index of more than 62 bits"};
+  bool is_s = is_signed(d);
+  std::string zero = literal(0, d);
+  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
+  switch (u.op()) {
+    case Op::ADD: return made(call("bvadd", a.term, b.term));
+    case Op::SUB: return made(call("bvsub", a.term, b.term));
+    case Op::MUL: return made(call("bvmul", a.term, b.term));
+    case Op::NEG: return made(call("bvneg", a.term));
+    case Op::MULACC: return made(call("bvadd", call("bvmul", a.term, b.term), source(u, 2, lane).term));
+    case Op::MAX: return made(ite(call(is_s ? "bvslt" : "bvult", a.term, b.term), b.term, a.term));
+    case Op::AND: return made(call("bvand", a.term, b.term));
+    case Op::OR: return made(call("bvor", a.term, b.term));
+    case Op::XOR: return made(call("bvxor", a.term, b.term));
+    case Op::SHL:
+    case Op::SHR: {
+      SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, b.term));
+      if (auto by = single(b.interval); !by || *by < 0 || *by >= width_of(d))
+        out.defined = both(out.defined, call("bvult", b.term, literal(width_of(d), d)));
+      return out;
+    }
+    case Op::IDIV:
+    case Op::MOD: {
+      bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
+      std::string q = call(u.is(Op::IDIV) ? (is_s ? "bvsdiv" : "bvudiv") : is_s ? "bvsrem" : "bvurem", a.term, b.term);
+      if (may_be_zero) q = ite(call("=", b.term, zero), u.is(Op::IDIV) ? zero : a.term, q);
+      SmtValue out = made(q);
+      if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, zero)));
+      return out;
+    }
+    default: return unknown(u, lane);
+  }
+}
+
+SmtValue Encoder::bool_op(UOp u, int lane) {
+  SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
+  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
+  switch (u.op()) {
+    case Op::ADD:
+    case Op::MAX:
+    case Op::OR: return made(call("or", a.term, b.term));
+    case Op::MUL:
+    case Op::AND: return made(call("and", a.term, b.term));
+    case Op::SUB:
+    case Op::XOR: return made(call("xor", a.term, b.term));
+    default: return unknown(u, lane);
+  }
+}
+
+SmtValue Encoder::comparison(UOp u, int lane) {
+  DType d = u.src(0).dtype().scalar();
+  SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
+  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
+  bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
+  if (dtypes::is_bool(d)) {
+    if (is_less) return made("(and (not " + a.term + ") " + b.term + ")");
+  } else if (is_float && (senses_.floats == FloatSense::Uninterpreted || (is_ieee() && !has_ieee_sort(d)))) {
+    return unknown(u, lane);
+  } else if (is_float && is_ieee()) {
+    std::string equal = call("fp.eq", a.term, b.term);
+    return made(is_less ? call("fp.lt", a.term, b.term) : u.is(Op::CMPEQ) ? equal : call("not", equal));
+  } else if (is_less) {
+    bool bits = !is_float && senses_.ints == IntSense::Bits;
+    return made(call(!bits ? "<" : is_signed(d) ? "bvslt" : "bvult", a.term, b.term));
+  }
+  std::string equal = call("=", a.term, b.term);
+  return made(u.is(Op::CMPEQ) ? equal : call("not", equal));
+}
+
+SmtValue Encoder::where(UOp u, int lane) {
+  SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
+  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.defined};
+  if (!a.defined.empty() || !b.defined.empty())  // the value that is not chosen may be undefined
+    out.defined =
+        both(out.defined, ite(c.term, a.defined.empty() ? "true" : a.defined, b.defined.empty() ? "true" : b.defined));
+  return out;
+}
+
+}  // namespace tgc

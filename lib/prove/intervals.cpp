@@ -1,0 +1,179 @@
+// Intervals of integers. They are sound with the wrapping of REF, while UOp::bounds() computes with unbounded numbers.
+#include <algorithm>
+
+#include "lib/prove/encode.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+Interval of_dtype(DType d) {
+  if (d.is(Scalar::Index)) return {};
+  if (dtypes::is_bool(d)) return {Int(0), Int(1)};
+  if (!dtypes::is_int(d)) return {};
+  return {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
+}
+
+bool known(const Interval& a) { return a.least && a.most; }
+
+Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
+
+// Returns the interval of a value that wraps around if it does not fit into the dtype.
+Interval wrapped(const Interval& exact, DType d) {
+  Interval all = of_dtype(d);
+  if (!known(all)) return exact;
+  return known(exact) && *exact.least >= *all.least && *exact.most <= *all.most ? exact : all;
+}
+
+Interval quotient(const Interval& a, const Interval& b) {
+  if (!known(a)) return {};
+  Int most = std::max(a.least->abs(), a.most->abs());
+  if (known(b) && (*b.least > 0 || *b.most < 0))
+    return span({cdiv(*a.least, *b.least), cdiv(*a.least, *b.most), cdiv(*a.most, *b.least), cdiv(*a.most, *b.most)});
+  return {-most, most};
+}
+
+Interval remainder(const Interval& a, const Interval& b) {
+  Interval out;
+  if (a.least) out.least = std::min(*a.least, Int(0));
+  if (a.most) out.most = std::max(*a.most, Int(0));
+  if (known(b) && (*b.least > 0 || *b.most < 0)) {
+    Int most = std::max(b.least->abs(), b.most->abs()) - 1;
+    out.least = out.least ? std::max(*out.least, -most) : -most;
+    out.most = out.most ? std::min(*out.most, most) : most;
+  }
+  return out;
+}
+
+Interval masked(Op op, const Interval& a, const Interval& b) {
+  auto is_natural = [](const Interval& i) { return i.least && *i.least >= 0; };
+  if (op == Op::AND) {
+    if (is_natural(a) && is_natural(b) && a.most && b.most) return {Int(0), std::min(*a.most, *b.most)};
+    if (is_natural(a) && a.most) return {Int(0), a.most};
+    if (is_natural(b) && b.most) return {Int(0), b.most};
+    return {};
+  }
+  if (!is_natural(a) || !is_natural(b) || !a.most || !b.most) return {};
+  return {Int(0), Int::pow2(std::max(a.most->bit_length(), b.most->bit_length())) - 1};
+}
+
+}  // namespace
+
+const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
+  UOp index = load.src(0);
+  if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL) || !index.src(0).arg().is_int()) return nullptr;
+  int64_t number = index.src(0).arg().small_int();
+  if (number != ExprIsolator::kLeaves && number != ExprIsolator::kLeaves + 1) return nullptr;
+  int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPoints;
+  for (const Leaf& leaf : isolator_.leaf_list()) {
+    if (leaf.slot < 0 || slot < leaf.slot || slot >= leaf.slot + leaf.node.dtype().count()) continue;
+    if (element) *element = slot - leaf.slot;
+    return &leaf;
+  }
+  return nullptr;
+}
+
+Interval Intervals::of(UOp u, int lane) {
+  // Sources come first, without recursion on the C++ stack.
+  std::vector<std::pair<UOp, int>> stack{{u, lane}};
+  while (!stack.empty()) {
+    auto [x, l] = stack.back();
+    uint64_t key = uint64_t(x.id()) << 12 | uint64_t(l);
+    if (known_.contains(key)) {
+      stack.pop_back();
+      continue;
+    }
+    size_t before = stack.size();
+    if (x.in(ops::ALU | OpSet{Op::CAST}))
+      for (UOp s : x.src()) {
+        int at = s.dtype().count() > 1 ? l : 0;
+        if (dtypes::is_int(s.dtype()) && !known_.contains(uint64_t(s.id()) << 12 | uint64_t(at)))
+          stack.emplace_back(s, at);
+      }
+    if (stack.size() > before) continue;
+    known_[key] = compute(x, l);
+    stack.pop_back();
+  }
+  return known_[uint64_t(u.id()) << 12 | uint64_t(lane)];
+}
+
+Interval Intervals::compute(UOp u, int lane) {
+  DType d = u.dtype();
+  Interval all = of_dtype(d);
+  if (!dtypes::is_int(d)) return all;
+  auto src = [&](size_t i) {
+    UOp s = u.src(i);
+    return of(s, s.dtype().count() > 1 ? lane : 0);
+  };
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST: {
+      Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
+      if (c.is_invalid()) return {Int(0), Int(0)};
+      Int v = truncate(c, d.scalar()).to_int();
+      return {v, v};
+    }
+    case Op::LOAD:
+      if (const Leaf* leaf = leaf_of(u)) {
+        if (dtypes::is_float(leaf->node.dtype())) return {};
+        Interval of_leaf = of_dtype(leaf->node.dtype());
+        if (!leaf->node.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR})) return of_leaf;
+        const Bounds& b = leaf->node.bounds();
+        return {b.min.to_int(), std::max(b.min.to_int(), b.max.to_int())};
+      }
+      return all;
+    case Op::RANGE: {
+      const Bounds& b = u.bounds();
+      return {b.min.to_int(), std::max(b.min.to_int(), b.max.to_int())};
+    }
+    case Op::GEP: return u.arg().is_tuple() ? of(u.src(0), int(u.arg()[size_t(lane)].small_int())) : all;
+    case Op::VECTORIZE: return of(u.src(size_t(lane)), 0);
+    case Op::ADD:
+    case Op::SUB:
+    case Op::MUL: {
+      Interval a = src(0), b = src(1);
+      if (!known(a) || !known(b)) return all;
+      if (u.is(Op::ADD)) return wrapped({*a.least + *b.least, *a.most + *b.most}, d);
+      if (u.is(Op::SUB)) return wrapped({*a.least - *b.most, *a.most - *b.least}, d);
+      return wrapped(span({*a.least * *b.least, *a.least * *b.most, *a.most * *b.least, *a.most * *b.most}), d);
+    }
+    case Op::NEG: {
+      Interval a = src(0);
+      return known(a) ? wrapped({-*a.most, -*a.least}, d) : all;
+    }
+    case Op::MAX: {
+      Interval a = src(0), b = src(1), out;
+      if (a.least || b.least) out.least = !a.least ? b.least : !b.least ? a.least : std::max(a.least, b.least);
+      if (a.most && b.most) out.most = std::max(a.most, b.most);
+      return out;
+    }
+    case Op::IDIV: return wrapped(quotient(src(0), src(1)), d);
+    case Op::MOD: return wrapped(remainder(src(0), src(1)), d);
+    case Op::AND:
+    case Op::OR:
+    case Op::XOR: {
+      Interval out = masked(u.op(), src(0), src(1));
+      return known(out) ? wrapped(out, d) : all;
+    }
+    case Op::SHL:
+    case Op::SHR: {
+      Interval a = src(0), b = src(1);
+      if (!known(a) || !known(b) || *b.least < 0 || *b.most > 62) return all;
+      auto by0 = uint32_t(b.least->small()), by1 = uint32_t(b.most->small());
+      if (u.is(Op::SHR)) return wrapped(span({*a.least >> by0, *a.least >> by1, *a.most >> by0, *a.most >> by1}), d);
+      return wrapped(span({*a.least << by0, *a.least << by1, *a.most << by0, *a.most << by1}), d);
+    }
+    case Op::WHERE: {
+      Interval a = src(1), b = src(2), out;
+      if (a.least && b.least) out.least = std::min(a.least, b.least);
+      if (a.most && b.most) out.most = std::max(a.most, b.most);
+      return out;
+    }
+    case Op::CAST:
+      if (dtypes::is_bool(u.src(0).dtype())) return {Int(0), Int(1)};
+      return dtypes::is_int(u.src(0).dtype()) ? wrapped(src(0), d) : all;
+    default: return all;
+  }
+}
+
+}  // namespace tgc

@@ -1,0 +1,339 @@
+#include "lib/prove/lanes.h"
+
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostPositions = 1024;
+
+// Returns the size of a RANGE that the expander expands; 0 for other nodes.
+int64_t expanded_size(UOp u) {
+  if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().size() != 2 || !u.src(0).is_const()) return 0;
+  AxisType type = u.arg().items().back().axis_type();
+  return type == AxisType::UPCAST || type == AxisType::UNROLL ? u.vmax().to_int().low64() + 1 : 0;
+}
+
+using Axes = std::map<int64_t, int64_t>;
+
+Axes axes_in(Arg arg) {
+  Axes out;
+  for (Arg axis : arg.items()) out[axis[0].small_int()] = axis[1].small_int();
+  return out;
+}
+
+int64_t positions_of(Arg arg) {
+  int64_t out = 1;
+  for (Arg axis : arg.items()) out *= axis[1].small_int();
+  return out;
+}
+
+// Returns the position in the order of `arg`, whose last axis varies fastest; -1 if `at` lacks an axis.
+int64_t number_of(Arg arg, const LaneForms::Position& at) {
+  int64_t out = 0;
+  for (Arg axis : arg.items()) {
+    auto it = std::ranges::find(at, axis[0].small_int(), &std::pair<int64_t, int64_t>::first);
+    if (it == at.end()) return -1;
+    out = out * axis[1].small_int() + it->second;
+  }
+  return out;
+}
+
+LaneForms::Position without(const LaneForms::Position& at, Arg arg) {
+  Axes axes = axes_in(arg);
+  LaneForms::Position out;
+  for (auto& p : at)
+    if (!axes.contains(p.first)) out.push_back(p);
+  return out;
+}
+
+LaneForms::Position with(LaneForms::Position at, Arg arg, int64_t number) {
+  at = without(at, arg);
+  std::vector<Arg> axes(arg.items().begin(), arg.items().end());
+  for (size_t i = axes.size(); i-- > 0;) {
+    int64_t size = axes[i][1].small_int();
+    at.emplace_back(axes[i][0].small_int(), number % size);
+    number /= size;
+  }
+  std::ranges::sort(at);
+  return at;
+}
+
+// The axes that a REDUCE or END ends: those of its UNROLL sources, and its RANGEs that the expander will expand.
+struct EndedAxes {
+  std::vector<std::pair<int64_t, int64_t>> axes = {};  // (axis, size)
+  std::vector<UOp> loops = {};  // the other sources
+};
+EndedAxes ended_by(UOp u) {
+  EndedAxes out;
+  for (size_t i = 1; i < u.num_src(); i++) {
+    UOp s = u.src(i);
+    if (s.is(Op::UNROLL))
+      for (Arg axis : s.arg().items()) out.axes.emplace_back(axis[0].small_int(), axis[1].small_int());
+    else if (int64_t size = expanded_size(s)) out.axes.emplace_back(s.arg()[0].small_int(), size);
+    else out.loops.push_back(s);
+  }
+  return out;
+}
+
+// Calls use(position) for each combination of positions on the axes, starting from `at`. Returns false if there are too
+// many.
+template <class Use>
+bool for_each_position(const std::vector<std::pair<int64_t, int64_t>>& axes, const LaneForms::Position& at,
+                       const Use& use) {
+  std::vector<LaneForms::Position> all{at};
+  for (auto& [axis, size] : axes) {
+    std::vector<LaneForms::Position> more;
+    for (auto p : all) {
+      std::erase_if(p, [&](auto& there) { return there.first == axis; });
+      for (int64_t i = 0; i < size; i++) {
+        more.push_back(p), more.back().emplace_back(axis, i);
+        std::ranges::sort(more.back());
+      }
+    }
+    all = std::move(more);
+    if (all.size() > size_t(kMostPositions)) return false;
+  }
+  for (auto& p : all) use(p);
+  return true;
+}
+
+std::vector<std::pair<int64_t, int64_t>> list_of(Arg arg) {
+  std::vector<std::pair<int64_t, int64_t>> out;
+  for (Arg axis : arg.items()) out.emplace_back(axis[0].small_int(), axis[1].small_int());
+  return out;
+}
+
+struct TooMany {};
+
+}  // namespace
+
+LaneForms::Form LaneForms::form_of(std::string text) {
+  return forms_.try_emplace(std::move(text), forms_.size()).first->second;
+}
+
+const LaneForms::Axes& LaneForms::axes_of(UOp root) {
+  if (auto it = axes_.find(root.id()); it != axes_.end()) return it->second;
+  std::vector<UOp> stack{root};
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    if (axes_.contains(u.id())) {
+      stack.pop_back();
+      continue;
+    }
+    size_t before = stack.size();
+    for (UOp s : u.src())
+      if (!axes_.contains(s.id())) stack.push_back(s);
+    if (stack.size() > before) continue;
+    Axes out;
+    if (int64_t size = expanded_size(u)) {
+      out[u.arg()[0].small_int()] = size;
+    } else if (u.is(Op::UNROLL)) {
+      out = axes_.at(u.src(0).id());
+      for (auto& [axis, size] : axes_in(u.arg())) out[axis] = size;
+    } else {
+      for (UOp s : u.src()) out.insert(axes_.at(s.id()).begin(), axes_.at(s.id()).end());
+      if (u.is(Op::CONTRACT))
+        for (auto& [axis, size] : axes_in(u.arg())) out.erase(axis);
+      if (u.in({Op::REDUCE, Op::END}))
+        for (auto& [axis, size] : ended_by(u).axes) out.erase(axis);
+    }
+    axes_.emplace(u.id(), std::move(out));
+    stack.pop_back();
+  }
+  return axes_.at(root.id());
+}
+
+LaneForms::Position LaneForms::restrict_to(UOp u, const Position& at) {
+  const Axes& axes = axes_of(u);
+  Position out;
+  for (auto& p : at)
+    if (axes.contains(p.first)) out.push_back(p);
+  return out;
+}
+
+LaneForms::Form LaneForms::value(UOp u, int lane, const Position& position) {
+  Position at = restrict_to(u, position);
+  std::pair<uint64_t, Position> key{uint64_t(u.id()) << 16 | uint64_t(lane), at};
+  if (auto it = known_.find(key); it != known_.end()) return it->second;
+  depth_++;
+  Form out = make(u, lane, at);
+  depth_--;
+  known_.emplace(std::move(key), out);
+  return out;
+}
+
+std::vector<LaneForms::Form> LaneForms::terms(UOp reduce, int lane, const Position& at) {
+  UOp from = reduce.src(0);
+  const int amount = from.dtype().count() / std::max(1, reduce.dtype().count());
+  std::vector<Form> out;
+  bool all = for_each_position(ended_by(reduce).axes, at, [&](const Position& p) {
+    for (int i = 0; i < amount; i++) out.push_back(value(from, lane * amount + i, p));
+  });
+  if (!all) throw TooMany{};
+  return out;
+}
+
+LaneForms::Form LaneForms::make(UOp u, int lane, const Position& at) {
+  auto text = [&](std::string_view head) { return std::string(head) + " " + std::string(u.dtype().scalar().repr()); };
+  auto opaque = [&] {
+    std::string out = "node " + std::to_string(u.id()) + " " + std::to_string(lane);
+    for (auto& [axis, i] : at) out += " " + std::to_string(axis) + "=" + std::to_string(i);
+    return form_of(out);
+  };
+  auto source = [&](UOp s) { return std::to_string(value(s, lanes_of(s) > 1 ? lane : 0, at)); };
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST:
+      return form_of(text("const") + " " + (u.arg().is_tuple() ? u.arg()[size_t(lane)] : u.arg()).repr());
+    case Op::RANGE:
+      if (expanded_size(u) && !at.empty()) return form_of(text("const") + " " + std::to_string(at[0].second));
+      return opaque();
+    case Op::UNROLL: {
+      int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
+      int64_t each = lanes_of(u.src(0)) / std::max<int64_t>(1, positions);
+      if (number < 0 || each * positions != lanes_of(u.src(0)) || lane >= each) return opaque();
+      return value(u.src(0), int(number * each) + lane, without(at, u.arg()));
+    }
+    case Op::CONTRACT: {
+      int each = lanes_of(u.src(0));
+      return value(u.src(0), lane % each, with(at, u.arg(), lane / each));
+    }
+    case Op::GEP: return u.arg().is_tuple() ? value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
+    case Op::VECTORIZE:
+      if (size_t(lane) >= u.num_src() || lanes_of(u.src(size_t(lane))) != 1) return opaque();
+      return value(u.src(size_t(lane)), 0, at);
+    case Op::CAT: {
+      size_t i = 0;
+      for (; lane >= lanes_of(u.src(i)); i++) lane -= lanes_of(u.src(i));
+      return value(u.src(i), lane, at);
+    }
+    case Op::REDUCE: {
+      std::vector<Form> all = terms(u, lane, at);
+      std::ranges::sort(all);
+      std::set<Form> loops;
+      for (UOp s : ended_by(u).loops) {
+        if (!axes_of(s).empty()) return opaque();
+        loops.insert(value(s, 0, at));
+      }
+      std::string out = text("reduce") + " " + u.arg().repr();
+      for (Form f : all) out += " " + std::to_string(f);
+      out += " over";
+      for (Form f : loops) out += " " + std::to_string(f);
+      reorders_ |= all.size() > 1;
+      return form_of(out);
+    }
+    default: break;
+  }
+  const bool is_access = u.in({Op::INDEX, Op::LOAD}) && !u.src(0).dtype().is_image();
+  const bool each_lane =
+      u.in(ops::Elementwise) || (is_access && (lanes_of(u) == 1 || u.src(0).dtype().base().count() == 1));
+  if (!each_lane || depth_ > 3000) return opaque();
+  if (u.is(Op::CAST) && u.dtype().is_ptr()) return opaque();
+  std::string out = text(name_of(u.op()));
+  if (u.is(Op::INDEX)) out += " " + std::string(u.dtype().is_ptr() ? "ptr" : "");
+  for (UOp s : u.src()) {
+    if (lanes_of(s) > 1 && lanes_of(s) != lanes_of(u)) return opaque();
+    out += " " + source(s);
+  }
+  return form_of(out);
+}
+
+bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& out) {
+  const Position at = position;
+  switch (u.op()) {
+    case Op::STORE: {
+      int n = std::max(lanes_of(u.src(0)), u.src(1).dtype().count());
+      if (lanes_of(u.src(0)) != n && u.src(1).dtype().count() != 1) n = 1;
+      if (lanes_of(u.src(0)) != u.src(1).dtype().count()) return false;
+      for (int lane = 0; lane < n; lane++) {
+        std::set<Form> loops;
+        for (UOp s : u.src().subspan(2)) loops.insert(value(s, 0, at));
+        out.push_back({form_of("store " + std::to_string(value(u.src(0), lane, at)) + " " +
+                               std::to_string(value(u.src(1), lane, at))),
+                       loops});
+      }
+      return true;
+    }
+    case Op::UNROLL: {
+      std::vector<Effect> all;
+      int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
+      if (number < 0 || !effects(u.src(0), without(at, u.arg()), all) || all.size() % size_t(positions)) return false;
+      size_t each = all.size() / size_t(positions);
+      out.insert(out.end(), all.begin() + long(size_t(number) * each), all.begin() + long(size_t(number + 1) * each));
+      return true;
+    }
+    case Op::CONTRACT: {
+      bool good = true;
+      return for_each_position(list_of(u.arg()), at,
+                               [&](const Position& p) { good = good && effects(u.src(0), p, out); }) &&
+             good;
+    }
+    case Op::GEP: {
+      std::vector<Effect> all;
+      if (!effects(u.src(0), at, all)) return false;
+      for (Arg i : u.arg().items()) {
+        if (size_t(i.small_int()) >= all.size()) return false;
+        out.push_back(all[size_t(i.small_int())]);
+      }
+      return true;
+    }
+    case Op::GROUP:
+    case Op::SINK: return std::ranges::all_of(u.src(), [&](UOp s) { return effects(s, at, out); });
+    case Op::NOOP: return u.num_src() == 0;
+    case Op::END: {
+      std::vector<Effect> all;
+      bool good = true;
+      const EndedAxes ended = ended_by(u);
+      if (!for_each_position(ended.axes, at, [&](const Position& p) { good = good && effects(u.src(0), p, all); }) ||
+          !good)
+        return false;
+      for (UOp s : ended.loops) {
+        if (!axes_of(s).empty()) return false;
+        for (UOp r : ranges_of(s))
+          for (Effect& e : all) e.loops.insert(value(r, 0, at));
+      }
+      out.insert(out.end(), all.begin(), all.end());
+      return true;
+    }
+    default: return false;
+  }
+}
+
+LaneForms::Answer LaneForms::compare(UOp before, UOp after) {
+  Axes axes = axes_of(before);
+  for (auto& [axis, size] : axes_of(after))
+    if (auto it = axes.try_emplace(axis, size).first; it->second != size) return Answer::Open;
+  std::vector<Position> all{{}};
+  for (auto& [axis, size] : axes) {
+    std::vector<Position> more;
+    for (auto& p : all)
+      for (int64_t i = 0; i < size; i++) more.push_back(p), more.back().emplace_back(axis, i);
+    all = std::move(more);
+    if (all.size() > size_t(kMostPositions)) return Answer::Open;
+  }
+  reorders_ = false;
+  bool is_effect = before.dtype() == dtypes::void_;
+  if (is_effect != (after.dtype() == dtypes::void_)) return Answer::Open;
+  if (!is_effect && (lanes_of(before) != lanes_of(after) || before.dtype().scalar() != after.dtype().scalar()))
+    return Answer::Open;
+  try {
+    for (auto& p : all) {
+      if (is_effect) {
+        std::vector<Effect> a, b;
+        if (!effects(before, p, a) || !effects(after, p, b)) return Answer::Open;
+        std::ranges::sort(a), std::ranges::sort(b);
+        if (a != b) return Answer::Open;
+      } else {
+        for (int lane = 0; lane < lanes_of(before); lane++)
+          if (value(before, lane, p) != value(after, lane, p)) return Answer::Open;
+      }
+    }
+  } catch (const TooMany&) { return Answer::Open; }
+  return reorders_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
+}
+
+}  // namespace tgc

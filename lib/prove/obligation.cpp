@@ -1,0 +1,269 @@
+#include "lib/prove/obligation.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "lib/compile/cache.h"
+#include "lib/support/clocks.h"
+#include "lib/support/sha256.h"
+#include "lib/support/z3.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+std::string key_of_text(const std::string& text) {
+  Sha256 digest = sha256(text);
+  return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
+}  // namespace
+
+std::optional<SmtAnswer> ProofCache::find(const std::string& text) const {
+  std::lock_guard lock(mutex_);
+  auto it = answers_.find(key_of_text(text));
+  return it == answers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void ProofCache::add(const std::string& text, SmtAnswer answer) {
+  std::lock_guard lock(mutex_);
+  answers_.emplace(key_of_text(text), answer);
+}
+
+namespace {
+
+// Increase this number when a change of the encoder may change the meaning of a text.
+constexpr const char* kEncoding = "1";
+
+Sha256 key_of_file() { return cache_key({"proofs", kEncoding, z3_version()}); }
+
+}  // namespace
+
+// An entry is the key and one byte for the answer.
+void ProofCache::read() {
+  auto bytes = CompileCache::shared().get(key_of_file());
+  if (!bytes || bytes->size() % kEntry) return;
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < bytes->size(); i += kEntry)
+    if (uint8_t answer = uint8_t((*bytes)[i + kEntry - 1]); answer <= uint8_t(SmtAnswer::Unknown))
+      answers_.emplace(bytes->substr(i, kEntry - 1), SmtAnswer(answer));
+  read_ = answers_.size();
+}
+
+void ProofCache::write() const {
+  std::lock_guard lock(mutex_);
+  if (answers_.size() == read_) return;
+  std::string bytes;
+  for (auto& [key, answer] : answers_) bytes += key, bytes += char(answer);
+  CompileCache::shared().put(key_of_file(), bytes);
+}
+
+// The nodes at which the encoding of both sides ends. Nodes that both sides contain are unknown values, so that a proof
+// holds for all their values; `far` frontiers lie below these nodes.
+struct Prover::Frontier {
+  std::vector<UOp> cuts;
+  std::vector<std::pair<UOp, UOp>> aliases;  // reductions of `after`, and equal ones of `before`
+  std::vector<UOp> before_reductions, after_reductions;
+  FloatSense sense = FloatSense::Uninterpreted;
+  bool is_whole = true;  // whether no node was cut
+};
+
+// Finds the frontier of one lane: the nodes that both sides contain; or, with `more` > 0, nodes below these, after
+// expanding `more` of them.
+Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more) const {
+  // Visits nodes from the highest id down, so that a node comes after all its users.
+  struct Item {
+    UOp node;
+    int lane;
+    uint8_t sides;
+  };
+  std::map<uint64_t, Item, std::greater<>> todo;
+  auto push = [&](UOp u, int at, uint8_t sides) {
+    if (!u) return;
+    if (u.dtype().count() <= 1) at = 0;
+    auto [it, is_new] = todo.try_emplace(uint64_t(u.id()) << 12 | uint64_t(at), Item{u, at, 0});
+    it->second.sides |= sides;
+  };
+  push(v.before, lane, 1), push(v.before_valid, lane, 1), push(v.after, lane, 2), push(v.after_valid, lane, 2);
+  Frontier out;
+  size_t expanded = 0, visited = 0;
+  while (!todo.empty()) {
+    auto [u, at, sides] = todo.begin()->second;
+    todo.erase(todo.begin());
+    if (u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::RANGE})) continue;
+    if (u.is(Op::LOAD) && intervals_.leaf_of(u)) continue;
+    if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of(u.src(0))) continue;
+    const bool is_shared = sides == 3;
+    if ((is_shared && expanded >= more) || visited > limits_.most_nodes) {
+      out.cuts.push_back(u), out.is_whole = false;
+      continue;
+    }
+    visited++;
+    if (is_shared) expanded++;
+    if (u.is(Op::REDUCE)) {
+      if (sides != 2) out.before_reductions.push_back(u);
+      if (sides != 1) out.after_reductions.push_back(u);
+    } else if (u.is(Op::GEP) && u.arg().is_tuple()) {
+      push(u.src(0), int(u.arg()[size_t(at)].small_int()), sides);
+    } else if (u.is(Op::VECTORIZE)) {
+      push(u.src(size_t(at)), 0, sides);
+    } else if (u.is(Op::CAT)) {
+      auto [part, part_lane] = part_of_cat(u, at);
+      push(part, part_lane, sides);
+    } else {
+      for (UOp s : u.src()) push(s, at, sides);
+    }
+  }
+  return out;
+}
+
+// Looks for each reduction of `after` for a reduction of `before` that adds the same terms over the same ranges.
+void Prover::match_reductions(Frontier& cuts) {
+  for (UOp a : cuts.after_reductions) {
+    if (std::ranges::find(cuts.before_reductions, a) != cuts.before_reductions.end()) continue;
+    auto known = equal_reductions_.find(a.id());
+    if (known == equal_reductions_.end()) {
+      std::pair<UOp, FloatSense> found{{}, FloatSense::Uninterpreted};
+      for (UOp b : cuts.before_reductions) {
+        if (!(b.arg() == a.arg()) || b.dtype() != a.dtype() || b.num_src() != a.num_src() || depth_ > 3) continue;
+        if (!std::ranges::is_permutation(b.src().subspan(1), a.src().subspan(1))) continue;
+        depth_++;
+        ProofOutcome same = prove({b.src(0), a.src(0)});
+        depth_--;
+        if (same.kind != ProofOutcome::Kind::Proven) continue;
+        found = {b, same.sense};
+        break;
+      }
+      known = equal_reductions_.emplace(a.id(), found).first;
+    }
+    if (!known->second.first) continue;
+    cuts.aliases.emplace_back(a, known->second.first);
+    cuts.sense = std::max(cuts.sense, known->second.second);
+  }
+}
+
+// Asks in a shared context first, with few resources, because a new context costs more than most questions. A question
+// that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
+SmtAnswer Prover::answer(const std::string& text, bool is_hard) {
+  if (auto known = cache_.find(text)) return counts_.cached++, *known;
+  auto begin = Clock::now();
+  counts_.questions++;
+  auto of_text = [&](const std::string& said) {
+    if (said.find("(error") != said.npos) throw Failure("Z3 does not accept an obligation: " + said + "\n" + text);
+    return said.starts_with("unsat") ? SmtAnswer::Unsat : said.starts_with("sat") ? SmtAnswer::Sat : SmtAnswer::Unknown;
+  };
+  SmtAnswer out = SmtAnswer::Unknown;
+  if (!is_hard) {
+    if (!shared_ || ++shared_questions_ % 1000 == 0) {
+      shared_ = std::make_unique<Z3Session>();
+      (void)shared_->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")");
+    }
+    out = of_text(shared_->ask("(push)" + text + "(check-sat)\n"));
+    (void)shared_->ask("(pop)");
+  }
+  if (out == SmtAnswer::Unknown) {
+    counts_.hard++;
+    Z3Session session;
+    out =
+        of_text(session.ask("(set-option :rlimit " + std::to_string(limits_.rlimit) + ")\n" + text + "(check-sat)\n"));
+  }
+  counts_.z3_seconds += seconds_since(begin);
+  cache_.add(text, out);
+  return out;
+}
+
+ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses) {
+  using Kind = ProofOutcome::Kind;
+  Encoder encoder(intervals_, senses);
+  for (UOp u : cuts.cuts) encoder.cut(u);
+  for (auto& [from, to] : cuts.aliases) encoder.alias(from, to);
+  ProofOutcome out;
+  out.sense = std::max(cuts.sense, senses.floats);
+  auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
+  std::string text, goal;
+  try {
+    SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
+    if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
+    size_t finite = encoder.float_terms().size();
+    b = encoder.value(v.after, lane_of(v.after));
+    if (v.after_valid) b_valid = encoder.value(v.after_valid, lane_of(v.after_valid));
+    out.has_floats = encoder.has_floats();
+    std::string before_valid = v.before_valid ? a_valid.term : "true",
+                after_valid = v.after_valid ? b_valid.term : "true";
+    if (a.term == b.term && before_valid == after_valid && a.defined == b.defined) {
+      counts_.trivial++;
+      out.kind = Kind::Proven;
+      return out;
+    }
+    text = encoder.take_text();
+    // Where the left side is undefined, the right side may have any value.
+    for (const std::string& d : {a.defined, a_valid.defined})
+      if (!d.empty()) text += "(assert " + d + ")\n";
+    if (senses.floats == FloatSense::Finite)
+      for (size_t i = 0; i < finite; i++)
+        text += "(assert (not (or (fp.isNaN " + encoder.float_terms()[i] + ") (fp.isInfinite " +
+                encoder.float_terms()[i] + "))))\n";
+    std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
+    if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
+    const bool is_index = v.before.dtype().is(Scalar::Index);  // Invalid indices are values: no access happens
+    if (v.before_valid || v.after_valid) {
+      goal = "(and " + before_valid + " (or (not " + after_valid + ") " + differ + "))";
+      if (is_index) goal = "(or " + goal + " (and (not " + before_valid + ") " + after_valid + "))";
+    } else {
+      goal = differ;
+    }
+  } catch (const Unencodable& e) {
+    out.why = e.why;
+    return out;
+  }
+  text += "(assert " + goal + ")\n";
+  const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
+  switch (answer(text, is_hard)) {
+    case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
+    case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
+    case SmtAnswer::Sat:
+      out.why = cuts.is_whole && !encoder.has_unknown()
+                    ? "Z3 found values for which the sides differ"
+                    : "the sides differ for some values of parts that are not encoded";
+      break;
+  }
+  return out;
+}
+
+ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far) {
+  using Kind = ProofOutcome::Kind;
+  ProofOutcome out;
+  bool has_floats = false;
+  auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints) {
+    ProofOutcome got = ask(v, lane, cuts, {floats, ints});
+    has_floats |= got.has_floats;
+    bool is_better = got.kind == Kind::Proven || out.why.empty();
+    if (is_better) out = got;
+    return got.kind == Kind::Proven;
+  };
+  for (const Frontier* cuts : {&near, &far})
+    if (attempt(*cuts, FloatSense::Uninterpreted, IntSense::Numbers)) return out;
+  for (const Frontier* cuts : {&near, &far})
+    if (attempt(*cuts, FloatSense::Uninterpreted, IntSense::Bits)) return out;
+  if (has_floats)
+    for (FloatSense sense : {FloatSense::Exact, FloatSense::Finite, FloatSense::Real})
+      for (const Frontier* cuts : {&near, &far})
+        if (attempt(*cuts, sense, sense == FloatSense::Real ? IntSense::Numbers : IntSense::Bits)) return out;
+  return out;
+}
+
+ProofOutcome Prover::prove(const ComparedValues& v) {
+  ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
+  if (v.ends_alone) return {.why = "the size of a loop depends on other loops"};
+  for (int lane = 0; lane < v.before.dtype().count(); lane++) {
+    Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.most_expanded);
+    match_reductions(near), match_reductions(far);
+    ProofOutcome one = prove_lane(v, lane, near, far);
+    if (one.kind != ProofOutcome::Kind::Proven) return one;
+    out.sense = std::max(out.sense, one.sense);
+    out.has_floats |= one.has_floats;
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,86 @@
+// Decides whether two isolated expressions are equal for all values of their leaves.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/prove/encode.h"
+#include "lib/support/z3.h"
+#include "lib/validate/side_expressions.h"
+
+namespace tgc {
+
+// What Z3 said about a text.
+enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
+
+// The answers for all obligations so far, by their text. The text has no names of the kernel, so obligations that are
+// equal up to renaming are one. Threads may share a cache.
+class ProofCache {
+ public:
+  std::optional<SmtAnswer> find(const std::string& text) const;
+  void add(const std::string& text, SmtAnswer answer);
+  size_t size() const { return answers_.size(); }
+  // Read and write the answers in the compile cache. Another version of Z3 or of the encoding has other answers.
+  void read();
+  void write() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
+  size_t read_ = 0;  // number of answers that were read
+  static constexpr size_t kEntry = 33;  // bytes of an entry in the file
+};
+
+// The outcome for one pair of values.
+struct ProofOutcome {
+  enum class Kind : uint8_t { Proven, Open };
+  Kind kind = Kind::Open;
+  FloatSense sense = FloatSense::Uninterpreted;  // of a proof: the weakest sense that was needed
+  bool has_floats = false;
+  std::string why = {};  // if Open: why no proof was found
+};
+
+struct ProofLimits {
+  uint64_t rlimit = 600'000;  // Z3's unit of work, for each question; 1 million takes about 0.3 s
+  uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
+  size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
+  size_t most_expanded = 60;  // nodes that both sides contain and that are encoded, not unknown values
+};
+
+struct ProofCounts {
+  size_t questions = 0, hard = 0, cached = 0, trivial = 0;
+  double z3_seconds = 0;
+};
+
+// Proves pairs of one ExprIsolator. One thread may use a prover.
+class Prover {
+ public:
+  Prover(const ExprIsolator& isolator, ProofCache& cache, ProofLimits limits = {})
+      : intervals_(isolator), cache_(cache), limits_(limits) {}
+
+  // Proves all lanes of the pair.
+  ProofOutcome prove(const ComparedValues& values);
+  const ProofCounts& counts() const { return counts_; }
+
+ private:
+  struct Frontier;
+  ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far);
+  ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses);
+  Frontier frontier(const ComparedValues& v, int lane, size_t more) const;
+  SmtAnswer answer(const std::string& text, bool is_hard);
+  void match_reductions(Frontier& cuts);
+
+  Intervals intervals_;
+  ProofCache& cache_;
+  ProofLimits limits_;
+  ProofCounts counts_;
+  std::map<uint32_t, std::pair<UOp, FloatSense>> equal_reductions_;  // by node id: an equal reduction of the other side
+  int depth_ = 0;
+  std::unique_ptr<Z3Session> shared_;
+  size_t shared_questions_ = 0;
+};
+
+}  // namespace tgc

@@ -1,0 +1,72 @@
+#include "lib/prove/prove_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/prove/contracts.h"
+#include "lib/rewrite/fault.h"
+#include "lib/text/round_trip.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// out[i] = a[i] + a[i] * 2, for 8 * `rows` ints
+std::unique_ptr<KernelProof> proof_of(std::optional<FaultSpec> fault = {}) {
+  set_fault_of_thread(std::move(fault));
+  InputGraph in;
+  in.graph = std::make_shared<Graph>();
+  Graph& g = *in.graph;
+  UOp i = g.range(Const(4), 0, AxisType::LOOP), j = g.range(Const(8), 1, AxisType::LOOP);
+  auto data = [&](int64_t n) { return g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(32), {}, n); };
+  UOp at = i * Const(8) + j;
+  UOp a = data(1).index(at);
+  in.root = g.sink({data(0).index_ptr(at).store(a + a * Const(2)).end({i, j})});
+  auto c = Compilation::begin(std::move(in), {.target = "CPU:CLANG"});
+  ProofCache cache;
+  auto out = prove_kernel(std::move(c.value_or_throw()), cache);
+  set_fault_of_thread({});
+  return out;
+}
+
+TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refuted") {
+  auto good = proof_of();
+  INFO(proof_text(*good));
+  CHECK(good->verdict == RewriteProof::Kind::Proven);
+  CHECK(good->rewrites.size() > 10);
+  auto bad = proof_of(FaultSpec{.rule = "add-scaled-self"});
+  INFO(proof_text(*bad));
+  CHECK(bad->verdict == RewriteProof::Kind::Refuted);
+  CHECK(bad->count(RewriteProof::Kind::Refuted) >= 1);
+}
+
+TEST_CASE("is_same_iterations: only maps that are one to one") {
+  Graph g;
+  UOp old = g.range(Const(12), 0, AxisType::LOOP), a = g.range(Const(3), 1, AxisType::LOOP);
+  UOp b = g.range(Const(4), 2, AxisType::LOOP), whole = g.range(Const(12), 3, AxisType::LOOP);
+  CHECK(is_same_iterations({{old, a * Const(4) + b}}));
+  CHECK(is_same_iterations({{old, b * Const(3) + a}}));
+  CHECK(!is_same_iterations({{old, a * Const(3) + b}}));
+  CHECK(!is_same_iterations({{old, a}}));
+  CHECK(is_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 4)}}));
+  CHECK(!is_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 3)}}));
+  CHECK(is_same_iterations({{old, whole}}));
+}
+
+TEST_CASE("LaneForms: lanes and positions of expanded axes") {
+  Graph g;
+  LaneForms lanes;
+  using Answer = LaneForms::Answer;
+  UOp x = g.variable("x", 0, 9), y = g.variable("y", 0, 9);
+  UOp xy = g.node(Op::VECTORIZE, dtypes::index.vec(2), {x, y}),
+      yx = g.node(Op::VECTORIZE, dtypes::index.vec(2), {y, x});
+  CHECK(lanes.compare(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx) == Answer::Same);
+  CHECK(lanes.compare(xy, yx) == Answer::Open);
+  // UNROLL(vector) + UNROLL(vector) -> UNROLL(sum of the vectors)
+  Arg axes = g.tuple({g.tuple({Arg(0), Arg(2)})});
+  auto unroll = [&](UOp u) { return g.node(Op::UNROLL, dtypes::index, {u}, axes); };
+  CHECK(lanes.compare(unroll(xy) + unroll(yx), unroll(xy + yx)) == Answer::Same);
+  CHECK(lanes.compare(unroll(xy) + unroll(yx), unroll(xy + xy)) == Answer::Open);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,43 @@
+// Helpers to write SMT-LIB text. Include from lib/prove only.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/dtype/dtype.h"
+
+namespace tgc::smt {
+
+inline bool is_index(DType d) { return d.is(Scalar::Index); }
+inline int width_of(DType d) { return is_index(d) ? 64 : d.scalar().bitsize(); }
+inline bool is_signed(DType d) { return !dtypes::is_unsigned(d); }
+
+inline std::string call(std::string_view f, const std::string& a) { return "(" + std::string(f) + " " + a + ")"; }
+inline std::string call(std::string_view f, const std::string& a, const std::string& b) {
+  return "(" + std::string(f) + " " + a + " " + b + ")";
+}
+inline std::string ite(const std::string& c, const std::string& a, const std::string& b) {
+  return "(ite " + c + " " + a + " " + b + ")";
+}
+inline std::string both(const std::string& a, const std::string& b) {
+  return a.empty() ? b : b.empty() || a == b ? a : call("and", a, b);
+}
+
+// The dtypes that IEEE theory can compute: REF rounds each result once.
+inline bool has_ieee_sort(DType d) {
+  return d.is(Scalar::Float16) || d.is(Scalar::BFloat16) || d.is(Scalar::Float32) || d.is(Scalar::Float64);
+}
+inline std::string ieee_widths(DType d) {
+  if (d.is(Scalar::Float16)) return "5 11";
+  if (d.is(Scalar::BFloat16)) return "8 8";
+  return d.is(Scalar::Float32) ? "8 24" : "11 53";
+}
+
+// Returns the dtype's name as a part of a symbol.
+inline std::string name_of_scalar(DType d) {
+  std::string out(d.scalar().name());
+  for (char& c : out)
+    if (c == ' ') c = '_';
+  return out;
+}
+
+}  // namespace tgc::smt

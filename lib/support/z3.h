@@ -1,0 +1,24 @@
+// The SMT solver Z3. libz3 is loaded when the first session begins, so programs that ask nothing do not load it.
+#pragma once
+#include <string>
+
+namespace tgc {
+
+// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. One thread may use a session.
+class Z3Session {
+ public:
+  Z3Session();
+  ~Z3Session();
+  Z3Session(const Z3Session&) = delete;
+  Z3Session& operator=(const Z3Session&) = delete;
+  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)".
+  std::string ask(const std::string& text);
+
+ private:
+  void* context_;
+};
+
+// Returns Z3's version, such as "Z3 4.13.3.0". Throws Failure if libz3 is missing.
+std::string z3_version();
+
+}  // namespace tgc

@@ -1,0 +1,177 @@
+#include "lib/validate/side_expressions.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+std::unordered_set<UOp> loops(UOp u, int64_t start) {
+  std::unordered_set<UOp> out;
+  for (UOp end : u.src().subspan(std::min(size_t(start), u.num_src())))
+    for (UOp x : toposort(end))
+      if (x.is(Op::RANGE)) out.insert(x);
+  return out;
+}
+
+// Returns whether both sides are the same node, or end the same loops in another order or form.
+bool are_alike(const Sides& s) {
+  if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
+  int64_t start = range_start(s.before.op());
+  if (start < 0 || s.before.op() != s.after.op() || s.before.dtype() != s.after.dtype() ||
+      !(s.before.arg() == s.after.arg()))
+    return false;
+  auto inner = [&](UOp u) { return u.src().first(std::min(size_t(start), u.num_src())); };
+  return std::ranges::equal(inner(s.before), inner(s.after)) && loops(s.before, start) == loops(s.after, start);
+}
+bool is_computed(UOp u) {
+  constexpr OpSet kOthers{Op::CAST, Op::BITCAST, Op::CONST, Op::VCONST, Op::VECTORIZE, Op::GEP, Op::CAT, Op::REDUCE};
+  return u && u.in(ops::ALU | kOthers) && u.dtype().is_value() && u.dtype() != dtypes::void_;
+}
+bool is_torn(UOp u, int depth) {
+  if (!is_computed(u)) return false;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    UOp s = u.src(i);
+    bool is_each = u.in(ops::ALU | OpSet{Op::CAST}) && s.dtype().is_value() && !(u.is(Op::WHERE) && i == 0);
+    if (is_each && s.dtype().count() != u.dtype().count()) return true;
+    if (depth > 1 && is_torn(s, depth - 1)) return true;
+  }
+  return false;
+}
+
+// Returns whether the sides have different dtypes, or whether only `after` has a node whose source has a wrong number
+// of elements. Ignores nodes other than computations on values, because their dtypes may change: a BUFFERIZE may
+// become a pointer, an address an integer, and a load from several addresses has one element for each.
+bool are_unlike(const Sides& s) {
+  if (!is_computed(s.before) || !is_computed(s.after)) return false;
+  if (s.before.dtype() != s.after.dtype()) return true;
+  constexpr int kDepth = 4;  // number of levels of `after` to check: rules seldom make more new nodes
+  return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
+}
+
+// Returns the number of scalars at the address `u`: a pointer to vectors points to several.
+int64_t scalars_at(UOp u, const IsolatedExpr& place) {
+  return place.value.dtype().count() * (u.dtype().is_ptr() ? u.dtype().base().count() : 1);
+}
+
+// Returns the offsets of `n` scalars at the address; null if it does not have so many.
+UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
+  const int64_t places = place.value.dtype().count(), each = n / places;
+  if (places == n) return place.value;
+  if (scalars_at(u, place) != n || (place.valid && place.valid.dtype().count() > 1)) return {};
+  std::vector<UOp> out;
+  for (int64_t i = 0; i < n; i++) {
+    UOp first = places > 1 ? place.value.gep(i / each) : place.value;
+    out.push_back(first.cast(dtypes::index) + Const(i % each));
+  }
+  return u.graph().node(Op::VECTORIZE, dtypes::index.vec(n), out);
+}
+
+}  // namespace
+
+// One element that a store writes to memory.
+struct SideIsolator::Effect {
+  UOp memory, offset, valid, value;
+  uint32_t leaves;
+};
+
+SideExpressions SideIsolator::of(const Sides& s) {
+  using Kind = SideExpressions::Kind;
+  if (are_alike(s)) return {Kind::Same};
+  if (are_unlike(s)) return {Kind::Unlike};
+  if (!s.before || !s.after) return {Kind::Open};
+  std::vector<Effect> before, after;
+  const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
+  SideExpressions out{are_stores ? Kind::Stores : Kind::Values, are_stores ? values_of(before, after) : values_of(s)};
+  if (out.values.empty()) out.kind = Kind::Open;
+  return out;
+}
+
+uint32_t SideIsolator::leaves_of(UOp u) {
+  return u.is(Op::STORE) ? isolator_.joined(isolator_.of(u.src(0)).leaves, isolator_.of(u.src(1)).leaves)
+                         : isolator_.of(u).leaves;
+}
+
+std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before, std::vector<Effect>& after) {
+  std::vector<ComparedValues> out;
+  bool same = before.size() == after.size();
+  for (auto* side : {&before, &after})
+    std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
+  uint32_t leaves = 0;
+  for (const Effect& e : before) leaves = isolator_.joined(leaves, e.leaves);
+  for (size_t i = 0; same && i < before.size(); i++)
+    same = within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
+  return same ? out : std::vector<ComparedValues>();
+}
+
+// Returns the pairs to compare if both sides are values, or both are addresses.
+std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
+  std::vector<ComparedValues> out;
+  const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
+  if (a.is_place() && b.is_place()) {
+    if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
+    const int64_t n = std::max(scalars_at(s.before, a), scalars_at(s.after, b));
+    UOp x = all_offsets(s.before, a, n), y = all_offsets(s.after, b, n);
+    return x && y && add(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
+  }
+  UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
+  if (!x || !y || isolator_.is_opaque(s.before)) return {};
+  bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // the new size depends on other ranges
+  if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
+  auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
+  if (!add(out, x, valid(a), y, valid(b))) return {};
+  for (ComparedValues& v : out) v.ends_alone = ends_alone;
+  return out;
+}
+
+bool SideIsolator::within(uint32_t after, uint32_t before) const {
+  return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
+}
+
+// Returns whether the set `after` has a variable that `before` lacks: then this is the placeholder of a substitution.
+bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
+  const auto& had = isolator_.leaves(before);
+  return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
+    return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
+  });
+}
+
+// Adds the elements that `u` writes, which is a store or a group of stores. Returns false if `u` is neither, or if
+// REF cannot evaluate it.
+bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
+  if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
+  bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
+  if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
+  if (!u.is(Op::STORE)) return false;
+  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
+  UOp value = isolator_.loaded(u.src(1));
+  if (!place.is_place() || !value) return false;
+  int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
+  if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
+  auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
+  uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(u.src(1)).leaves);
+  for (int64_t i = 0, each = n / places; i < n; i++)
+    to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each),
+                  element(place.valid, i / each), element(value, i), leaves});
+  return true;
+}
+
+bool SideIsolator::add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b) {
+  if (!(a.memory == b.memory) || !add(to, a.offset, a.valid, b.offset, b.valid) ||
+      !add(to, a.value, a.valid, b.value, b.valid))
+    return false;
+  to.back().memory = to[to.size() - 2].memory = a.memory;
+  return true;
+}
+
+bool SideIsolator::add(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
+  if (y.dtype().count() != x.dtype().count() || dtypes::is_float(y.dtype()) != dtypes::is_float(x.dtype()))
+    return false;
+  to.push_back({x, y, x_valid, y_valid});
+  return true;
+}
+
+}  // namespace tgc

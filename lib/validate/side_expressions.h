@@ -1,0 +1,50 @@
+// The expressions that decide whether the two sides of a rewrite compute the same. REF evaluates them at sample points
+// (rewrite_equivalence.h), and lib/prove proves them equal for all values of the leaves.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "lib/validate/isolated_expr.h"
+#include "lib/validate/rewrite_equivalence.h"
+
+namespace tgc {
+
+// A value of each side: isolated expressions with the same number of elements. A store has two such pairs for each
+// element: its address, and its value.
+struct ComparedValues {
+  UOp before, after;
+  UOp before_valid = {}, after_valid = {};  // bools: whether the values are valid; null: always
+  bool ends_alone = false;  // compare only the least and the greatest value, because the size of a loop changed
+  UOp memory = {};          // for stores: the DEFINE_GLOBAL that they store to
+};
+
+struct SideExpressions {
+  enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };  // see EquivalenceResult::Kind
+  Kind kind = Kind::Open;
+  std::vector<ComparedValues> values = {};  // if `kind` is Values or Stores
+};
+
+class SideIsolator {
+ public:
+  // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements. New nodes are added to `graph`.
+  SideIsolator(Graph& graph, std::map<int64_t, int64_t> sizes) : isolator_(graph, std::move(sizes)) {}
+  SideExpressions of(const Sides& sides);
+  ExprIsolator& isolator() { return isolator_; }
+  const ExprIsolator& isolator() const { return isolator_; }
+  // Returns the set of leaves on which the expressions of `u` depend.
+  uint32_t leaves_of(UOp u);
+
+ private:
+  struct Effect;
+  std::vector<ComparedValues> values_of(std::vector<Effect>& before, std::vector<Effect>& after);
+  std::vector<ComparedValues> values_of(const Sides& s);
+  bool within(uint32_t after, uint32_t before) const;
+  bool adds_variable(uint32_t after, uint32_t before) const;
+  bool add_effects(std::vector<Effect>& to, UOp u);
+  bool add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b);
+  static bool add(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid);
+
+  ExprIsolator isolator_;
+};
+
+}  // namespace tgc
