@@ -6,28 +6,22 @@ from __future__ import annotations
 
 import html
 import pathlib
+import re
 import sys
 from typing import Any
 
 import nbclient
 import nbformat
 
-CELLS = ["""
-from tinygrad import Tensor
-import tgc
-a, b = Tensor.rand(32, 32).realize(), Tensor.rand(32, 32).realize()
-with tgc.record() as rec: (a @ b).relu().realize()
-rec
-""", """
-k = rec.kernels[0]
-rec.save("golden.jsonl.gz")
+README = pathlib.Path(__file__).parents[1] / "tgc/README.md"
+EXAMPLE = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[0]
+CELLS = [EXAMPLE, """
 assert k.stages["expander"].changed and k.source and k.rewrites
-print(k)
-""", """
 assert tgc.run(k).passed
 assert tgc.bisect(k).passed
 assert tgc.diff(rec, "golden.jsonl.gz").same
 assert tgc.lint(rec) == []
+rec
 """, "tgc.view(k)", """
 shown = tgc.debug((a @ b).sum(0).softmax())
 print(shown)

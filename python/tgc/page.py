@@ -24,7 +24,7 @@ class Page:
 
   def _repr_html_(self) -> str:
     # The sandbox keeps the page's scripts away from the notebook's own page.
-    return (f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" loading="lazy" title="tgc view" '
+    return (f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" title="tgc view" '
             'sandbox="allow-scripts allow-downloads allow-popups" style="border: 1px solid #8888; resize: vertical"></iframe>')
 
   def __repr__(self) -> str: return f"<Page of {len(self.html) // 1024} KiB; show it in a notebook, or save(path)>"
