@@ -35,14 +35,14 @@ class Blob {
 };
 
 uint64_t header(uint64_t layout) { return 0b0010001 | layout << 7; }
-struct Seen {
+struct Decoded {
   Packet packet;
   int64_t time;
-  bool operator==(const Seen&) const = default;
+  bool operator==(const Decoded&) const = default;
 };
 // The packets of a trace without the NOPs at its end.
-std::vector<Seen> packets(const std::vector<uint8_t>& blob) {
-  std::vector<Seen> out;
+std::vector<Decoded> packets(const std::vector<uint8_t>& blob) {
+  std::vector<Decoded> out;
   decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });
   while (!out.empty() && out.back().packet == Packet::NOP) out.pop_back();
   return out;
@@ -64,14 +64,14 @@ TEST_CASE("sqtt: times of layouts 3 and 4; a delta packet of 72 bits is read who
     return Blob().add(header(layout), 16).add(0x21 | 5 << 8, nibbles).add(8 | 2 << 4, 2).add(3 | 3 << 3, 3).end();
   };
   using P = Packet;
-  std::vector<Seen> expected{{P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
+  std::vector<Decoded> expected{{P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
   CHECK(packets(with(3, 16)) == expected);
   CHECK(packets(with(4, 18)) == expected);
 }
 
 TEST_CASE("sqtt: a marker has no delta, other packets of its type have a wide one") {
   uint64_t wide = 1 | uint64_t(0x123456789) << 12, marker = wide | 1 << 9, both = marker | 1 << 8;
-  std::vector<Seen> seen = packets(Blob().add(header(3), 16).add(wide, 12).add(marker, 12).add(both, 12).end());
+  std::vector<Decoded> seen = packets(Blob().add(header(3), 16).add(wide, 12).add(marker, 12).add(both, 12).end());
   REQUIRE(seen.size() == 4);
   CHECK(seen[1].time == 0x123456789);
   CHECK(seen[2].time == 0x123456789);
@@ -79,20 +79,20 @@ TEST_CASE("sqtt: a marker has no delta, other packets of its type have a wide on
   uint64_t wide4 = 1 | uint64_t(0x1234567890abc) << 12;
   seen = packets(Blob().add(header(4), 16).add(wide4, 16).add(wide4 | 1 << 7, 16).end());
   REQUIRE(seen.size() == 3);
-  CHECK(seen[2] == Seen{Packet::TS_DELTA_OR_MARK_RDNA4, 0x1234567890abc});
+  CHECK(seen[2] == Decoded{Packet::TS_DELTA_OR_MARK_RDNA4, 0x1234567890abc});
 }
 
 TEST_CASE("sqtt: CDNA's absolute times count from the first; its own deltas count 4 cycles") {
   auto stamp = [](uint64_t t) { return 1 | t << 16; };
   auto blob = Blob().add(header(0), 16).add(stamp(1000), 16).add(3 << 4, 4).add(stamp(1103), 16).add(stamp(9) | 32, 16)
                   .add(0x6, 4).end();
-  std::vector<Seen> seen = packets(blob);
+  std::vector<Decoded> seen = packets(blob);
   REQUIRE(seen.size() >= 6);
-  CHECK(seen[1] == Seen{Packet::CDNA_TIMESTAMP, 0});
-  CHECK(seen[2] == Seen{Packet::CDNA_MISC, 12});
-  CHECK(seen[3] == Seen{Packet::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
-  CHECK(seen[4] == Seen{Packet::CDNA_TIMESTAMP, 96});  // not absolute
-  CHECK(seen[5] == Seen{Packet::CDNA_WAVEEND, 96});
+  CHECK(seen[1] == Decoded{Packet::CDNA_TIMESTAMP, 0});
+  CHECK(seen[2] == Decoded{Packet::CDNA_MISC, 12});
+  CHECK(seen[3] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
+  CHECK(seen[4] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // not absolute
+  CHECK(seen[5] == Decoded{Packet::CDNA_WAVEEND, 96});
 }
 
 TEST_CASE("sqtt: packets at the end of a trace, and traces of every length") {
