@@ -2,6 +2,7 @@
 its nesting."""
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Sequence
@@ -12,36 +13,44 @@ from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
 
-def rule_location(pattern: Any) -> str:
-  file, line = getattr(pattern, "location", None) or ("?", 0)
-  parts = file.replace(os.sep, "/").split("/tinygrad/")
-  return f"{parts[-1]}:{line}"
+def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "location", None) or ("?", 0)))
+
+
+@functools.cache
+def place(file: str, line: int) -> str:
+  """Returns the file, relative to tinygrad, and the line."""
+  return f"{file.replace(os.sep, '/').split('/tinygrad/')[-1]}:{line}"
+
+
+class Running(threading.local):
+  depth = 0  # rules that are running in this thread
 
 
 def rewrite_with_callback(on_match: Function, declines: Function | None = None) -> Function:
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
   `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
   true, the rule does not apply, and the rules after it are tried."""
-  running = threading.local()
+  running = Running()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())
     if not patterns: return None
     sources = {s.op for s in uop.src}
-    depth = getattr(running, "depth", 0)
-    for pattern, match, early_reject in patterns:
-      if not early_reject.issubset(sources): continue
-      running.depth = depth + 1
-      try: made = match(uop, ctx)
-      finally: running.depth = depth
-      if made is None or made is uop: continue
-      if hasattr(made, "src"):
-        location = rule_location(pattern)
-        # a substitution that a stage itself makes: the call that chooses what is replaced says more than the matcher's line
-        if location.startswith("uop/ops.py") and depth == 0: location = call_site().get("at", [location])[0]
-        if not location.startswith("uop/upat.py"):
-          if declines and declines(location, uop): continue
-          on_match(location, uop, made, depth)
-      return made
+    depth = running.depth
+    running.depth = depth + 1
+    try:
+      for pattern, match, early_reject in patterns:
+        if not early_reject.issubset(sources): continue
+        made = match(uop, ctx)
+        if made is None or made is uop: continue
+        if hasattr(made, "src"):
+          location = rule_location(pattern)
+          # a substitution that a stage itself makes: the call that chooses what is replaced says more than the matcher's line
+          if location.startswith("uop/ops.py") and depth == 0: location = call_site().get("at", [location])[0]
+          if not location.startswith("uop/upat.py"):
+            if declines and declines(location, uop): continue
+            on_match(location, uop, made, depth)
+        return made
+    finally: running.depth = depth
     return None
   return rewrite
 
