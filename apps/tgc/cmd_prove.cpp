@@ -2,19 +2,45 @@
 #include "apps/tgc/options.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/prove/prove_kernel.h"
+#include "lib/prove/prove_rules.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/trace/trace_print.h"
 
 namespace tgc {
 namespace {
 
 struct ProveOptions {
   std::string input = "-", kernel;
-  bool json = false, strict = false;
+  std::string rule, stage;
+  bool json = false, strict = false, rules = false;
   unsigned jobs = 1;
   Overrides over;
 };
 
+// Proves the rules whose name matches --rule, of the stages that --stage selects.
+int prove_rules(const ProveOptions& o) {
+  std::vector<std::string_view> stages;
+  if (!o.stage.empty())
+    stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
+  TraceFilter filter;
+  filter.rule = o.rule;
+  require(check_names_a_rule(filter));
+  ProofCache cache;
+  cache.read();
+  std::vector<RuleProof> all;
+  for (const CatalogRule& r : catalog_rules()) {
+    auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
+    if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) continue;
+    if (!o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""})) continue;
+    all.push_back(prove_rule(*r.rule, cache));
+  }
+  cache.write();
+  print_report(o.json ? rule_proofs_json(all) : rule_proofs_text(all));
+  return std::ranges::any_of(all, [](const RuleProof& r) { return r.kind == RuleProof::Kind::Refuted; });
+}
+
 int run(const ProveOptions& o) {
+  if (o.rules) return prove_rules(o);
   using Kind = RewriteProof::Kind;
   Session session = terminal_session(o.over, o.jobs);
   FailureCollector refusals(session);
@@ -53,6 +79,10 @@ void add_prove(Command& cmd) {
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
       "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
   add_input_options(cmd, o.input, o.kernel);
+  auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
+  cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
+      ->needs(rules);
+  cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
   cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel that is not proven");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);
