@@ -217,7 +217,7 @@ bool ends_same_loops(UOp before, UOp after) {
           if (x.is(Op::RANGE)) out.insert(x);
     return out;
   };
-  return before.is(Op::END) && after.is(Op::END) && loops(before) == loops(after);
+  return (before.is(Op::END) || after.is(Op::END)) && loops(before) == loops(after);
 }
 
 }  // namespace tgc

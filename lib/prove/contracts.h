@@ -27,7 +27,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
 
 // Returns the node inside nested ENDs.
 UOp inside_ends(UOp u);
-// Returns whether both nodes are ENDs, and end the same loops, in any order and nesting.
+// Returns whether a node is an END, and both end the same loops, in any order and nesting. An END may end no loop.
 bool ends_same_loops(UOp before, UOp after);
 
 }  // namespace tgc

@@ -185,6 +185,7 @@ SmtValue Encoder::make(UOp u, int lane) {
     if (dtypes::is_float(d)) return float_op(u, lane);
     return senses_.ints == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
   }
+  if (u.is(Op::BITCAST) && u.src(0).dtype() == u.dtype()) return source(u, 0, lane);
   if (u.is(Op::BITCAST)) return unknown(u, lane);
   return fresh(u, d, intervals_.of(u, lane), lane);
 }

@@ -51,9 +51,13 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
     if (is_natural(a) && is_natural(b) && a.most && b.most) return {Int(0), std::min(*a.most, *b.most)};
     if (is_natural(a) && a.most) return {Int(0), a.most};
     if (is_natural(b) && b.most) return {Int(0), b.most};
-    return {};
   }
-  if (!is_natural(a) || !is_natural(b) || !a.most || !b.most) return {};
+  if (!known(a) || !known(b)) return {};
+  if (!is_natural(a) || !is_natural(b)) {  // the result has as many bits as the longer operand
+    Int all =
+        Int::pow2(std::max({a.least->bit_length(), a.most->bit_length(), b.least->bit_length(), b.most->bit_length()}));
+    return {-all, all - 1};
+  }
   return {Int(0), Int::pow2(std::max(a.most->bit_length(), b.most->bit_length())) - 1};
 }
 

@@ -146,8 +146,12 @@ RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds) {
   RuleProof out{.rule = &rule};
   if (is_structural(rule)) return out.kind = Kind::Structural, out;
   if (rule.uses_ctx) return out.why = "the rule reads the context of its rewrite", out;
-  const bool symbolic = has_constants(rule) && takes_symbolic_constants(rule);
-  const bool is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds);
+  bool symbolic = has_constants(rule) && takes_symbolic_constants(rule);
+  bool is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds / 2);
+  if (symbolic && out.kind == Kind::Unknown && !out.why.empty()) {  // some constants may be decided where all are not
+    out = {.rule = &rule}, symbolic = false;
+    is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds / 2);
+  }
   const bool is_general = right_kind(rule) == RightKind::Algebra && (symbolic || !has_constants(rule));
   if (out.kind != Kind::Refuted && out.why.empty()) {
     if (!out.instances) out.why = "no instance of the pattern could be made";

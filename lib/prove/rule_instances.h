@@ -14,8 +14,8 @@ class RuleInstances {
   // With `symbolic`, captured constants are unknown values; else some usual constants.
   RuleInstances(const Rule& rule, bool symbolic) : rule_(rule), symbolic_(symbolic) {}
 
-  // Makes the next instance in `graph`: the node that the pattern matches. Returns nullopt after the last one; the empty
-  // UOp for a choice that makes no valid node.
+  // Makes the next instance in `graph`: the node that the pattern matches. Returns nullopt after the last one, and the
+  // empty UOp for a choice that makes no valid node.
   std::optional<UOp> next(Graph& graph);
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
