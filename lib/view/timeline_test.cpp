@@ -143,6 +143,27 @@ TEST_CASE("profile tracks: kinds of operations and of assembly") {
   CHECK(kind_of_assembly("s_clause 0x1", SliceKind::Control) == SliceKind::Control);
 }
 
+TEST_CASE("profile tracks: a wave without a packet of its end lasts until the next wave of its place") {
+  profile::Profile p;
+  p.trace.kernels.emplace_back();
+  p.trace.sqtt.emplace_back();
+  p.summaries.emplace_back();
+  constexpr uint32_t kCount = 30000;
+  for (uint32_t n = 0; n < kCount; n++) p.summaries[0].waves.push_back({.begin = 10 * int64_t(n)});
+  p.summaries[0].waves.push_back({.wave = 1, .end = 50});
+  p.summaries[0].waves.push_back({.wave = 2, .begin = INT64_MAX - 1});  // only a damaged trace has such a time
+  p.summaries[0].last_time = 10 * kCount;
+  Track waves = make_trace_tracks(p, 0, {}).waves;
+  size_t slices = 0;
+  for (const TimelineChunk& c : waves.levels[0].chunks)
+    for (const Read& r : read_chunk(c, 1)) {
+      if (r.row == 0) continue;
+      slices++;
+      CHECK(r.end - r.begin == (r.item == 1 ? 50 : 10));
+    }
+  CHECK(slices == kCount + 1);
+}
+
 TEST_CASE("profile tracks: the executions on the rows of waves are the hits of the analysis") {
   for (const char* name : {"gfx1100_gemm_run_0", "gfx1200_gemm_run_1"}) {
     auto trace = profile::read_trace("testdata/profile/" + std::string(name) + ".pkl.gz");

@@ -113,7 +113,8 @@ export function kernelsOf(index, open) {
   const rateOf = (value, t, unit) => (value === null ? "-" : rate(value * t.count / t.seconds) + unit);
   out.append(element("h3", "", "Kernels and copies by total time"));
   if (!totals.length) return out.append(element("p", "quiet", "The profile has no times of kernels.")), out;
-  out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s", "bound by (of peak)"],
+  out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s",
+    "bound by (of peak)"],
     totals.map((t) => {
       const run = index.runs.findIndex((r) => r.kernel === t.name && r.device === t.device);
       let name = /** @type {Node} */ (element("span", "", plain(t.name)));
