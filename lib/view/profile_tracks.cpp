@@ -193,15 +193,15 @@ class TrackMaker {
     last = end;
   }
 
-  // A unit executes the oldest instruction that waits for it. The packet is written in the last cycle of the vector
-  // unit, and in the first cycle of all other units.
+  // A unit executes the oldest instruction that waits for it. The packet is written after the execution of the vector
+  // unit, and at the beginning of that of all other units, as in tinygrad's viz/serve.py:sqtt_timeline.
   void execute(Unit unit, int64_t time) {
     auto& queue = pending_[unit];
     Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
     if (unit == UnitLds || unit == UnitLdsAlt) p.kind = SliceKind::LocalMemory;
     if (unit == UnitVmem || unit == UnitVmemAlt) p.kind = SliceKind::VectorMemory;
     if (!queue.empty()) p = queue.front(), queue.pop_front();
-    int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles + 1 : time;
+    int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles : time;
     slices_.push_back({.row = p.unit, .kind = uint8_t(p.kind), .begin = begin, .end = begin + p.cycles,
                        .item = p.instruction});
   }
