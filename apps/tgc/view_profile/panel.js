@@ -16,9 +16,10 @@ function rate(n) {
   return Number((n / least).toPrecision(3)) + " " + letter;
 }
 
-/** @param {any[]} raw @returns {Row[]} */
+/** Returns the instructions without the padding after them. @param {any[]} raw @returns {Row[]} */
 export function rowsOf(raw) {
-  return raw.map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
+  const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
+  return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
     {n, address, text: plain(text), hits, cycles, stall, idle}));
 }
 
