@@ -135,7 +135,7 @@ class PageWriter {
       }
       json.key("tracks").array([&] {
         for (Track* track : {&tracks.instructions, &tracks.waves})
-          if (!track->rows.empty()) write_track(json, std::move(*track));
+          if (!track->levels[0].chunks.empty()) write_track(json, std::move(*track));
       });
     });
   }

@@ -25,6 +25,10 @@ constexpr int64_t kCdnaIssue = 4;            // cycles of an issue on CDNA
 constexpr size_t kMostPending = 1 << 16;     // executions that may be outstanding; more: the trace is damaged
 constexpr std::string_view kOther = "OTHER_";
 
+// Times that the page can represent exactly. Only a damaged trace has others.
+constexpr int64_t kMostTime = int64_t(1) << 50;
+bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
+
 // The rows of units; Alt: executions for another SIMD.
 enum Unit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
@@ -91,6 +95,7 @@ class TrackMaker {
   }
 
   void add(const PacketView& p) {
+    if (!is_sane(p.time)) return;
     if (p.layout == TraceLayout::Cdna) return add_cdna(p);
     const profile::PacketType& type = profile::packet_type(p.row->packet);
     switch (p.row->action) {
@@ -188,15 +193,15 @@ class TrackMaker {
     last = end;
   }
 
-  // A unit executes the oldest instruction that waits for it. The packet is written in the last cycle of the vector
-  // unit, and in the first cycle of all other units.
+  // A unit executes the oldest instruction that waits for it. The packet is written after the execution of the vector
+  // unit, and at the beginning of that of all other units, as in tinygrad's viz/serve.py:sqtt_timeline.
   void execute(Unit unit, int64_t time) {
     auto& queue = pending_[unit];
     Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
     if (unit == UnitLds || unit == UnitLdsAlt) p.kind = SliceKind::LocalMemory;
     if (unit == UnitVmem || unit == UnitVmemAlt) p.kind = SliceKind::VectorMemory;
     if (!queue.empty()) p = queue.front(), queue.pop_front();
-    int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles + 1 : time;
+    int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles : time;
     slices_.push_back({.row = p.unit, .kind = uint8_t(p.kind), .begin = begin, .end = begin + p.cycles,
                        .item = p.instruction});
   }
@@ -244,15 +249,26 @@ class TrackMaker {
       rows[place] = uint32_t(out.rows.size());
       out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
-    std::vector<Slice> slices, all;
+    std::vector<Slice> slices;
+    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the index of the latest wave
     for (const WaveSpan& w : waves) {
-      int64_t begin = w.begin == WaveSpan::kUnknown ? 0 : w.begin;
-      int64_t end = w.end == WaveSpan::kUnknown ? last_time : w.end;
-      slices.push_back({.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = begin,
-                        .end = std::max(end, begin + 1), .item = w.wave});
-      all.push_back(slices.back());
-      all.back().row = 0;
+      bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
+      if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
+      Slice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
+              .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item = w.wave};
+      // a place has one wave at a time: without a packet of its begin or end, a wave ends at most where the next begins
+      auto [last, is_first] = latest.try_emplace({s.row, s.item}, slices.size());
+      if (!is_first) {
+        Slice& before = slices[last->second];
+        if (!has_begin) s.begin = std::min(before.end, s.end);
+        before.end = std::max(before.begin + 1, std::min(before.end, s.begin));
+        last->second = slices.size();
+      }
+      s.end = std::max(s.end, s.begin + 1);
+      slices.push_back(s);
     }
+    std::vector<Slice> all = slices;
+    for (Slice& s : all) s.row = 0;
     all = count_active(std::move(all));  // all waves: the first row
     for (const Slice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
     std::vector<Slice> active = count_active(slices);

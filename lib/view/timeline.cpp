@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kFactor = 4;         // from one level's bin to the next
 constexpr uint32_t kChunk = 8192;      // new slices of a chunk
 constexpr size_t kCoarsest = 2000;     // no level is made of a level with fewer slices
-constexpr double kGain = 0.7;          // a level with more of the slices of the finer level is left out
+constexpr double kGain = 0.5;          // a level with more of the slices of the finer level is left out
 constexpr int kAmounts = 15;           // amounts are stored as 0 to 15
 constexpr size_t kKinds = 32;
 
@@ -156,7 +156,7 @@ std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std
   size_t count = finest.size();
   out.push_back(make_level(rows, std::move(finest), 1));
   int64_t span = out[0].chunks.empty() ? 0 : out[0].chunks.back().end - out[0].chunks[0].begin;
-  for (int64_t bin = kFactor; count > kCoarsest && bin < span; bin *= kFactor) {
+  for (int64_t bin = kFactor; count > kCoarsest && bin <= span / kFactor; bin *= kFactor) {
     std::vector<Slice> merged = merge_slices(merged_from, bin);
     if (double(merged.size()) > kGain * double(count)) continue;
     count = merged.size();

@@ -218,8 +218,9 @@ export async function unpacked(text) {
     bits |= (isLast ? digit(i) : digit(i) + 91 * digit(i + 1)) << have, have += isLast ? 6 : 13;
     for (; have >= 8; have -= 8, bits >>>= 8) out[at++] = bits & 255;
   }
-  const stream = new Blob([out]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const json = await new Response(stream).text();
+  const stream = new DecompressionStream("deflate"), writer = stream.writable.getWriter();
+  writer.write(out), writer.close();  // a Blob's stream would pass through another process
+  const json = await new Response(stream.readable).text();
   await pause();
   return JSON.parse(json);
 }

@@ -11,8 +11,9 @@ import {addressOf, kStart, stateOf} from "./state.js";
 import {Track} from "./track.js";
 /** @typedef {import("./lanes.js").Group} Group */
 
-/** When the selected instruction was executed, in one trace.
- * @typedef {{begin: Float64Array, end: Float64Array, wave: Uint8Array}} Hits */
+/** When the selected instruction was executed, in one trace: in the order of the issues, and by wave.
+ * @typedef {{begin: Float64Array, end: Float64Array, wave: Uint8Array,
+ *   byWave: Map<number, {begin: number[], end: number[]}>}} Hits */
 
 const kHottest = 60, kAddressMs = 200;
 const kUnmapped = "CDNA's packets lack the branches that waves take, so no packet is mapped to an instruction. "
@@ -26,6 +27,7 @@ export class ProfileApp {
     /** @type {import("./panel.js").Row[]} */ this.rows = [];
     /** @type {Group[]} */ this.groups = [];
     /** @type {Map<number, Hits>} by trace */ this.hits = new Map();
+    /** @type {Map<number, Promise<any>>} by run */ this.documents = new Map();
     this.zero = 0, this.openedAt = 0, this.wanted = 0;
     this.canvas = new TimeCanvas(byId("time"), byId("overview"), this);
     let kept = "";
@@ -51,23 +53,27 @@ export class ProfileApp {
     if (!this.run || state.r !== this.state.r) await this.#load(state.r);
     this.state = {...state};
     for (const group of this.groups) group.isOpen = group.starts !== state.c.includes(group.number);
+    this.canvas.isHeld = true, this.isReady = false;
     this.#layout();
     if (state.v) this.canvas.show(state.v[0], state.v[1]);
     else this.canvas.fit();
+    this.canvas.read();
     byId("runs").value = String(state.r);
     await this.select(state.i, state.e);
     this.tab(state.t);
+    await Promise.all(this.groups.flatMap((group) => [...group.track.pending.values()]));
+    this.canvas.isHeld = false;
+    this.canvas.draw();
   }
 
   async #load(r) {
     const arrived = () => this.canvas.redraw();
-    const home = (id) => byId(id).textContent;
     if (r >= 0) {
-      this.run = {...this.index.runs[r], ...await unpacked(home("run" + r))};
+      if (!this.documents.has(r)) this.documents.set(r, unpacked(byId("run" + r).textContent));
+      this.run = {...this.index.runs[r], ...await this.documents.get(r)};
       this.rows = rowsOf(this.run.instructions);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
-        title: "SE " + trace.se + (raw.name === "waves" ? " waves" : " traced SIMD"), trace: n,
-        track: new Track(raw, arrived)})));
+        title: "SE " + trace.se + this.#saysOf(raw), trace: n, track: new Track(raw, arrived)})));
       this.canvas.texts = this.rows.map((row) => row.text);
     } else {
       this.run = {name: "the host and all devices", traces: [], instructions: [], counters: [], derived: {}, hints: []};
@@ -88,6 +94,11 @@ export class ProfileApp {
     this.#showFacts(), this.#showLegend();
     for (const list of [this.code, this.hot]) if (list) list.home.remove();
     this.code = this.hot = null;
+  }
+
+  #saysOf({name, rows}) {
+    if (name === "waves") return " waves";
+    return rows.some((row) => row.name.startsWith("SIMD")) ? " traced CU" : " traced SIMD";
   }
 
   #layout() { Object.assign(this.canvas, lanesOf(this.groups)), this.canvas.scroll(0); }
@@ -198,21 +209,32 @@ export class ProfileApp {
     this.#showDetails(), this.#showList(), this.viewed(), this.canvas.redraw();
   }
 
-  get executions() {
-    const out = [];
-    for (const [trace, {begin, wave}] of this.hits)
-      for (let n = 0; n < begin.length; n++) out.push([trace, wave[n], begin[n]]);
-    return out;
+  get executions() { return [...this.hits.values()].reduce((sum, {begin}) => sum + begin.length, 0); }
+  /** Returns the execution with a number, counted through all traces. @param {number} number */
+  #execution(number) {
+    for (const [trace, {begin, wave, end}] of this.hits) {
+      if (number < begin.length) return {e: [trace, wave[number], begin[number]], end: end[number]};
+      number -= begin.length;
+    }
+    return null;
+  }
+  /** Returns the number of the selected execution; -1: none is selected. */
+  #selected() {
+    const {e} = this.state;
+    let before = 0;
+    for (const [trace, {begin, wave}] of e ? this.hits : []) {
+      const n = trace === e[0] ? begin.findIndex((b, k) => b === e[2] && wave[k] === e[1]) : -1;
+      if (n >= 0) return before + n;
+      before += begin.length;
+    }
+    return -1;
   }
 
   /** Goes to the next execution of the selected instruction, or to the previous one. @param {number} by 1 or -1 */
   async step(by) {
-    const all = this.executions, {e} = this.state;
-    if (!all.length) return this.say("select an instruction with executions first");
-    const now = e ? all.findIndex((x) => x.every((v, n) => v === e[n])) : by > 0 ? -1 : 0;
-    const [trace, wave, begin] = all[(now + by + all.length) % all.length];
-    const hits = /** @type {Hits} */ (this.hits.get(trace));
-    const end = hits.end[hits.begin.findIndex((b, n) => b === begin && hits.wave[n] === wave)];
+    const all = this.executions, now = this.#selected();
+    if (!all) return this.say("select an instruction with executions first");
+    const {e: [trace, wave, begin], end} = this.#execution((Math.max(now, by > 0 ? -1 : 0) + by + all) % all);
     const group = this.groups.find((g) => g.trace === trace && g.track.name !== "waves");
     if (group && !group.isOpen) this.toggle(group);
     const lane = this.canvas.lanes.find((l) => l.group === group && l.name === "wave " + wave);
@@ -239,12 +261,10 @@ export class ProfileApp {
 
   #showDetails() {
     const {i, e} = this.state, all = this.rows.reduce((sum, r) => sum + r.cycles, 0) || 1;
-    const count = this.executions.length;
+    const count = this.executions, now = this.#selected();
     let execution = "";
-    if (e && this.hits.has(e[0])) {
-      const hits = /** @type {Hits} */ (this.hits.get(e[0]));
-      const n = hits.begin.findIndex((b, k) => b === e[2] && hits.wave[k] === e[1]);
-      const {begin, end} = n < 0 ? {begin: e[2], end: e[2]} : {begin: hits.begin[n], end: hits.end[n]};
+    if (now >= 0) {
+      const {e: [, , begin], end} = this.#execution(now);
       execution = `wave ${e[1]} of SE ${this.run.traces[e[0]].se}: issued at ${this.timeText(end - this.zero)}, `
         + `${counted(end - begin, "cycle")} after its previous instruction`;
     }
@@ -371,5 +391,10 @@ export class ProfileApp {
 function hitsOf({begin, length, wave}) {
   const from = Float64Array.from(begin);
   for (let n = 1; n < from.length; n++) from[n] += from[n - 1];
-  return {begin: from, end: from.map((b, n) => b + length[n]), wave: Uint8Array.from(wave)};
+  const end = from.map((b, n) => b + length[n]), byWave = new Map();
+  wave.forEach((w, n) => {
+    if (!byWave.has(w)) byWave.set(w, {begin: [], end: []});
+    byWave.get(w).begin.push(from[n]), byWave.get(w).end.push(end[n]);
+  });
+  return {begin: from, end, wave: Uint8Array.from(wave), byWave};
 }

@@ -22,8 +22,9 @@ export class TimeCanvas {
     /** @type {(string | null)[]} */ this.texts = [];
     /** @type {number[]} */ this.frames = [];
     this.waiting = false;
+    this.isHeld = true;  // nothing is drawn until the first chunks are read: a frame would delay the reading
     this.size = {width: 0, height: 0, label: 150};
-    this.#listen();
+    this.#listen(), this.#resize();
     const watch = new ResizeObserver(() => this.#resize());
     watch.observe(canvas), watch.observe(overview);
   }
@@ -65,15 +66,16 @@ export class TimeCanvas {
   }
 
   redraw() {
-    if (this.waiting) return;
+    if (this.waiting || this.isHeld) return;
     this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      const begun = performance.now();
-      this.#draw();
-      this.frames.push(performance.now() - begun);
-      if (this.frames.length > 240) this.frames.shift();
-    });
+    requestAnimationFrame(() => { this.waiting = false, this.draw(); });
+  }
+  draw() {
+    if (this.isHeld) return;
+    const begun = performance.now();
+    this.#draw();
+    this.frames.push(performance.now() - begun);
+    if (this.frames.length > 240) this.frames.shift();
   }
 
   // ---- drawing
@@ -100,10 +102,10 @@ export class TimeCanvas {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = paint.back, c.fillRect(0, 0, width, height);
     if (!width || !this.lanes.length) return;
-    const seen = this.lanes.filter((l) => l.y + l.height > this.view.top && l.y < this.view.top + height - kRuler);
+    const seen = this.#seen();
     const visible = new Map();
-    for (const {group: {track}} of seen)
-      if (!visible.has(track)) visible.set(track, track.visible(this.view.from, this.view.to, this.perPixel));
+    for (const track of this.#tracksOf(seen))
+      visible.set(track, track.visible(this.view.from, this.view.to, this.perPixel));
     c.save(), c.beginPath(), c.rect(0, kRuler, width, height - kRuler), c.clip();
     const grid = this.#ticks();
     c.fillStyle = paint.line, c.globalAlpha = 0.6;
@@ -122,6 +124,19 @@ export class TimeCanvas {
     this.#drawRuler(c, grid);
     this.#drawOverview();
     this.app.drawn();
+  }
+
+  #seen() {
+    const {top} = this.view, bottom = top + this.size.height - kRuler;
+    return this.lanes.filter((l) => l.y + l.height > top && l.y < bottom);
+  }
+  /** The tracks of lanes, except headings without slices. @param {Lane[]} lanes */
+  #tracksOf(lanes) { return new Set(lanes.filter((l) => l.row >= 0).map((l) => l.group.track)); }
+
+  /** Begins to read what the next frame draws. */
+  read() {
+    for (const track of this.#tracksOf(this.#seen())) track.visible(this.view.from, this.view.to, this.perPixel);
+    this.#overviewChunks();
   }
 
   #drawLabel(c, lane, y) {
@@ -201,22 +216,18 @@ export class TimeCanvas {
   /** Marks the executions of the selected instruction on the row of a wave. */
   #drawMarks(c, lane, y, height, isFine) {
     const hits = this.app.hits.get(lane.group.trace), {from, to} = this.view, one = this.app.state.e;
-    if (!hits) return;
-    const wave = Number(lane.name.replace(/\D+/, ""));
+    const wave = Number(lane.name.replace(/\D+/, "")), of = hits && hits.byWave.get(wave);
+    if (!of) return;
     c.fillStyle = this.paint.accent;
-    let last = -1;
-    for (let i = firstAbove(hits.end, from); i < hits.begin.length && hits.begin[i] < to; i++) {
-      if (hits.wave[i] !== wave) continue;
-      const x = this.xOf(hits.begin[i]), right = this.xOf(hits.end[i]);
-      const isOne = one && one[0] === lane.group.trace && one[1] === wave && one[2] === hits.begin[i];
-      if (isOne) {
-        c.strokeStyle = this.paint.accent, c.lineWidth = 2.5;
-        c.strokeRect(x - 1, y, Math.max(3, right - x + 1), height + 2);
-      }
-      if (isFine || right <= last && !isOne) continue;
-      last = Math.max(right, Math.floor(x) + 1);
-      c.fillRect(x, y + height - 2, Math.max(1.5, right - x), 3);
+    for (let i = firstAbove(of.end, from); !isFine && i < of.begin.length && of.begin[i] < to;) {
+      const x = this.xOf(of.begin[i]), right = Math.max(this.xOf(of.end[i]), x + 1.5);
+      c.fillRect(x, y + height - 2, right - x, 3);
+      i = Math.max(i + 1, firstAbove(of.end, this.timeAt(Math.floor(right)), i + 1));  // one mark for each pixel
     }
+    if (!one || one[0] !== lane.group.trace || one[1] !== wave) return;
+    const x = this.xOf(one[2]), right = this.xOf(of.end[firstAbove(of.begin, one[2]) - 1]);
+    c.strokeStyle = this.paint.accent, c.lineWidth = 2.5;
+    c.strokeRect(x - 1, y, Math.max(3, right - x + 1), height + 2);
   }
 
   #ticks() {
@@ -253,10 +264,8 @@ export class TimeCanvas {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = paint.back, c.fillRect(0, 0, width, height);
     c.fillStyle = paint.quiet, c.font = "11px " + paint.sans, c.fillText("overview", 6, height / 2 + 4);
-    const track = this.app.overviewTrack();
-    const chunks = track ? track.visible(limits.from, limits.to, 1 / scale).chunks : [];
     c.globalAlpha = 0.7;
-    for (const chunk of chunks) {
+    for (const chunk of this.#overviewChunks()) {
       const range = chunk.rows.get(0) || [0, 0];
       for (let i = range[0], last = -1; i < range[1]; i++) {
         const x = xOf(chunk.begin[i]), right = xOf(chunk.end[i]), h = Math.max(1, (height - 4) * chunk.amount[i] / 15);
@@ -271,6 +280,11 @@ export class TimeCanvas {
     c.fillStyle = paint.accent, c.globalAlpha = 0.12, c.fillRect(x, 0, Math.max(2, right - x), height);
     c.globalAlpha = 1, c.strokeStyle = paint.accent, c.lineWidth = 1.5;
     c.strokeRect(x + 0.75, 0.75, Math.max(2, right - x - 1.5), height - 1.5);
+  }
+
+  #overviewChunks() {
+    const track = this.app.overviewTrack(), {from, to} = this.limits;
+    return track ? track.visible(from, to, (to - from) / (this.size.width - this.size.label)).chunks : [];
   }
 
   // ---- input

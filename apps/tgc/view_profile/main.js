@@ -1,9 +1,17 @@
 // The entry point of the page.
 import {unpacked} from "../view/data.js";
 import {ProfileApp} from "./app.js";
+import {stateOf} from "./state.js";
+
+const kMostRuns = 1e6;
 
 async function begin() {
-  const app = new ProfileApp(await unpacked(document.getElementById("index").textContent));
+  const home = (id) => document.getElementById(id);
+  // unpack the first run's document at the same time, so that the page opens sooner
+  const {r} = stateOf(location.hash, kMostRuns), run = home("run" + r);
+  const first = run ? unpacked(run.textContent) : null;
+  const app = new ProfileApp(await unpacked(home("index").textContent));
+  if (first) app.documents.set(r, first);
   window.theApp = app;
   await app.open();
 }

@@ -16,9 +16,10 @@ function rate(n) {
   return Number((n / least).toPrecision(3)) + " " + letter;
 }
 
-/** @param {any[]} raw @returns {Row[]} */
+/** Returns the instructions without the padding after them. @param {any[]} raw @returns {Row[]} */
 export function rowsOf(raw) {
-  return raw.map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
+  const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
+  return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
     {n, address, text: plain(text), hits, cycles, stall, idle}));
 }
 
@@ -113,7 +114,8 @@ export function kernelsOf(index, open) {
   const rateOf = (value, t, unit) => (value === null ? "-" : rate(value * t.count / t.seconds) + unit);
   out.append(element("h3", "", "Kernels and copies by total time"));
   if (!totals.length) return out.append(element("p", "quiet", "The profile has no times of kernels.")), out;
-  out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s", "bound by"],
+  out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s",
+    "bound by (of peak)"],
     totals.map((t) => {
       const run = index.runs.findIndex((r) => r.kernel === t.name && r.device === t.device);
       let name = /** @type {Node} */ (element("span", "", plain(t.name)));
@@ -123,7 +125,7 @@ export function kernelsOf(index, open) {
       }
       return [name, plain(t.device), inTime(t.seconds), (100 * t.seconds / all).toFixed(1), String(t.count),
         inTime(t.seconds / t.count), rateOf(t.flops, t, "FLOPS"), rateOf(t.bytes, t, "B/s"),
-        t.copy ? "copy" : t.bound || "-"];
+        t.copy ? "copy" : t.bound.replace(" of peak", "") || "-"];
     })));
   const known = totals.filter((t) => t.peak && (t.flops !== null || t.bytes !== null));
   if (known.length) out.append(element("h3", "", "Roofline"), rooflineOf(known));
@@ -198,7 +200,8 @@ export function detailsOf(row, {isHost, hits, all, execution, actions}) {
   }
   const facts = [["address", "0x" + row.address.toString(16)]];
   if (row.hits) {
-    facts.push(["hits", number(row.hits) + (hits ? `, ${counted(hits, "execution")} in the shown traces` : "")],
+    const shown = hits && hits !== row.hits ? `, ${number(hits)} of them in the timeline` : "";
+    facts.push(["hits", number(row.hits) + shown],
       ["cycles", `${number(row.cycles)}, ${share(row.cycles)} of all; ${(row.cycles / row.hits).toFixed(1)} a hit`],
       ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`]);
   } else facts.push(["hits", "no followed wave executed this instruction"]);

@@ -1,7 +1,8 @@
 // The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
 import {unpacked} from "../view/data.js";
 
-const kMost = 20000;  // slices of a level that is finer than a pixel
+const kMost = 20000, kFew = 3000;  // slices of a level to draw; few enough to draw them even if they are short
+const kBlur = 3;      // pixels of a bin that are not seen as coarse
 const kKept = 160;    // chunks kept in memory
 
 /** The slices of a chunk, ordered by row and begin. `rows`: for each row, its first slice and the one after its last.
@@ -23,14 +24,16 @@ export class Track {
   get end() { return this.levels[0].end.length ? this.levels[0].end[this.levels[0].end.length - 1] : 0; }
   get coarsest() { return this.levels.length - 1; }
 
-  /** Returns the finest level of which few enough slices lie between two times, or that is no finer than a pixel.
+  /** Returns the level to draw between two times: the finest one with few slices, or else the coarsest one whose bins
+   * are no wider than some pixels; a coarser one if that one has too many slices.
    * @param {number} from @param {number} to @param {number} perPixel cycles */
   levelFor(from, to, perPixel) {
     for (let level = 0; level < this.coarsest; level++) {
       const {bin, count} = this.levels[level], [first, last] = this.#range(level, from, to);
       let sum = 0;
       for (let n = first; n < last; n++) sum += count[n];
-      if (sum <= kMost || bin >= perPixel && bin > 1) return level;
+      const isEnough = this.levels[level + 1].bin > kBlur * perPixel;
+      if (sum <= kFew || isEnough && (sum <= kMost || bin >= perPixel && bin > 1)) return level;
     }
     return this.coarsest;
   }
@@ -38,13 +41,14 @@ export class Track {
   /** Returns the chunks to draw: those of the best level, or of the next coarser one whose chunks are all read. Reads
    * what is missing. @returns {{level: number, chunks: Chunk[]}} */
   visible(from, to, perPixel) {
-    const best = this.levelFor(from, to, perPixel);
+    const best = this.levelFor(from, to, perPixel), [begin, end] = this.#range(best, from, to);
+    const isSoon = end - begin <= 2;  // no coarser level is needed meanwhile
     for (let level = best; level <= this.coarsest; level++) {
       const [first, last] = this.#range(level, from, to), chunks = [];
       for (let n = first; n < last; n++) {
         const chunk = this.#kept(level, n);
         if (chunk) chunks.push(chunk);
-        else if (level === best || level === this.coarsest) this.read(level, n).then(this.arrived);
+        else if (level === best || level === this.coarsest && !isSoon) this.read(level, n).then(this.arrived);
       }
       if (chunks.length === last - first) return {level, chunks};
     }
