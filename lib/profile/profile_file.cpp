@@ -95,6 +95,7 @@ class TraceReader {
   explicit TraceReader(Trace& to) : to_(to) {}
 
   void read(const PickleValue& list) {
+    if (list.class_name() == "RewriteTrace") fail("it holds rewrites, not events");
     if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
     // programs and devices first: events refer to those that follow them, too
     for (size_t i = 0; i < list.size(); i++) {
@@ -252,7 +253,9 @@ class TraceReader {
     e.end = end ? decimal_of(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
     auto is_copy = f.find("is_copy");  // 0.12.0
-    e.is_copy = e.bytes || (is_copy && is_copy->truth());
+    bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
+    e.is_copy = e.bytes || is_queue || (is_copy && is_copy->truth());
+    has_key_ |= event.find("profile_key").has_value();
     to_.ranges.push_back(std::move(e));
   }
   void add_point(const PickleValue& event) {
