@@ -126,7 +126,7 @@ void add_check(Command& cmd) {
   cmd.jobs(o.jobs, "one per processor");
   cmd.flag(kLiveOption, o.live, kLiveHelp)->excludes(isolated)->excludes(traced);
   cmd.runs([&o, join] {
-    if (join->parsed() && o.ci.has_files()) return trouble({.message = "--junit and --sarif are for checks, not for merge"});
+    if (join->parsed() && o.ci.has_files()) return trouble({.message = "merge takes no --junit or --sarif"});
     if (join->parsed()) return merge(o);
     return o.files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(o).run();
   });

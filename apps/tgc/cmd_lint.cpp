@@ -13,7 +13,7 @@ struct LintOptions {
 };
 
 int run(const LintOptions& o) {
-  if (o.kinds && o.ci.has_files()) return trouble({.message = "--junit and --sarif are for recordings, not for --kinds"});
+  if (o.kinds && o.ci.has_files()) return trouble({.message = "--kinds takes no --junit or --sarif"});
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)

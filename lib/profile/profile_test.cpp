@@ -64,7 +64,8 @@ TEST_CASE("sqtt: times of layouts 3 and 4; a delta packet of 72 bits is read who
     return Blob().add(header(layout), 16).add(0x21 | 5 << 8, nibbles).add(8 | 2 << 4, 2).add(3 | 3 << 3, 3).end();
   };
   using P = Packet;
-  std::vector<Decoded> expected{{P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
+  std::vector<Decoded> expected{
+      {P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
   CHECK(packets(with(3, 16)) == expected);
   CHECK(packets(with(4, 18)) == expected);
 }

@@ -212,7 +212,7 @@ class TrackMaker {
     const profile::PacketType& type = profile::packet_type(p.row->packet);
     const Operation& o = operations(TraceLayout::Cdna).of[type.field(p.bits, "op") & (profile::kOpCounters - 1)];
     auto wave = uint32_t(type.field(p.bits, "wave")), simd = uint32_t(type.field(p.bits, "simd"));
-    Slice s{.row = Units + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
+    TimeSlice s{.row = Units + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
             .end = p.time + kCdnaIssue};
     slices_.push_back(s);
     if (o.unit) s.row = *o.unit, slices_.push_back(s);
@@ -220,7 +220,7 @@ class TrackMaker {
 
   Track take_instructions() {
     std::vector<uint32_t> rows;
-    for (const Slice& s : slices_) rows.push_back(s.row);
+    for (const TimeSlice& s : slices_) rows.push_back(s.row);
     std::ranges::sort(rows);
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     Track out{.name = "instructions", .rows = {}, .levels = {}};
@@ -230,7 +230,7 @@ class TrackMaker {
       else if (row < Units + kWaves) out.rows.push_back({.name = formatted("wave %u", wave), .style = "wave"});
       else out.rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
     }
-    for (Slice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(rows, s.row) - rows.begin());
+    for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(rows, s.row) - rows.begin());
     out.levels = make_levels(out.rows, std::move(slices_));
     return out;
   }
@@ -249,17 +249,17 @@ class TrackMaker {
       rows[place] = uint32_t(out.rows.size());
       out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
-    std::vector<Slice> slices;
+    std::vector<TimeSlice> slices;
     std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the index of the latest wave
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
-      Slice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
+      TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item = w.wave};
       // a place has one wave at a time: without a packet of its begin or end, a wave ends at most where the next begins
       auto [last, is_first] = latest.try_emplace({s.row, s.item}, slices.size());
       if (!is_first) {
-        Slice& before = slices[last->second];
+        TimeSlice& before = slices[last->second];
         if (!has_begin) s.begin = std::min(before.end, s.end);
         before.end = std::max(before.begin + 1, std::min(before.end, s.begin));
         last->second = slices.size();
@@ -267,11 +267,11 @@ class TrackMaker {
       s.end = std::max(s.end, s.begin + 1);
       slices.push_back(s);
     }
-    std::vector<Slice> all = slices;
-    for (Slice& s : all) s.row = 0;
+    std::vector<TimeSlice> all = slices;
+    for (TimeSlice& s : all) s.row = 0;
     all = count_active(std::move(all));  // all waves: the first row
-    for (const Slice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
-    std::vector<Slice> active = count_active(slices);
+    for (const TimeSlice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
+    std::vector<TimeSlice> active = count_active(slices);
     active.insert(active.begin(), all.begin(), all.end());
     slices.insert(slices.end(), all.begin(), all.end());
     out.levels = make_levels(out.rows, std::move(slices), std::move(active));
@@ -284,7 +284,7 @@ class TrackMaker {
   std::vector<std::vector<Hit>> hits_;      // by instruction
   std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice
   std::array<std::deque<Pending>, Units> pending_;
-  std::vector<Slice> slices_;
+  std::vector<TimeSlice> slices_;
 };
 
 }  // namespace
@@ -343,7 +343,7 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
   std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
   std::map<std::string, uint32_t> numbers;
   std::map<std::string_view, std::vector<double>> ends;  // by device: when each of its rows is free again
-  std::map<std::pair<std::string_view, size_t>, std::vector<Slice>> slices;
+  std::map<std::pair<std::string_view, size_t>, std::vector<TimeSlice>> slices;
   for (const profile::RangeEvent* e : ranges) {
     auto& rows = ends[e->device];
     size_t row = size_t(std::ranges::find_if(rows, [&](double end) { return end <= e->begin; }) - rows.begin());
@@ -358,9 +358,9 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
     slices[{e->device, row}].push_back({.kind = uint8_t(kind), .begin = ns(e->begin),
                                         .end = std::max(ns(e->end), ns(e->begin) + 1), .item = number->second});
   }
-  std::vector<Slice> all;
+  std::vector<TimeSlice> all;
   for (auto& [place, list] : slices) {
-    for (Slice& s : list) s.row = uint32_t(out.rows.size()), all.push_back(s);
+    for (TimeSlice& s : list) s.row = uint32_t(out.rows.size()), all.push_back(s);
     out.rows.push_back({.name = std::string(place.first) + (place.second ? formatted(" %zu", place.second + 1) : "")});
   }
   out.levels = make_levels(out.rows, std::move(all));

@@ -17,13 +17,13 @@ constexpr double kGain = 0.5;          // a level with more of the slices of the
 constexpr int kAmounts = 15;           // amounts are stored as 0 to 15
 constexpr size_t kKinds = 32;
 
-bool in_order(const Slice& a, const Slice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
+bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
 
 // Collects the details of one bin.
 class Bin {
  public:
-  Bin(int64_t size, std::vector<Slice>& out) : size_(size), out_(out) {}
-  void add(const Slice& s, int64_t begin, int64_t end) {
+  Bin(int64_t size, std::vector<TimeSlice>& out) : size_(size), out_(out) {}
+  void add(const TimeSlice& s, int64_t begin, int64_t end) {
     int64_t at = begin / size_ - (begin % size_ < 0);
     if (row_ != s.row || at_ != at) flush();
     row_ = s.row, at_ = at, is_open_ = true;
@@ -41,7 +41,7 @@ class Bin {
 
  private:
   int64_t size_;
-  std::vector<Slice>& out_;
+  std::vector<TimeSlice>& out_;
   std::array<int64_t, kKinds> cycles_{};
   double sum_ = 0;
   uint32_t row_ = 0;
@@ -50,26 +50,27 @@ class Bin {
 };
 
 // Ends each slice where the next one of its row begins.
-void cut_overlaps(std::vector<Slice>& slices) {
+void cut_overlaps(std::vector<TimeSlice>& slices) {
   for (size_t n = 0; n + 1 < slices.size(); n++)
     if (slices[n].row == slices[n + 1].row) slices[n].end = std::min(slices[n].end, slices[n + 1].begin);
-  std::erase_if(slices, [](const Slice& s) { return s.end <= s.begin; });
+  std::erase_if(slices, [](const TimeSlice& s) { return s.end <= s.begin; });
 }
 
-std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<Slice>& slices, int64_t begin, int64_t bin) {
+std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSlice>& slices, int64_t begin,
+                       int64_t bin) {
   std::ranges::stable_sort(slices, in_order);
   std::vector<int64_t> counts, begins, lengths, kinds, amounts, items;
   bool has_items = false;
   int64_t last = 0;
   for (size_t n = 0; n < slices.size(); n++) {
-    const Slice& s = slices[n];
+    const TimeSlice& s = slices[n];
     if (!n || slices[n - 1].row != s.row) counts.insert(counts.end(), {int64_t(s.row), 0}), last = begin;
     counts.back()++;
     begins.push_back((s.begin - last) / bin), lengths.push_back((s.end - s.begin) / bin), kinds.push_back(s.kind);
     double share = std::clamp(s.amount / rows[s.row].most, 0.0, 1.0);
     amounts.push_back(int64_t(std::ceil(share * kAmounts)));
-    items.push_back(s.item == Slice::kNoItem ? -1 : int64_t(s.item));
-    has_items |= s.item != Slice::kNoItem;
+    items.push_back(s.item == TimeSlice::kNoItem ? -1 : int64_t(s.item));
+    has_items |= s.item != TimeSlice::kNoItem;
     last = s.begin;
   }
   return json_object([&](JsonWriter& json) {
@@ -79,23 +80,23 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<Slice>&
   });
 }
 
-TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<Slice> slices, int64_t bin) {
-  std::ranges::stable_sort(slices, {}, &Slice::begin);
+TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> slices, int64_t bin) {
+  std::ranges::stable_sort(slices, {}, &TimeSlice::begin);
   TimelineLevel out{.bin = bin, .chunks = {}};
-  std::vector<Slice> chunk;
+  std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
     // a slice that is still active belongs to this chunk, too
-    std::erase_if(chunk, [&](const Slice& s) { return s.end <= begin; });
+    std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
     size_t end = std::min(n + kChunk, slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;
     if (end == slices.size())
-      for (const Slice& s : chunk) until = std::max(until, s.end);
+      for (const TimeSlice& s : chunk) until = std::max(until, s.end);
     // the first column of a row counts from the beginning of the chunk's first slice
     int64_t first = begin;
-    for (const Slice& s : chunk) first = std::min(first, s.begin);
+    for (const TimeSlice& s : chunk) first = std::min(first, s.begin);
     first -= first % bin;
     TimelineChunk made{.begin = begin, .end = until, .count = uint32_t(chunk.size()), .json = {}};
     made.json = "{\"first\":" + std::to_string(first) + ",\"slices\":" + chunk_json(rows, chunk, first, bin) + "}";
@@ -107,10 +108,10 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<Slice
 
 }  // namespace
 
-std::vector<Slice> merge_slices(const std::vector<Slice>& slices, int64_t bin) {
-  std::vector<Slice> out;
+std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_t bin) {
+  std::vector<TimeSlice> out;
   Bin open(bin, out);
-  for (const Slice& s : slices) {
+  for (const TimeSlice& s : slices) {
     auto floor = [&](int64_t t) { return t - ((t % bin) + bin) % bin; };
     int64_t from = s.begin == floor(s.begin) ? s.begin : floor(s.begin) + bin, to = floor(s.end);
     if (from >= to) {  // no whole bin: parts of one or two bins
@@ -128,12 +129,12 @@ std::vector<Slice> merge_slices(const std::vector<Slice>& slices, int64_t bin) {
   return out;
 }
 
-std::vector<Slice> count_active(std::vector<Slice> slices) {
+std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices) {
   std::map<std::pair<uint32_t, int64_t>, int64_t> changes;  // by row and time
-  for (const Slice& s : slices)
+  for (const TimeSlice& s : slices)
     if (s.begin < s.end) changes[{s.row, s.begin}]++, changes[{s.row, s.end}]--;
   uint8_t kind = slices.empty() ? 0 : slices[0].kind;
-  std::vector<Slice> out;
+  std::vector<TimeSlice> out;
   int64_t active = 0;
   for (auto at = changes.begin(); at != changes.end(); ++at) {
     auto next = std::next(at);
@@ -145,8 +146,8 @@ std::vector<Slice> count_active(std::vector<Slice> slices) {
   return out;
 }
 
-std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<Slice> finest,
-                                       std::vector<Slice> merged_from) {
+std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
+                                       std::vector<TimeSlice> merged_from) {
   std::vector<TimelineLevel> out;
   std::ranges::stable_sort(finest, in_order);
   if (merged_from.empty()) {
@@ -157,7 +158,7 @@ std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std
   out.push_back(make_level(rows, std::move(finest), 1));
   int64_t span = out[0].chunks.empty() ? 0 : out[0].chunks.back().end - out[0].chunks[0].begin;
   for (int64_t bin = kFactor; count > kCoarsest && bin <= span / kFactor; bin *= kFactor) {
-    std::vector<Slice> merged = merge_slices(merged_from, bin);
+    std::vector<TimeSlice> merged = merge_slices(merged_from, bin);
     if (double(merged.size()) > kGain * double(count)) continue;
     count = merged.size();
     out.push_back(make_level(rows, merged, bin));

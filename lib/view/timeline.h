@@ -9,7 +9,7 @@
 namespace tgc {
 
 // A part of a row's time.
-struct Slice {
+struct TimeSlice {
   static constexpr uint32_t kNoItem = UINT32_MAX;
   uint32_t row = 0;
   uint8_t kind = 0;
@@ -44,14 +44,14 @@ struct Track {
 // Returns the slices with all details shorter than `bin` merged: each bin with such details becomes one slice, of the
 // kind that takes most of its time, without an item. The sum of amount * (end - begin) of each row stays the same. The
 // slices of a row are in the order of their beginnings and do not overlap; the rows are in order, too.
-std::vector<Slice> merge_slices(const std::vector<Slice>& slices, int64_t bin);
+std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_t bin);
 
 // Returns the number of slices that are active at each time, as slices that do not overlap.
-std::vector<Slice> count_active(std::vector<Slice> slices);
+std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices);
 
 // Makes the levels of a track from its finest slices, in any order. `merged_from`: the slices without overlaps from
 // which the other levels are made; empty: the finest slices, whose overlaps are cut.
-std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<Slice> finest,
-                                       std::vector<Slice> merged_from = {});
+std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
+                                       std::vector<TimeSlice> merged_from = {});
 
 }  // namespace tgc

@@ -13,9 +13,9 @@ namespace tgc {
 namespace {
 
 // Slices of two rows without overlaps, in order: short ones, long ones and gaps.
-std::vector<Slice> random_slices(size_t count, unsigned seed) {
+std::vector<TimeSlice> random_slices(size_t count, unsigned seed) {
   std::mt19937 draw(seed);
-  std::vector<Slice> out;
+  std::vector<TimeSlice> out;
   for (uint32_t row = 0; row < 2; row++) {
     int64_t time = -50;
     for (size_t n = 0; n < count; n++) {
@@ -29,9 +29,9 @@ std::vector<Slice> random_slices(size_t count, unsigned seed) {
   return out;
 }
 
-std::map<uint32_t, double> areas(const std::vector<Slice>& slices) {
+std::map<uint32_t, double> areas(const std::vector<TimeSlice>& slices) {
   std::map<uint32_t, double> out;
-  for (const Slice& s : slices) out[s.row] += s.amount * double(s.end - s.begin);
+  for (const TimeSlice& s : slices) out[s.row] += s.amount * double(s.end - s.begin);
   return out;
 }
 
@@ -59,9 +59,9 @@ std::vector<Read> read_chunk(const TimelineChunk& chunk, int64_t bin) {
 }  // namespace
 
 TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin, and do not overlap") {
-  std::vector<Slice> slices = random_slices(3000, 1);
+  std::vector<TimeSlice> slices = random_slices(3000, 1);
   for (int64_t bin : {8, 32, 128}) {
-    std::vector<Slice> merged = merge_slices(slices, bin);
+    std::vector<TimeSlice> merged = merge_slices(slices, bin);
     CHECK(merged.size() < slices.size());
     for (size_t n = 0; n < merged.size(); n++) {
       CHECK(merged[n].begin % bin == 0);
@@ -75,9 +75,9 @@ TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin
 }
 
 TEST_CASE("timeline: a bin has the kind that takes most of its time; a long slice stays one slice") {
-  std::vector<Slice> slices{{.kind = 1, .begin = 0, .end = 3}, {.kind = 2, .begin = 3, .end = 8},
+  std::vector<TimeSlice> slices{{.kind = 1, .begin = 0, .end = 3}, {.kind = 2, .begin = 3, .end = 8},
                             {.kind = 3, .begin = 10, .end = 45, .item = 7}};
-  std::vector<Slice> merged = merge_slices(slices, 8);
+  std::vector<TimeSlice> merged = merge_slices(slices, 8);
   REQUIRE(merged.size() == 4);
   CHECK(merged[0].kind == 2);
   CHECK(merged[0].amount == 1);
@@ -90,7 +90,7 @@ TEST_CASE("timeline: a bin has the kind that takes most of its time; a long slic
 }
 
 TEST_CASE("timeline: the number of active slices") {
-  std::vector<Slice> active =
+  std::vector<TimeSlice> active =
       count_active({{.begin = 0, .end = 10}, {.begin = 4, .end = 6}, {.row = 1, .begin = 2, .end = 3}});
   REQUIRE(active.size() == 4);
   CHECK(active[1].begin == 4);
@@ -102,14 +102,14 @@ TEST_CASE("timeline: the number of active slices") {
 
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
   std::vector<TimelineRow> rows{{.name = "a", .most = 3}, {.name = "b", .most = 3}};
-  std::vector<Slice> slices = random_slices(30000, 2);
+  std::vector<TimeSlice> slices = random_slices(30000, 2);
   slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item = 5});  // as long as everything
   std::vector<TimelineLevel> levels = make_levels(rows, slices);
   REQUIRE(levels.size() > 3);
   CHECK(levels[0].bin == 1);
   CHECK(levels[0].chunks.size() > 5);
   std::vector<Read> expected, all;
-  for (const Slice& s : slices)
+  for (const TimeSlice& s : slices)
     expected.push_back({s.row, s.begin, s.end, s.kind, int64_t(s.amount * 5), int64_t(s.item)});
   std::ranges::sort(expected);
   for (const TimelineChunk& c : levels[0].chunks) {
