@@ -11,7 +11,7 @@ constexpr double kWaitShare = 0.25, kConflictShare = 0.1, kLowUse = 10, kMissSha
 
 bool is_wait(std::string_view assembly) { return assembly.starts_with("s_wait"); }
 bool is_load(std::string_view assembly) {
-  return assembly.find("_load") != assembly.npos && !assembly.starts_with("s_load");
+  return assembly.find("_load") != assembly.npos && !assembly.starts_with("s_");
 }
 
 void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing, std::vector<std::string>& out) {
