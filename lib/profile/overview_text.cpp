@@ -1,24 +1,12 @@
-#include <algorithm>
-
-#include "lib/profile/memory_events.h"
 #include "lib/profile/report.h"
 #include "lib/profile/roofline.h"
+#include "lib/profile/totals.h"
 #include "lib/run/kernel_line.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
 
 namespace tgc::profile {
 namespace {
-
-// The events of one name on one device.
-struct Total {
-  std::string device, name;
-  double seconds = 0;
-  size_t count = 0;
-  std::optional<double> flops, bytes;  // of one execution
-  bool is_copy = false;
-  std::string arch;
-};
 
 std::string rate_text(std::optional<double> amount, double seconds, const char* unit) {
   if (!amount || seconds <= 0) return "-";
@@ -28,32 +16,6 @@ std::string rate_text(std::optional<double> amount, double seconds, const char* 
 
 // Devices of host code: tinygrad's compiler and the user's calls.
 bool is_host(std::string_view device) { return device == "USER" || device == "TINY"; }
-
-std::vector<Total> totals_of(const Profile& p, Listings& listings) {
-  std::map<KernelOfDevice, Total> totals;
-  for (const RangeEvent& e : p.trace.ranges) {
-    Total& t = totals[{std::string(e.device), e.name}];
-    t.device = e.device, t.name = e.name, t.count++;
-    t.seconds += (e.end - e.begin) * 1e-6;
-    t.is_copy |= e.is_copy;
-    if (e.bytes) t.bytes = t.bytes.value_or(0) + *e.bytes;
-  }
-  for (auto& [key, t] : totals)
-    if (t.bytes) t.bytes = *t.bytes / double(t.count);
-  for (auto& [key, bytes] : buffer_bytes(p.trace, memory_events(p.trace)))
-    if (auto t = totals.find(key); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
-  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-    const KernelRun& run = p.trace.kernels[n];
-    auto t = totals.find({std::string(run.device), run.kernel});
-    if (t == totals.end()) continue;
-    t->second.arch = run.arch;
-    if (!t->second.flops) t->second.flops = flops_of(p, n, listings.of(n));
-  }
-  std::vector<Total> out;
-  for (auto& [key, t] : totals) out.push_back(std::move(t));
-  std::ranges::stable_sort(out, std::greater(), &Total::seconds);
-  return out;
-}
 
 std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
 

@@ -1,4 +1,4 @@
-// What a kernel computes and moves, compared with what its device can.
+// Compares the operations and bytes per second of a kernel with the peak rates of its device.
 #pragma once
 #include <optional>
 #include <string_view>

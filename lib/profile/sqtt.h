@@ -40,7 +40,7 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// What a packet means for the mapping to instructions and waves.
+// How a packet changes the state of the decoder: the header, the time, a wave, or the address of a wave.
 enum class Action : uint8_t { None, Header, Marker, Timestamp, Start, End, Instruction, Mask };
 
 // How the decoder reads a packet that begins with a certain byte.

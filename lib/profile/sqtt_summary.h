@@ -1,5 +1,5 @@
-// What a thread trace says: packets by type, waves, and, if the kernel's code is known, how often and how long its
-// waves were at each instruction. One pass over the trace; the speed of this pass is the speed of `tgc profile`.
+// Summarizes a thread trace: packets by type, waves, and, if the kernel's code is known, the hits and cycles of each
+// instruction. One pass over the trace; the speed of this pass is the speed of `tgc profile`.
 #pragma once
 #include <array>
 #include <string>
@@ -17,7 +17,7 @@ struct WaveSpan {
   int64_t begin = kUnknown, end = kUnknown;
 };
 
-// Of one instruction, over all waves of the traced SIMD.
+// The counts of one instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
   uint64_t hits = 0;
   uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "lib/driver/source.h"
-#include "lib/profile/memory_events.h"
 #include "lib/profile/report.h"
 #include "lib/profile/roofline.h"
+#include "lib/profile/totals.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
@@ -37,6 +37,7 @@ class Assembly {
     if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
     return found->second;
   }
+  profile::Listings& mapped() { return mapped_; }
 
  private:
   const Profile& profile_;
@@ -72,32 +73,10 @@ class PageWriter {
  private:
   // Kernels and copies, the longest total first.
   void write_totals(JsonWriter& json) {
-    struct Total {
-      double seconds = 0;
-      size_t count = 0;
-      std::optional<double> bytes, flops;
-      bool is_copy = false;
-      std::string arch;
-    };
-    std::map<profile::KernelOfDevice, Total> totals;
-    for (const profile::RangeEvent& e : p_.trace.ranges) {
-      Total& t = totals[{std::string(e.device), e.name}];
-      t.seconds += (e.end - e.begin) * 1e-6, t.count++;
-      if (e.bytes) t.is_copy = true, t.bytes = e.bytes;
-    }
-    for (auto& [kernel, bytes] : profile::buffer_bytes(p_.trace, profile::memory_events(p_.trace)))
-      if (auto t = totals.find(kernel); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
-    for (size_t run = 0; run < p_.trace.kernels.size(); run++) {
-      const KernelRun& r = p_.trace.kernels[run];
-      auto t = totals.find({std::string(r.device), r.kernel});
-      if (t == totals.end()) continue;
-      t->second.arch = r.arch;
-      if (p_.chosen[run] && !t->second.flops) t->second.flops = profile::flops_of(p_, run, assembly_.of(run));
-    }
     json.key("totals").array([&] {
-      for (auto& [kernel, t] : totals)
+      for (const profile::Total& t : profile::totals_of(p_, assembly_.mapped()))
         json.object([&] {
-          json.member("device", kernel.first).member("name", kernel.second).member("count", t.count);
+          json.member("device", t.device).member("name", t.name).member("count", t.count);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
           double mean = t.seconds / double(t.count);
           json.member("bound", t.is_copy ? "" : profile::bound_by(t.flops, t.bytes, mean, t.arch));

@@ -36,7 +36,7 @@ enum Unit : uint8_t {
 constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
                                            "VMEM", "VMEM, other SIMD"};
 
-// What an operation's packet stands for.
+// The kind of an instruction's operation, and the unit that executes it.
 struct Operation {
   SliceKind kind = SliceKind::Other;
   std::optional<Unit> unit;  // that executes it, with a packet of its own
