@@ -133,7 +133,13 @@ Arg arg_of(Graph& graph, const PickleValue& v) {
 }
 
 OptOps opt_op(const PickleValue& v) {
-  if (v.class_name() != "OptOps" || v.size() != 1 || v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
+  if (v.class_name() != "OptOps" || v.size() != 1) refuse("an Opt's op is no OptOps");
+  if (v[0].kind() == Pickle::Text) {
+    auto op = parse_opt_op(v[0].text());
+    if (!op) refuse("there is no OptOps." + std::string(v[0].text()));
+    return *op;
+  }
+  if (v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
   int64_t n = v[0].number().value_or(0);
   if (n < 1 || n > int64_t(std::size(kByValue))) refuse("no OptOps has the value " + std::to_string(n));
   return kByValue[n - 1];

@@ -125,9 +125,10 @@ class PickleReader {
     push_known(memo_[index]);
   }
 
+  bool is_getattr(std::string_view module, std::string_view name) { return module == "builtins" && name == "getattr"; }
   void push_global(const Node& module, const Node& name) {
     auto text = [&](const Node& n) { return std::string_view(p_.bytes_).substr(n.text, n.text_size); };
-    if (!is_allowed_(text(module), text(name)))
+    if (!is_getattr(text(module), text(name)) && !is_allowed_(text(module), text(name)))
       fail("the name " + std::string(text(module)) + "." + std::string(text(name)));
     push({.kind = Kind::Global, .text_size = name.text_size, .module_size = module.text_size, .text = name.text,
           .module = module.text});
@@ -150,6 +151,15 @@ class PickleReader {
   // Replaces the callee and its arguments on the stack with an Object.
   void make_object() {
     uint32_t arguments = pop(Kind::Tuple), callee = pop(Kind::Global);
+    if (PickleValue called(p_, callee); is_getattr(called.module(), called.text())) {
+      PickleValue tuple(p_, arguments);
+      if (tuple.size() != 2 || tuple[0].kind() != Kind::Global || tuple[1].kind() != Kind::Text)
+        fail("getattr of something else than a class");
+      callee = tuple[0].id();
+      push_known(tuple[1].id());
+      push_tuple(1);
+      arguments = pop(Kind::Tuple);
+    }
     uint32_t no_state = kNothing;
     uint32_t begin = uint32_t(p_.items_.size());
     p_.items_.insert(p_.items_.end(), {callee, arguments, no_state});

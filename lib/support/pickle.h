@@ -20,7 +20,8 @@ class Pickle {
   enum Kind : uint8_t {
     None, Bool, Number, Float, Text, Bytes, Tuple, List, Dict, Set,
     Global,  // a class or function: `module` and `text`, its name
-    Object,  // what a Global returned for arguments: items are the Global, the arguments and, if it has one, the state
+    Object,  // what a Global returned for arguments: items are the Global, the arguments and, if it has one, the state.
+             // An enum's member has its value as argument or, if a Python 3.11.2 wrote it, its name
   };
   // Decides whether a pickle may name the class or function `name` of `module`. A name that is not allowed is an error.
   using IsAllowed = bool (*)(std::string_view module, std::string_view name);

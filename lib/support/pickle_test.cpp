@@ -42,6 +42,18 @@ TEST_CASE("pickle reader: objects, shared values and numbers of any size") {
   CHECK_FALSE(list[3].unsigned_number());
 }
 
+TEST_CASE("pickle reader: a call of getattr is an object of an enum, and nothing else may be asked for") {
+  auto member = read_bytes("\x80\x04" "cbuiltins\ngetattr\ncm\nPoint\n\x8c\x03TOP\x86R.");
+  REQUIRE(member);
+  CHECK(member->root().class_name() == "Point");
+  CHECK(member->root().class_module() == "m");
+  REQUIRE(member->root().size() == 1);
+  CHECK(member->root()[0].text() == "TOP");
+  CHECK_FALSE(read_bytes("\x80\x04" "cbuiltins\ngetattr\ncos\nPoint\n\x8c\x03TOP\x86R."));
+  CHECK_FALSE(read_bytes("\x80\x04" "cbuiltins\ngetattr\nK\x01\x8c\x03TOP\x86R."));
+  CHECK_FALSE(read_bytes("\x80\x04" "cbuiltins\ngetattr\ncm\nPoint\n\x85R."));
+}
+
 TEST_CASE("pickle reader: a name outside the table, and every damaged pickle, is an error") {
   auto call = read_bytes("\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x85R.");
   REQUIRE_FALSE(call);

@@ -33,28 +33,32 @@ struct Flushed {
   static float decode(float x) { return flush(x); }
 };
 
-// compare_run's D is ToPred if the result is a predicate, else the result register's type, in which true is 1.0 or all
-// bits set. Op::count 1, 2 and 3 combine the result with predicate c by and, or and xor; Op::value 1 negates c first.
-struct ToPred {};
-template <class As, int kCompare, class D>
+// What a comparison writes: a predicate, or a register in which true is 1.0 or all bits set.
+enum class Result : int64_t { Pred, F32, F16, B32 };
+// Writes the bits of `mask`. Op::count 1, 2 and 3 combine them with predicate c by and, or and xor; Op::value & 1 negates c
+// first; Op::value >> 1 is a Result.
+void write_result(Warp& w, const Op& o, uint32_t mask) {
+  uint32_t c = *reg<uint32_t>(w, o.c);
+  if (o.value & 1) c = ~c;
+  mask = o.count == 1 ? mask & c : o.count == 2 ? mask | c : o.count == 3 ? mask ^ c : mask;
+  switch (Result(o.value >> 1)) {
+    case Result::Pred: {
+      uint32_t& d = *reg<uint32_t>(w, o.d);
+      d = (d & ~w.active) | (mask & w.active);
+      break;
+    }
+    case Result::F32: return write<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
+    case Result::F16: return write<uint16_t>(w, o.d, [&](int i) { return uint16_t(mask >> i & 1 ? 0x3c00 : 0); });
+    case Result::B32: return write<uint32_t>(w, o.d, [&](int i) { return mask >> i & 1 ? ~0u : 0u; });
+  }
+}
+template <class As, int kCompare>
 void compare_run(Warp& w, const Op& o) {
   using S = typename As::Bits;
   const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode(a[i]), As::decode(b[i]))) << i;
-  auto combined = [&](uint32_t m) {
-    uint32_t c = *reg<uint32_t>(w, o.c);
-    if (o.value) c = ~c;
-    return o.count == 1 ? m & c : o.count == 2 ? m | c : o.count == 3 ? m ^ c : m;
-  };
-  if constexpr (std::is_same_v<D, ToPred>) {
-    uint32_t& d = *reg<uint32_t>(w, o.d);
-    d = (d & ~w.active) | (combined(mask) & w.active);
-  } else {
-    mask = combined(mask);
-    constexpr D kTrue = std::is_same_v<D, float> ? D(1) : std::is_same_v<D, uint16_t> ? D(0x3c00) : D(-1);
-    write<D>(w, o.d, [&](int i) { return mask >> i & 1 ? kTrue : D(0); });
-  }
+  write_result(w, o, mask);
 }
 // Computes q of "setp p|q", the negation of the comparison.
 void pred_pair_not(Warp& w, const Op& o) {
@@ -62,17 +66,21 @@ void pred_pair_not(Warp& w, const Op& o) {
   d = (d & ~w.active) | (value & w.active);
 }
 
-template <class As, class D, size_t... kN>
+template <class As, size_t... kN>
 Run compare_table(size_t n, std::index_sequence<kN...>) {
-  static constexpr Run kRuns[] = {compare_run<As, int(kN), D>...};
+  static constexpr Run kRuns[] = {compare_run<As, int(kN)>...};
   return kRuns[n];
 }
-template <class As, class D>
-Run compare_of(int c) {
-  return compare_table<As, D>(size_t(c), std::make_index_sequence<Nan + 1>());
+// Returns the comparison `c` of integers, one of the first six.
+template <class As>
+Run compare_integers(int c) {
+  return compare_table<As>(size_t(c), std::make_index_sequence<Ge + 1>());
+}
+template <class As>
+Run compare_floats(int c) {
+  return compare_table<As>(size_t(c), std::make_index_sequence<Nan + 1>());
 }
 
-template <class D>
 Run find_compare(Type t, int c, bool ftz) {
   bool is_float = kind(t) == Kind::Float || kind(t) == Kind::BFloat;
   if (!is_float && c >= Equ) return nullptr;
@@ -81,12 +89,12 @@ Run find_compare(Type t, int c, bool ftz) {
   if (ftz && t != Type::F32) return nullptr;
   if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
   if (is_integer(t) && bits(t) > 8)
-    return with_register(t, [&](auto x) { return compare_of<Native<decltype(x)>, D>(c); });
+    return with_register(t, [&](auto x) { return compare_integers<Native<decltype(x)>>(c); });
   switch (t) {
-    case Type::F32: return ftz ? compare_of<Flushed, D>(c) : compare_of<Native<float>, D>(c);
-    case Type::F64: return compare_of<Native<double>, D>(c);
-    case Type::F16: return compare_of<HalfIn, D>(c);
-    case Type::BF16: return compare_of<BfloatIn, D>(c);
+    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<Native<float>>(c);
+    case Type::F64: return compare_floats<Native<double>>(c);
+    case Type::F16: return compare_floats<HalfIn>(c);
+    case Type::BF16: return compare_floats<BfloatIn>(c);
     default: return nullptr;
   }
 }
@@ -146,7 +154,7 @@ void setp(Builder& b) {
     uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second}, Type::Pred)};
     return b.emit(op, upper, {});
   }
-  Run run = find_compare<ToPred>(t, test.compare, test.ftz);
+  Run run = find_compare(t, test.compare, test.ftz);
   if (!run) b.fail("the comparison does not go with its type or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
@@ -170,13 +178,15 @@ void set(Builder& b) {
   Test test = take_test(b);
   Type d = b.type(), t = b.type();
   b.no_more();
-  Run run = d == Type::F32                   ? find_compare<float>(t, test.compare, test.ftz)
-            : d == Type::F16                 ? find_compare<uint16_t>(t, test.compare, test.ftz)
-            : bits(d) == 32 && is_integer(d) ? find_compare<uint32_t>(t, test.compare, test.ftz)
-                                             : nullptr;
+  Result result = d == Type::F32                     ? Result::F32
+                  : d == Type::F16                   ? Result::F16
+                  : bits(d) == 32 && is_integer(d) ? Result::B32
+                                                     : Result::Pred;
+  Run run = result == Result::Pred ? nullptr : find_compare(t, test.compare, test.ftz);
   if (!run) b.fail("the comparison does not go with its types or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
+  op.value |= int64_t(result) << 1;
   op.a = b.source(1, t), op.b = b.source(2, t);
   op.d = b.destination(0, d);
   b.emit(op);

@@ -51,17 +51,37 @@ T to_whole(T x) {
   if constexpr (kRounding == 2) return std::floor(x);
   return std::ceil(x);
 }
+template <class F>
+auto by_rounding(int n, F f) {
+  switch (n) {
+    case 0: return f(std::integral_constant<int, 0>());
+    case 1: return f(std::integral_constant<int, 1>());
+    case 2: return f(std::integral_constant<int, 2>());
+    default: return f(std::integral_constant<int, 3>());
+  }
+}
+
+// Reads the lanes of a float register and rounds them to integers (0 to 3 for rni, rzi, rmi, rpi); `ftz` flushes
+// subnormal floats first. It is a function of its own, so that it is not compiled once for each type of destination.
+template <class S, class V>
+[[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kLanes]) {
+  by_rounding(rounding, [&](auto n) {
+    TGC_LANES {
+      V x = S::decode(a[i]);
+      if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
+      out[i] = to_whole<decltype(n)::value>(x);
+    }
+  });
+}
 
 // Rounds to an integer and saturates to D's range; NaN becomes 0.
-template <class S, class D, int kRounding>
+template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
   using V = decltype(S::decode({}));
-  const auto* a = reg<typename S::Bits>(w, o.a);
-  bool ftz = o.count;
+  V whole[kLanes];
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), o.count & 1, whole);
   write<Store<D>>(w, o.d, [&](int i) {
-    V x = S::decode(a[i]);
-    if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
-    x = to_whole<kRounding>(x);
+    V x = whole[i];
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
     D out = x >= kTop    ? std::numeric_limits<D>::max()
@@ -72,7 +92,7 @@ void float_to_int(Warp& w, const Op& o) {
 }
 
 template <class S, class D>
-void int_to_native(Warp& w, const Op& o) {
+[[gnu::noinline]] void int_to_native(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
   bool sat = o.count;
   write<D>(w, o.d, [&](int i) {
@@ -126,7 +146,7 @@ void int_to_small(Warp& w, const Op& o) {
 
 // ---- floats to floats
 template <class S, class D>
-void float_to_native(Warp& w, const Op& o) {
+[[gnu::noinline]] void float_to_native(Warp& w, const Op& o) {
   const auto* a = reg<typename S::Bits>(w, o.a);
   bool ftz = o.count & 1, sat = o.count & 2;
   write<D>(w, o.d, [&](int i) {
@@ -140,14 +160,13 @@ void float_to_native(Warp& w, const Op& o) {
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
   });
 }
-template <class S, class D, int kRounding>
+template <class S, class D>
 void float_to_whole(Warp& w, const Op& o) {
-  const auto* a = reg<typename S::Bits>(w, o.a);
-  bool ftz = o.count & 1, sat = o.count & 2;
+  decltype(S::decode({})) whole[kLanes];
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), o.count & 1, whole);
+  bool sat = o.count & 2;
   write<D>(w, o.d, [&](int i) {
-    auto in = S::decode(a[i]);
-    if constexpr (std::is_same_v<decltype(in), float>) in = ftz ? flush(in) : in;
-    D x = D(to_whole<kRounding>(in));
+    D x = D(whole[i]);
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
   });
 }
@@ -163,11 +182,12 @@ void float_to_small(Warp& w, const Op& o) {
   if (making.type == Type::TF32) write<uint32_t>(w, o.d, [&](int i) { return making.make(double(S::decode(a[i]))); });
   else write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(S::decode(a[i])))); });
 }
-template <class S, int kRounding>
+template <class S>
 void small_to_whole(Warp& w, const Op& o) {
   Making making(o.value);
-  const auto* a = reg<typename S::Bits>(w, o.a);
-  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(to_whole<kRounding>(S::decode(a[i]))))); });
+  decltype(S::decode({})) whole[kLanes];
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), false, whole);
+  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(whole[i]))); });
 }
 
 // Converts two floats into one register; the first source becomes the upper half.
@@ -212,15 +232,6 @@ Modifiers take_modifiers(Builder& b) {
 bool is_small(Type t) { return t == Type::F16 || t == Type::BF16; }
 bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 
-template <class F>
-Run by_rounding(int n, F f) {
-  switch (n) {
-    case 0: return f(std::integral_constant<int, 0>());
-    case 1: return f(std::integral_constant<int, 1>());
-    case 2: return f(std::integral_constant<int, 2>());
-    default: return f(std::integral_constant<int, 3>());
-  }
-}
 // Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp.
 template <Run kInner>
 Run directed(int rounding) {
@@ -233,7 +244,7 @@ Run directed(int rounding) {
 Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   Making making(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
   op.value = making.packed();
-  op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1;
+  op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
   if (is_integer(s) && is_integer(d))
     return with_integer(s, [&](auto from) {
       using S = decltype(from);
@@ -252,13 +263,9 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
     });
   }
   if (is_integer(d)) {
-    op.count = m.ftz;
     return with_float(s, [&](auto from) {
       using S = decltype(from);
-      return with_integer(d, [&](auto to) {
-        using D = decltype(to);
-        return by_rounding(m.whole, [&](auto n) -> Run { return float_to_int<S, D, decltype(n)::value>; });
-      });
+      return with_integer(d, [&](auto to) -> Run { return float_to_int<S, decltype(to)>; });
     });
   }
   if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
@@ -267,15 +274,9 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   return with_float(s, [&](auto from) -> Run {
     using S = decltype(from);
     if (is_small(d) || d == Type::TF32) {
-      if (m.whole >= 0 && d != Type::TF32)
-        return by_rounding(m.whole, [&](auto n) -> Run { return small_to_whole<S, decltype(n)::value>; });
-      return float_to_small<S>;
+      return m.whole >= 0 && d != Type::TF32 ? small_to_whole<S> : float_to_small<S>;
     }
-    if (m.whole >= 0)
-      return by_rounding(m.whole, [&](auto n) -> Run {
-        return d == Type::F32 ? float_to_whole<S, float, decltype(n)::value>
-                              : float_to_whole<S, double, decltype(n)::value>;
-      });
+    if (m.whole >= 0) return d == Type::F32 ? float_to_whole<S, float> : float_to_whole<S, double>;
     return d == Type::F32 ? directed<float_to_native<S, float>>(m.rounding)
                           : directed<float_to_native<S, double>>(m.rounding);
   });

@@ -29,31 +29,42 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
   return room.at;
 }
 
+// The next three functions are not inlined, because each of some thousand operations would contain a copy.
+// Reads values of 32 bits from a scalar register, or those whose operand has modifiers.
+[[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
+  if (!from.is_plain()) return take_parts(w, from, half, 0x80000000u, to);
+  uint32_t value = w.s[from.place];
+  TGC_LANES to.at[i] = value;
+}
+// Reads values of 64 or 16 bits.
 template <class T>
-[[gnu::always_inline]] inline const T* read(const Wave& w, const Source& from, int half, Lanes<T>& room) {
-  if constexpr (sizeof(T) == 4 && !std::is_same_v<T, Half>) {
-    auto& as_words = reinterpret_cast<Lanes<uint32_t>&>(room);
-    if (from.is_plain()) return reinterpret_cast<const T*>(words(w, from, half, 0, as_words));
-    take_parts(w, from, half, 0x80000000u, as_words);
-    return room.at;
-  } else if constexpr (sizeof(T) == 8) {
+[[gnu::noinline]] void read_converted(const Wave& w, const Source& from, int half, Lanes<T>& to) {
+  if constexpr (sizeof(T) == 8) {
     Lanes<uint32_t> low_room, high_room;
     const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
-    TGC_LANES room.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
+    TGC_LANES to.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
     if constexpr (std::is_same_v<T, double>) {
-      if (from.absolute) TGC_LANES room.at[i] = std::fabs(room.at[i]);
-      if (from.negative) TGC_LANES room.at[i] = -room.at[i];
+      if (from.absolute) TGC_LANES to.at[i] = std::fabs(to.at[i]);
+      if (from.negative) TGC_LANES to.at[i] = -to.at[i];
     }
-    return room.at;
   } else {
     Lanes<uint32_t> word_room;
     const uint32_t* word;
     if (from.is_plain()) word = words(w, from, half, 0, word_room);
     else take_parts(w, from, half, 0x8000, word_room), word = word_room.at;
-    if constexpr (std::is_same_v<T, Half>) TGC_LANES room.at[i] = Half(half_to_float(uint16_t(word[i])));
-    else TGC_LANES room.at[i] = T(word[i]);
-    return room.at;
+    if constexpr (std::is_same_v<T, Half>) TGC_LANES to.at[i] = Half(half_to_float(uint16_t(word[i])));
+    else TGC_LANES to.at[i] = T(word[i]);
   }
+}
+template <class T>
+[[gnu::always_inline]] inline const T* read(const Wave& w, const Source& from, int half, Lanes<T>& room) {
+  if constexpr (sizeof(T) == 4 && !std::is_same_v<T, Half>) {
+    if (from.is_plain() && from.is_vector) return reinterpret_cast<const T*>(w.vector(from.place, uint32_t(half)));
+    read_words(w, from, half, reinterpret_cast<Lanes<uint32_t>&>(room));
+  } else {
+    read_converted(w, from, half, room);
+  }
+  return room.at;
 }
 
 // Writes one half of a lane mask. A wave of 64 writes both halves together after the second one is computed, because
@@ -97,32 +108,41 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
   else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
 }
 
+// Writes values of 64 or 16 bits.
+template <class T>
+[[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
+  bool finishes = std::is_floating_point_v<T> && (o.clamp || o.scale);
+  if constexpr (sizeof(T) == 8) {
+    Lanes<uint64_t> bits;
+    TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
+    if constexpr (std::is_same_v<T, double>)
+      if (finishes)
+        for (int i = 0; i < kLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(finished(o, t.at[i]));
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.at[i]); });
+    write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.at[i] >> 32); });
+  } else {
+    Lanes<uint32_t> bits;
+    if constexpr (std::is_same_v<T, float>) {
+      if (finishes)
+        for (int i = 0; i < kLanes; i++) bits.at[i] = float_to_half(finished(o, t.at[i]));
+      else TGC_LANES bits.at[i] = float_to_half(t.at[i]);
+    } else {
+      TGC_LANES bits.at[i] = uint16_t(t.at[i]);
+    }
+    write_16_bits(w, o, half, bits);
+  }
+}
+
 template <class T, class F>
 [[gnu::always_inline]] inline void write(Wave& w, const Op& o, int half, F value) {
   if constexpr (std::is_same_v<T, bool>) {  // in a lane mask, inactive lanes get 0
     uint32_t mask = 0;
     TGC_LANES mask |= uint32_t(value(i)) << i;
     write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));
-  } else if constexpr (sizeof(T) == 8) {
-    Lanes<uint64_t> t;
-    TGC_LANES t.at[i] = std::bit_cast<uint64_t>(T(value(i)));
-    if constexpr (std::is_same_v<T, double>)
-      if (o.clamp || o.scale)
-        for (uint64_t& x : t.at) x = std::bit_cast<uint64_t>(finished(o, std::bit_cast<double>(x)));
-    write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(t.at[i]); });
-    write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(t.at[i] >> 32); });
-  } else if constexpr (std::is_same_v<T, Half>) {
-    Lanes<float> t;
+  } else if constexpr (sizeof(T) != 4 || std::is_same_v<T, Half>) {
+    Lanes<std::conditional_t<std::is_same_v<T, Half>, float, T>> t;
     TGC_LANES t.at[i] = value(i);
-    if (o.clamp || o.scale)
-      for (float& x : t.at) x = finished(o, x);
-    Lanes<uint32_t> bits;
-    TGC_LANES bits.at[i] = float_to_half(t.at[i]);
-    write_16_bits(w, o, half, bits);
-  } else if constexpr (sizeof(T) == 2) {
-    Lanes<uint32_t> bits;
-    TGC_LANES bits.at[i] = uint16_t(value(i));
-    write_16_bits(w, o, half, bits);
+    write_converted(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
       if (o.clamp || o.scale) {

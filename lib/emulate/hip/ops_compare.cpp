@@ -21,11 +21,14 @@ void build_compare(Builder& b) {
   b.emit(copy);
 }
 
-template <class T, auto F>
-void add_compare(Table& t, const std::string& condition, const std::string& type) {
-  Row row = vector_row<[](T a, T b) -> bool { return F(a, b); }>();
+void add_compare_row(Table& t, const char* condition, const char* type, Row row) {
   row.build = build_compare;
-  add_row(t, "v_cmp_" + condition + "_" + type + " v_cmpx_" + condition + "_" + type, row);
+  std::string name = std::string(condition) + "_" + type;
+  add_row(t, "v_cmp_" + name + " v_cmpx_" + name, row);
+}
+template <class T, auto F>
+void add_compare(Table& t, const char* condition, const char* type) {
+  add_compare_row(t, condition, type, vector_row<[](T a, T b) -> bool { return F(a, b); }>());
 }
 
 constexpr auto kEq = [](auto a, auto b) { return a == b; };
@@ -46,7 +49,7 @@ constexpr auto kNever = [](auto, auto) { return false; };
 constexpr auto kAlways = [](auto, auto) { return true; };
 
 template <class T>
-void add_integers(Table& t, const std::string& type) {
+void add_integers(Table& t, const char* type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "ne", type), add_compare<T, kLt>(t, "lt", type);
   add_compare<T, kLe>(t, "le", type), add_compare<T, kGt>(t, "gt", type), add_compare<T, kGe>(t, "ge", type);
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "t", type);
@@ -54,7 +57,7 @@ void add_integers(Table& t, const std::string& type) {
 
 // Halves are compared as floats, through Half's conversion operator.
 template <class T>
-void add_floats(Table& t, const std::string& type) {
+void add_floats(Table& t, const char* type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "neq", type);
   add_compare<T, kLt>(t, "lt", type), add_compare<T, kNotLt>(t, "nlt", type);
   add_compare<T, kLe>(t, "le", type), add_compare<T, kNotLe>(t, "nle", type);
@@ -78,15 +81,14 @@ bool is_in_class(Bits x, uint32_t classes) {
 }
 
 template <class T, class Bits, int kMantissa>
-void add_class(Table& t, const std::string& type) {
+void add_class(Table& t, const char* type) {
   Row row = vector_row<[](T a, uint32_t classes) -> bool {
     Bits bits;
     if constexpr (sizeof(Bits) == 2) bits = a != a ? Bits(0x7e00) : Bits(float_to_half(a));
     else bits = std::bit_cast<Bits>(a);
     return is_in_class<T, Bits, kMantissa>(bits, classes);
   }>();
-  row.build = build_compare;
-  add_row(t, "v_cmp_class_" + type + " v_cmpx_class_" + type, row);
+  add_compare_row(t, "class", type, row);
 }
 
 }  // namespace

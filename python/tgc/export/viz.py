@@ -7,6 +7,7 @@ and puts inert objects in place of all others.
 from __future__ import annotations
 
 import contextlib
+import enum
 import importlib
 import pickle
 import re
@@ -49,8 +50,14 @@ class Inert:
   def __call__(self, *args: Any, **kwargs: Any) -> Inert: return self
 
 
+def enum_member(kind: type, name: str) -> Any:
+  """Takes the place of getattr, with which Python 3.11.2 stores the members of enums."""
+  return kind[name] if issubclass(kind, enum.Enum) else Inert()
+
+
 class TraceReader(pickle.Unpickler):
-  def find_class(self, module: str, name: str) -> type:
+  def find_class(self, module: str, name: str) -> Any:
+    if (module, name) == ("builtins", "getattr"): return enum_member
     kind = None
     if name in CLASSES.get(module, ()):
       with contextlib.suppress(ImportError): kind = getattr(importlib.import_module(module), name, None)
