@@ -25,21 +25,24 @@ function(tgc_unity out name)
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
-# tgc_library(NAME [ONE_BY_ONE] [COLD] LINK libraries... SOURCES files... [HOT files...] [ALONE files...] [TESTS files...] [TESTS_ALONE files...])
+# tgc_library(NAME [ONE_BY_ONE] [COLD] LINK libraries... SOURCES files... [SMALL files...] [HOT files...] [ALONE files...]
+#             [TESTS files...] [TESTS_ALONE files...])
 # declares the static library tgc_NAME.
 #   ONE_BY_ONE   TGC_UNITY has no effect on SOURCES. For the pipeline and what it spends its time in: g++ inlines less in long
 #                files
+#   SMALL   files that TGC_UNITY joins although the library is ONE_BY_ONE: together they are no long file
 #   COLD    compiled with -O1, which takes less time: for commands that mostly wait for devices, compilers and the pipeline
 #   HOT     files that process millions of nodes per second: compiled one by one with -O3
 #   ALONE   files compiled one by one, because they are hot, or have flags of their own, or names that clash with another file's
 #   TESTS   their objects are tgc_NAME_tests, which tgc_test_program() links
 function(tgc_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ONE_BY_ONE;COLD" "" "LINK;SOURCES;HOT;ALONE;TESTS;TESTS_ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ONE_BY_ONE;COLD" "" "LINK;SOURCES;SMALL;HOT;ALONE;TESTS;TESTS_ALONE")
   set(sources ${arg_SOURCES})
   if(NOT arg_ONE_BY_ONE)
     tgc_unity(sources tgc_${name} ${arg_SOURCES})
   endif()
-  add_library(tgc_${name} STATIC ${sources} ${arg_HOT} ${arg_ALONE})
+  tgc_unity(small tgc_${name}_small ${arg_SMALL})
+  add_library(tgc_${name} STATIC ${sources} ${small} ${arg_HOT} ${arg_ALONE})
   target_link_libraries(tgc_${name} PUBLIC tgc_flags ${arg_LINK})
   set_property(SOURCE ${arg_HOT} APPEND PROPERTY COMPILE_OPTIONS -O3)
   if(arg_COLD)
