@@ -78,6 +78,17 @@ def test_targets_and_replay(export: Export, tmp_path: pathlib.Path) -> None:
   assert tgc.load(tmp_path / "tensors.tensor.jsonl").schedules
 
 
+def test_targets_without_their_libraries() -> None:
+  # a module that is None cannot be imported
+  program = ("import sys\nfrom tgc.export import records\n"
+             "sys.modules.update(dict.fromkeys(records.COMPILERS))\n"
+             "for target in 'CPU:CLANG CPU:LLVM CUDA:CUDA:sm_80 CUDA:PTX:sm_80 AMD:LLVM:gfx1100 METAL CL'.split(): "
+             "print(type(records.make_renderer(target)).__name__)")
+  done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "DEV": "PYTHON"}, check=False, text=True,
+                        capture_output=True)
+  assert len(done.stdout.split()) == 7, done.stderr
+
+
 @since_0_12
 def test_viz_trace(export: Export, tmp_path: pathlib.Path) -> None:
   env = {"TRACK_MATCH_STATS": "2", "VIZ": "0", "PRINT_MATCH_STATS": "0", "TMPDIR": str(tmp_path), "PARALLEL": "0"}

@@ -205,7 +205,8 @@ class GraphRecorder(Recorder):
       if not self.targets or called_by_runtime(): return self.compile(function, ast, renderer, *args, **kwargs)
       with self.new_scope(None): result = function(ast, renderer, *args, **kwargs)
       for target in self.targets:
-        with contextlib.suppress(Exception): self.compile(function, ast, self.renderer_of(target), *args, target=target, **kwargs)
+        if (made := self.renderer_of(target)) is None: continue
+        with contextlib.suppress(Exception): self.compile(function, ast, made, *args, target=target, **kwargs)
       return result
     finally: self.thread.kernel = outer
 
@@ -228,7 +229,8 @@ class GraphRecorder(Recorder):
     self.recorded.clear()
     self.kernel_ids[ast.key, repr(ast.arg)], self.metadata[ast.key] = name, metadata
     function = next(self.functions[f] for _, f in KERNELS if f in self.functions)
-    with contextlib.suppress(Exception): self.compile(function, ast, self.renderer_of(target), target=target)
+    if (made := self.renderer_of(target)) is None: return
+    with contextlib.suppress(Exception): self.compile(function, ast, made, target=target)
 
   def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None:
     """Schedules a tensor graph that was read from a file. `what`: the function that made the recorded schedule."""
@@ -240,7 +242,11 @@ class GraphRecorder(Recorder):
       with contextlib.suppress(Exception): self.schedule(self.functions[what], sink, name=name)
 
   def renderer_of(self, target: str) -> Any:
-    if target not in self.renderers: self.renderers[target] = make_renderer(target)
+    """Returns tinygrad's renderer of a target, or None if it cannot be made, which is said once."""
+    if target not in self.renderers:
+      self.renderers[target] = None
+      try: self.renderers[target] = make_renderer(target)
+      except Exception as e: print_message(f"nothing is compiled for {target}, because its renderer cannot be made: {e!r}")
     return self.renderers[target]
 
   def write_kernel(self, scope: Scope, ast: Node, target: str, result: Any, error: Exception | None) -> None:

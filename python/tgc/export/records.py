@@ -57,18 +57,19 @@ CLASSES = {
     "HIP:HIP": "HIPRenderer", "WEBGPU:WGSL": "WGSLRenderer", "NULL:NULL": "NullRenderer", "PYTHON:PYTHON": "PythonRenderer"}
 # Since 0.13, dtypes and tensor cores depend on architectures that earlier releases do not name.
 ARCHITECTURES = {"CPU": platform.machine() + ",native", "METAL": "Apple9", "CL": "cl_khr_fp16,cl_khr_fp64", "QCOM": "a630"}
-# Compilers that load a library when they are made; nothing is compiled for a target.
-COMPILERS = {"tinygrad.runtime.support.compiler_amd": ("HIPCompiler", "HIPCCCompiler", "AMDLLVMCompiler"),
-             "tinygrad.runtime.support.compiler_qcom": ("QCOMCompiler",), "tinygrad.runtime.ops_metal": ("MetalCompiler",)}
+# Modules with compilers that load a library when they are made; nothing is compiled for a target.
+COMPILERS = [f"tinygrad.runtime.support.compiler_{name}" for name in ("amd", "cpu", "cuda", "llvm", "qcom")] + ["tinygrad.runtime.ops_metal"]
+
+
+class NoCompilers(types.ModuleType):
+  def __getattr__(self, name: str) -> Any: return lambda *args, **kwargs: None
 
 
 @contextlib.contextmanager
 def no_compilers() -> Iterator[None]:
   """Puts modules with compilers that do nothing in place of those of COMPILERS."""
   real = {name: sys.modules.get(name) for name in COMPILERS}
-  for name, compilers in COMPILERS.items():
-    sys.modules[name] = types.ModuleType(name)
-    vars(sys.modules[name]).update({compiler: lambda *args, **kwargs: None for compiler in compilers})
+  sys.modules.update({name: NoCompilers(name) for name in COMPILERS})
   try: yield
   finally:
     for name, module in real.items():
@@ -101,7 +102,7 @@ def make_renderer(target: str) -> Any:
   kind, needs_arch = renderer_class(f"{device}:{renderer}"), device in ("CUDA", "NV", "AMD", "HIP")
   if not arch and needs_arch:
     exit_with_error(f"target '{target}' needs an architecture, as in CUDA:CUDA:sm_80 or AMD:HIP:gfx1100")
-  with no_compilers():
+  with contextlib.nullcontext() if renderer == "X86" else no_compilers():
     if hasattr(helpers, "Target"):
       made = kind(helpers.Target(device, renderer, arch or ARCHITECTURES.get(device, "")))
       if renderer != "X86": made.compiler = renderers.Renderer.compiler
