@@ -35,8 +35,8 @@ struct Flushed {
 
 // What a comparison writes: a predicate, or a register in which true is 1.0 or all bits set.
 enum class Result : int64_t { Pred, F32, F16, B32 };
-// Writes the bits of `mask`. Op::count 1, 2 and 3 combine them with predicate c by and, or and xor; Op::value & 1 negates c
-// first; Op::value >> 1 is a Result.
+// Writes the bits of `mask`. Op::count 1, 2 and 3 combine them with predicate c by and, or and xor; Op::value & 1
+// negates c first; Op::value >> 1 is a Result.
 void write_result(Warp& w, const Op& o, uint32_t mask) {
   uint32_t c = *reg<uint32_t>(w, o.c);
   if (o.value & 1) c = ~c;
