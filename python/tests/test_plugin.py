@@ -54,13 +54,20 @@ def test_golden(run: Run, pytester: pytest.Pytester) -> None:
   run("--tgc-update").stderr.fnmatch_lines(["*--tgc-update needs --tgc-golden*"])
   run("--tgc-golden=golden.jsonl.gz", "--tgc-update").assert_outcomes(passed=4)
   before = ids(pytester.path / "golden.jsonl.gz")
-  run("--tgc-golden=golden.jsonl.gz").assert_outcomes(passed=4)
+  same = run("--tgc-golden=golden.jsonl.gz")
+  same.assert_outcomes(passed=4)
+  assert same.ret == 0
   run("--tgc-golden=golden.jsonl.gz", "-k", "exp").assert_outcomes(passed=1, deselected=3)
   run("--tgc-golden=golden.jsonl.gz", "-k", "other").assert_outcomes(passed=1, deselected=3)  # the first kernel of its shape now
   changed = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   changed.assert_outcomes(passed=3, failed=1)
   changed.stdout.fnmatch_lines(["*test_exp*", "*a kernel of this test differs from the golden*", "*FAILED test_it.py::TestClass::test_exp*"])
   changed.stdout.fnmatch_lines(["*ADD*"])
+  # a kernel that no test compiles any more
+  fewer = run("--tgc-golden=golden.jsonl.gz", exp="pass")
+  fewer.assert_outcomes(passed=4)
+  fewer.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
+  assert fewer.ret == pytest.ExitCode.TESTS_FAILED
   # an update of one test keeps the records of the others
   run("--tgc-golden=golden.jsonl.gz", "--tgc-update", "-k", "exp", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   assert ids(pytester.path / "golden.jsonl.gz") == before
@@ -110,7 +117,11 @@ def test_xdist(run: Run, pytester: pytest.Pytester) -> None:
   run("--tgc-record=two.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
   assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(pytester.path / "one.jsonl.gz")}
   assert not list(pytester.path.glob("*part*"))
-  run("--tgc-golden=one.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
+  again = run("--tgc-golden=one.jsonl.gz", "-n", "2")
+  again.assert_outcomes(passed=4)
+  assert again.ret == 0
+  fewer = run("--tgc-golden=one.jsonl.gz", "-n", "2", exp="pass")
+  fewer.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
   run("--tgc-golden=one.jsonl.gz", "-n", "2", exp="(Tensor.empty(7, 3).exp() + 1).realize()").assert_outcomes(passed=3, failed=1)
 
 

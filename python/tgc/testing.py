@@ -7,6 +7,7 @@
 
 tinygrad compiles a kernel once in a process. If several tests use a kernel, it belongs to the first of them. Records are
 compared with the golden's record of the same input graph, so the selection and the order of the tests do not matter.
+A record of a test that passed, and whose graph no test compiled, is missing: the session fails, and names it.
 """
 from __future__ import annotations
 
@@ -111,6 +112,7 @@ class Golden:
     self.sources: dict[bytes, tuple[str, str]] = {}  # level and line
     self.headers: dict[str, str] = {}
     self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
+    self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
     for level in LEVELS:
       file = path if level == "kernel" else tagged_path(path, level)
       lines = golden_lines(file) if file.exists() else iter(())
@@ -121,6 +123,7 @@ class Golden:
         self.made.setdefault(key, set()).add(made)
         self.sources.setdefault(key, (level, line))
         self.tests.setdefault((level, test_of(record["id"])), []).append(line)
+        self.keys.setdefault(test_of(record["id"]), []).append((record["id"], key))
 
   def lines_for(self, test: str, level: str, wanted: list[bytes]) -> list[str]:
     """Returns the golden's lines to compare a test with: those of equal input graphs, and the other ones of the test."""
@@ -141,7 +144,10 @@ class Plugin:
     self.writes_file = bool(option.tgc_record or option.tgc_update)
     self.output = tagged_path(self.target, "new") if option.tgc_update else self.target
     self.ran: set[str] = set()
+    self.passed: set[str] = set()
     self.golden: Golden | None = None
+    self.seen: set[bytes] = set()  # what the records of all tests were made of
+    self.missing: list[str] = []  # ids of the golden's records that no test made
     self.compared = self.differing = 0
     # With xdist, the workers record, and the controller merges their files.
     self.records = self.is_worker or not getattr(option, "numprocesses", None)
@@ -193,6 +199,7 @@ class Plugin:
     for level in LEVELS:
       records = [r for kind, r in recorder.made if kind == level]
       hashes = [digests(level, r) for r in records]
+      self.seen.update(key for key, _ in hashes)
       changed = [(r, key) for r, (key, made) in zip(records, hashes, strict=True) if made not in self.golden.made.get(key, ())]
       self.compared += len(records)
       if not changed: continue
@@ -241,11 +248,26 @@ class Plugin:
         out.append(f"tgc: kernel {result[0]}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}")
     return out
 
-  def pytest_runtest_logreport(self, report: pytest.TestReport) -> None: self.ran.add(report.nodeid)
+  def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    self.ran.add(report.nodeid)
+    if report.when == "call" and report.passed: self.passed.add(report.nodeid)
 
-  def pytest_sessionfinish(self) -> None:
+  @pytest.hookimpl(optionalhook=True)
+  def pytest_testnodedown(self, node: Any) -> None:  # of xdist, in the controller
+    self.seen.update(bytes.fromhex(key) for key in node.workeroutput.get("tgc_seen", ()))
+
+  def find_missing(self, session: pytest.Session) -> None:
+    golden = self.golden or Golden(pathlib.Path(self.config.option.tgc_golden))
+    self.missing = [name for test in sorted(self.passed) for name, key in golden.keys.get(test, ()) if key not in self.seen]
+    if self.missing: session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+  def pytest_sessionfinish(self, session: pytest.Session) -> None:
     if self.recorder: self.recorder.writer.close()
-    if self.is_worker or not self.writes_file: return
+    if self.is_worker:
+      self.config.workeroutput["tgc_seen"] = [key.hex() for key in self.seen]  # type: ignore[attr-defined]
+      return
+    if self.config.option.tgc_golden and not self.config.option.tgc_update: self.find_missing(session)
+    if not self.writes_file: return
     merged = self.recorder.writer if self.recorder else self.recorder_of(False).writer
     merged.merge_parts()
     merged.close()
@@ -267,6 +289,7 @@ class Plugin:
   def pytest_terminal_summary(self, terminalreporter: Any) -> None:
     if self.is_worker: return
     for line in self.config.stash.get(NOT_RUN, []): terminalreporter.write_line(f"tgc: not run: {line}")
+    for name in self.missing: terminalreporter.write_line(f"tgc: missing: {name} of the golden, which no test compiles now", red=True)
     if self.writes_file and self.target.exists(): terminalreporter.write_line(f"tgc: wrote {self.target}")
 
 
