@@ -1,5 +1,5 @@
 // tgc profile: shows the hardware traces and profiles that tinygrad stored.
-#include "apps/tgc/command.h"
+#include "apps/tgc/options.h"
 #include "lib/driver/source.h"
 #include "lib/profile/report.h"
 
@@ -7,7 +7,8 @@ namespace tgc {
 namespace {
 
 struct ProfileCommand {
-  std::string input, against;
+  std::string input, against, with;
+  Overrides over;
   bool json = false, packets = false, waves = false, counters = false, memory = false;
   unsigned jobs = 0;
 };
@@ -17,10 +18,21 @@ profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
   return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .jobs = o.jobs}));
 }
 
+// Whether the command shows source lines: of a kernel, whose AST the profile itself may have, or those of --with.
+bool shows_sources(const ProfileCommand& o, const InputName& name) {
+  bool is_part = o.packets || o.waves || o.counters || o.memory || !o.against.empty();
+  return !is_part && (!name.id.empty() || (!o.with.empty() && o.json));
+}
+
 int run(const ProfileCommand& o) {
   InputName name = InputName::parse(o.input);
   if (o.memory && !name.id.empty()) return trouble({.message = "--memory is about the whole profile, not a kernel"});
+  const bool has_options = !(o.with.empty() && o.over.target.empty() && o.over.sets.empty() && o.over.opts.empty());
+  if (has_options && !shows_sources(o, name))
+    return trouble({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
+                    .expected = "TRACE#KERNEL, or --with and --json"});
   profile::Profile p = analyzed(o, name);
+  if (shows_sources(o, name)) p.sources = require(profile::find_sources(terminal_session(o.over, o.jobs), o.with, p));
   if (!o.against.empty()) {
     profile::Profile other = analyzed(o, InputName::parse(o.against));
     print_report(o.json ? profile::against_json(p, other) : profile::against_text(p, other));
@@ -49,9 +61,13 @@ void add_profile(Command& cmd) {
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
                "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with evidence.\n"
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
-               "of the stall in which the SIMD issued nothing for other waves either.");
+               "of the stall in which the SIMD issued nothing for other waves either.\n"
+               "Source lines and UOps come from --with or, without it, from the kernel's AST if the profile has it.\n"
+               "They are shown only if the kernel compiles to the code of the profile, byte for byte.");
   cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
+  cmd.group(Group::Input);
+  cmd.option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
   cmd.group(Group::Comparison);
   cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.group(Group::Output);
@@ -65,6 +81,7 @@ void add_profile(Command& cmd) {
   for (CLI::Option* part : parts) part->excludes("--against");
   cmd.json(o.json);
   cmd.jobs(o.jobs, "one per processor");
+  add_pipeline_options(cmd, o.over, false, false);
   cmd.runs([&o] { return run(o); });
 }
 

@@ -63,7 +63,7 @@ int view(const ViewOptions& o) {
   if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {
     return trouble({.message = "a profile's page is written to a file", .expected = "-o page.html"});
   } else if (is_profile) {
-    page = require(profile_page_of(profile_page_code(), o.input));
+    page = require(profile_page_of(profile_page_code(), session, o.input, o.other));
   } else {
     ViewContent content = require(gather_view(session, plan_of(o)));
     if (o.output.empty()) return serve(o, session, std::move(content));
@@ -81,7 +81,9 @@ void add_view(Command& cmd) {
   cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
-  auto* b = cmd.positional("B", o.other, "a second input to compare with; records and folders are shown as recorded");
+  auto* b = cmd.positional("B", o.other,
+                           "a second input to compare with; records and folders are shown as recorded; for a\n"
+                           "profile.pkl, an input with its kernels, for their source lines and UOps");
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.group(Group::Device);

@@ -372,7 +372,7 @@ class RecordedBisection {
       if (is_suspect(m, 32) && !is_substitution(m)) suspects.push_back(&m);
     for (const RecordedMatch* m : suspects) {
       if (!row.result) break;
-      const UOp without = RecordedPipeline::apply(row.result, {{m->after, m->before}}, true);
+      const UOp without = apply_rewrites(row.result, {{m->after, m->before}}, true);
       if (!without || without == row.result || outcome(t, without) != StageResult::Same) continue;
       proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;

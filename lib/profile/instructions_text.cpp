@@ -5,11 +5,13 @@
 #include "lib/run/kernel_line.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
+#include "lib/support/visible.h"
 
 namespace tgc::profile {
 namespace {
 
 constexpr size_t kHottest = 5;
+constexpr size_t kMostSource = 90;  // characters of a source line
 
 struct Row {
   uint64_t address = 0;
@@ -17,10 +19,24 @@ struct Row {
   std::string assembly;
 };
 
-std::vector<std::string> cells(const Row& r, uint64_t all) {
-  return {std::to_string(r.times.hits), std::to_string(r.times.cycles),
-          formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0), std::to_string(r.times.stall),
-          std::to_string(r.times.idle), formatted("%#x", unsigned(r.address)), r.assembly};
+std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* source) {
+  std::vector<std::string> out{std::to_string(r.times.hits), std::to_string(r.times.cycles),
+                               formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0),
+                               std::to_string(r.times.stall), std::to_string(r.times.idle),
+                               formatted("%#x", unsigned(r.address)), r.assembly};
+  if (!source) return out;
+  uint32_t line = source->line_at(r.address);
+  std::string text = visible(source->text_of(line));
+  if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
+  out.insert(out.end(), {line ? std::to_string(line) : "", std::move(text), nodes_text(source->nodes_of(line))});
+  return out;
+}
+
+// Says where the source lines come from, or why there are none.
+std::string source_text(const CodeSource& source) {
+  if (!source.problem.empty()) return "no source lines: " + visible(source.problem) + "\n";
+  return "source lines and UOps: " + source.input + ", compiled for " + source.target +
+         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source\n" : "\n");
 }
 
 std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
@@ -54,15 +70,19 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   } else {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all));
-    const std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "address", "instruction"};
+    const CodeSource* source = p.source_of(kernel);
+    if (source) out += source_text(*source);
+    if (source && !source->problem.empty()) source = nullptr;
+    std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "address", "instruction"};
+    if (source) header.insert(header.end(), {"line", "source", "UOp"});
     std::vector<Row> hottest = rows;
     std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });
     hottest.resize(std::min(hottest.size(), kHottest));
     std::vector<std::vector<std::string>> lines{{"hottest:"}, header};
-    for (const Row& r : hottest) lines.push_back(cells(r, all));
+    for (const Row& r : hottest) lines.push_back(cells(r, all, source));
     lines.push_back({"in the order of the code:"});
-    for (const Row& r : rows) lines.push_back(cells(r, all));
-    out += table(lines, "rrrrrr");
+    for (const Row& r : rows) lines.push_back(cells(r, all, source));
+    out += table(lines, "rrrrrr r");
   }
   for (const std::string& hint : hints(p, kernel, listing)) out += "hint: " + hint + "\n";
   return out;

@@ -8,7 +8,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kMostText = uint64_t(1) << 26;
+constexpr uint64_t kMostSection = uint64_t(1) << 26;
 
 template <class T>
 T read_at(std::string_view bytes, uint64_t offset) {
@@ -96,7 +96,7 @@ uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second) {
   }
 }
 
-Result<TextSection> find_text(std::string_view elf) {
+Result<Section> find_section(std::string_view elf, std::string_view wanted) {
   return catch_failures([&] {
     if (!elf.starts_with(ELFMAG)) throw Failure("blob is not an ELF, missing magic bytes");
     auto header = read_at<Elf64_Ehdr>(elf, 0);
@@ -119,15 +119,15 @@ Result<TextSection> find_text(std::string_view elf) {
         address = (image_end + align - 1) / align * align;
         image_end = address + s.sh_size;
       }
-      if (name.substr(0, name.find('\0')) != ".text") continue;
-      if (s.sh_size > kMostText) throw Failure("the code is larger than 64 MiB");
-      return TextSection{range_at(elf, s.sh_offset, s.sh_size), address};
+      if (name.substr(0, name.find('\0')) != wanted) continue;
+      if (s.sh_size > kMostSection) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
+      return Section{range_at(elf, s.sh_offset, s.sh_size), address};
     }
-    throw Failure("the code has no section .text");
+    throw Failure("the code has no section " + std::string(wanted));
   });
 }
 
-std::string make_elf(const TextSection& text) {
+std::string make_elf(const Section& text) {
   constexpr std::string_view kNames("\0.text\0.names\0", 14);
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -146,7 +146,7 @@ std::string make_elf(const TextSection& text) {
   return out.append(reinterpret_cast<const char*>(sections), sizeof sections);
 }
 
-Result<KernelCode> KernelCode::read(const TextSection& text, Isa isa) {
+Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
   return catch_failures([&] {
     KernelCode out;
     out.address_ = text.address;

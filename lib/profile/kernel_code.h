@@ -14,14 +14,15 @@ namespace tgc::profile {
 enum class Isa : uint8_t { None, Rdna3, Rdna4 };
 Isa isa_of(std::string_view arch);  // of "gfx1100"; None for CDNA and unknown processors
 
-// The section .text of an ELF file. `address` is the address that tinygrad's loader gives it.
-struct TextSection {
+// A section of an ELF file. `address` is the address that tinygrad's loader gives it.
+struct Section {
   std::string_view bytes;
   uint64_t address = 0;
 };
-Result<TextSection> find_text(std::string_view elf);
+Result<Section> find_section(std::string_view elf, std::string_view name);
+inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
 // Returns an ELF file for AMDGPU that has only this section: what a disassembler needs of a file that may be damaged.
-std::string make_elf(const TextSection& text);
+std::string make_elf(const Section& text);
 
 struct CodeInstruction {
   uint32_t offset = 0;  // in .text
@@ -38,7 +39,7 @@ class KernelCode {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
   // Splits the section into instructions. Fails at the first word that is no instruction.
-  static Result<KernelCode> read(const TextSection& text, Isa isa);
+  static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
   uint64_t address_of(uint32_t number) const { return address_ + instructions_[number].offset; }

@@ -40,6 +40,11 @@ const KernelCode* Profile::code_of(size_t kernel) const {
   return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
 }
 
+const CodeSource* Profile::source_of(size_t kernel) const {
+  auto found = sources.find(trace.kernels[kernel].program);
+  return found == sources.end() ? nullptr : &found->second;
+}
+
 std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
   std::vector<InstructionTimes> out;
   for (size_t i : trace.kernels[kernel].sqtt) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/profile/code_source.h"
 #include "lib/profile/profile_file.h"
 #include "lib/profile/sqtt_summary.h"
 
@@ -30,10 +31,13 @@ struct Profile {
   std::vector<bool> chosen;            // by kernel: whether ProfileOptions::kernel names it
   std::vector<SqttSummary> summaries;  // by SQTT event; empty if its kernel is not chosen
   std::map<const Program*, ProgramCode> codes;
+  CodeSources sources;                 // set by a caller that has an INPUT with the kernels
 
   bool wants(std::string_view kernel) const { return wanted.empty() || wanted == kernel; }
   // The code of a run; null if it has none that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
+  // The source of a run, or why there is none; null if no source was looked for.
+  const CodeSource* source_of(size_t kernel) const;
   // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
 };
@@ -42,5 +46,7 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
+// Returns the source line of each address of a listing with source lines (Artifact::Disassembly); 0: no line.
+std::map<uint64_t, uint32_t> source_lines(std::string_view listing);
 
 }  // namespace tgc::profile

@@ -12,24 +12,13 @@
 #include "lib/support/open_input.h"
 #include "lib/support/pytext.h"
 #include "lib/text/input_file.h"
+#include "lib/text/rewrite_trace.h"
 
 namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
 constexpr uint64_t kMostValues = uint64_t(1) << 24;  // of all counters
-
-// Names that profiles and rewrites of tinygrad use. They are read as data, whatever they are; the check refuses pickles
-// of other programs.
-bool is_profile_name(std::string_view module, std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"decimal", "Decimal"}, {"builtins", "set"}, {"builtins", "frozenset"}, {"builtins", "complex"},
-      {"builtins", "bytearray"}, {"collections", "OrderedDict"}, {"collections", "defaultdict"},
-      {"pathlib", "PosixPath"}, {"fractions", "Fraction"},
-  };
-  if (module == "tinygrad" || module.starts_with("tinygrad.")) return true;
-  return std::ranges::find(kOthers, std::pair(module, name)) != std::end(kOthers);
-}
 
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
@@ -95,7 +84,9 @@ class TraceReader {
   explicit TraceReader(Trace& to) : to_(to) {}
 
   void read(const PickleValue& list) {
-    if (list.class_name() == "RewriteTrace") fail("it holds rewrites, not events");
+    if (list.class_name() == "RewriteTrace")
+      throw Failure(Diag{.message = "this is a rewrites.pkl, which has no events",
+                         .expected = "profile.pkl; --with takes a rewrites.pkl, tgc view and records show it"});
     if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
     // programs and devices first: events refer to those that follow them, too
     for (size_t i = 0; i < list.size(); i++) {
@@ -252,6 +243,9 @@ class TraceReader {
     auto end = f.find("en");
     e.end = end ? decimal_of(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
+    // the compilation of a kernel, with its function's name and its AST
+    if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
+      to_.asts.emplace((*keys)[0].text(), (*keys)[1]);
     auto is_copy = f.find("is_copy");  // 0.12.0
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
     e.is_copy = e.bytes || is_queue || (is_copy && is_copy->truth());
@@ -321,7 +315,7 @@ bool looks_like_pickle(std::string_view bytes) {
 Result<Trace> parse_trace(std::string bytes) {
   return catch_failures([&] {
     Trace out;
-    out.pickle = std::make_unique<Pickle>(Pickle::read(std::move(bytes), is_profile_name, kExpected).value_or_throw());
+    out.pickle = std::make_unique<Pickle>(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw());
     TraceReader(out).read(out.pickle->root());
     return out;
   });

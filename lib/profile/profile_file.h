@@ -78,6 +78,7 @@ struct Trace {
   std::vector<RangeEvent> ranges;
   std::vector<PointEvent> points;
   std::map<std::string, std::string, std::less<>> archs;  // by device
+  std::map<std::string, PickleValue, std::less<>> asts;   // UOps, by the name of the kernel's function
 };
 
 Result<Trace> read_trace(const std::string& path);

@@ -60,6 +60,34 @@ void write_counters(JsonWriter& json, const Profile& p) {
   });
 }
 
+// The source line of an instruction, and the UOps that print the line or are printed inside it.
+void write_line(JsonWriter& json, const CodeSource& source, uint32_t line) {
+  if (!line) return;
+  json.member("line", line).member("source", source.text_of(line));
+  json.key("uops").array([&] {
+    for (const LinearNode& n : source.nodes_of(line))
+      json.object([&] {
+        json.member("number", n.number).member("op", n.op).member("dtype", n.dtype);
+        if (!n.prints_line) json.member("inside", true);
+      });
+  });
+}
+
+// By run: where its source lines come from, or why it has none.
+void write_sources(JsonWriter& json, const Profile& p) {
+  json.key("sources").array([&] {
+    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+      const CodeSource* source = p.chosen[n] ? p.source_of(n) : nullptr;
+      if (!source) continue;
+      json.line().object([&] {
+        json.member("kernel", p.trace.kernels[n].name);
+        if (!source->problem.empty()) return (void)json.member("problem", source->problem);
+        json.member("input", source->input).member("target", source->target).member("lines", source->lines);
+      });
+    }
+  });
+}
+
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -68,6 +96,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       auto times = p.instructions_of(n);
       if (times.empty()) continue;
       const auto& listing = listings.of(n);
+      const CodeSource* source = p.source_of(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -76,6 +105,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
+          if (source) write_line(json, *source, source->line_at(pc));
         });
       }
     }
@@ -155,6 +185,7 @@ std::string profile_json(const Profile& p, const std::string& file) {
     write_instructions(json, p, listings);
     write_waves(json, p);
     if (!p.trace.pma.empty()) write_samples(json, p);
+    if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
   });
   return out += "\n";

@@ -34,9 +34,6 @@ class RecordedPipeline {
   static Result<RecordedPipeline> read(std::shared_ptr<const GoldenRecord> record, const std::string& producer,
                                        const std::string& file);
 
-  // Replaces each node that `rewrites` maps, again and again, in the graph under `root`, as Row::replay() does.
-  static UOp apply(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up);
-
   Graph& graph() const { return *graph_; }
   UOp ast() const { return ast_; }
   std::span<const Row> rows() const { return rows_; }

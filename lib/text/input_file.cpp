@@ -11,6 +11,7 @@
 
 #include "lib/support/limits.h"
 #include "lib/support/open_input.h"
+#include "lib/text/rewrite_trace.h"
 
 namespace tgc {
 namespace {
@@ -43,7 +44,21 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
     return Diag{"out of memory"};
   }
   gzbuffer(file, kChunk);
-  return std::unique_ptr<LineReader>(new LineReader(path, file));
+  std::unique_ptr<LineReader> out(new LineReader(path, file));
+  if (auto status = out->convert(); !status) return status.diag();
+  return out;
+}
+
+// Replaces the contents of a rewrites.pkl by the recording that they are.
+Status LineReader::convert() {
+  if (auto more = fill(); !more || !looks_like_rewrites(left_)) return Unit{};  // next() reports the error
+  std::string pickle;
+  if (auto status = rest(pickle); !status) return status;
+  auto made = recording_of_rewrites(std::move(pickle), input_name(path_));
+  if (!made) return made.diag();
+  recording_ = std::move(*made);
+  left_ = recording_;
+  return Unit{};
 }
 
 LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
@@ -100,6 +115,16 @@ Status LineReader::rest(std::string& out) {
     if (!more) return more.diag();
     if (!*more) return Unit{};
   }
+}
+
+std::string read_head(const std::string& path, unsigned bytes) {
+  int fd = path == "-" ? -1 : open_input(path);
+  gzFile file = fd < 0 ? nullptr : gzdopen(fd, "rb");
+  if (!file) return "";
+  std::string out(bytes, '\0');
+  out.resize(size_t(std::max(gzread(file, out.data(), bytes), 0)));
+  gzclose_r(file);
+  return out;
 }
 
 Result<std::string> read_file(const std::string& path) {

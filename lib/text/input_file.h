@@ -1,4 +1,5 @@
-// Reads input files, uncompressed or gzip, whole or line by line. "-" is standard input. Errors name the file.
+// Reads input files, uncompressed or gzip, whole or line by line. "-" is standard input. Errors name the file. The text
+// of a rewrites.pkl of tinygrad is that of a recording (rewrite_trace.h).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,7 @@ class LineReader {
  private:
   LineReader(std::string path, void* file);
   Result<bool> fill();
+  Status convert();
   Diag too_large() const;  // the error for text that exceeds Limit::InputBytes
 
   std::string path_;
@@ -36,11 +38,15 @@ class LineReader {
   uint32_t line_ = 0;
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
+  std::string recording_;  // the text, if the file is a rewrites.pkl
   std::string_view left_;  // the part of chunk_ that next() has not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip.
 Result<std::string> read_file(const std::string& path);
+
+// Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; "" if it cannot be read.
+std::string read_head(const std::string& path, unsigned bytes);
 
 // Returns the name of an input in messages: the path, or "<stdin>".
 std::string input_name(const std::string& path);

@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/support/result.h"
@@ -22,5 +23,10 @@ struct RecordedMatch {
 // Parses `json` and makes the nodes in `graph`. `producer` is the tinygrad release that made the recording.
 Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
                                                  std::string_view file);
+
+// Replaces each node that `rewrites` maps, again and again, in the graph under `root`, in the order of tinygrad's
+// graph_rewrite. With `bottom_up`, rewrites a node before its sources. Returns an empty UOp if the rewrites nest too
+// deep.
+UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up);
 
 }  // namespace tgc

@@ -1,7 +1,6 @@
 #include "lib/view/profile_page.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "lib/driver/source.h"
 #include "lib/profile/report.h"
@@ -10,6 +9,8 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
+#include "lib/text/input_file.h"
+#include "lib/text/rewrite_trace.h"
 #include "lib/view/page.h"
 #include "lib/view/profile_tracks.h"
 
@@ -150,9 +151,11 @@ class PageWriter {
     auto times = p_.instructions_of(run);
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
+    std::vector<uint64_t> addresses;  // of the instructions
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
         auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
+          addresses.push_back(address);
           auto text = listing.find(address);
           json.array([&] {
             json.value(address).value(text == listing.end() ? "" : text->second);
@@ -174,8 +177,23 @@ class PageWriter {
               json.member("values", c.values.size());
             });
       });
+      if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
       json.member("hints", profile::hints(p_, run, listing));
+    });
+  }
+
+  // The source, the nodes of each line, and the line of each instruction (0: none); or why there is no source.
+  static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
+    json.key("source").object([&] {
+      if (!source.problem.empty()) return (void)json.member("problem", source.problem);
+      json.member("input", source.input).member("target", source.target).member("lines", source.lines);
+      json.key("nodes").array([&] {
+        for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of(line)));
+      });
+      json.key("line_of").array([&] {
+        for (uint64_t address : addresses) json.value(source.line_at(address));
+      });
     });
   }
 
@@ -204,20 +222,20 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
 }
 
 bool is_profile_input(const std::string& input) {
-  std::string file = InputName::parse(input).file;
-  if (file == "-") return false;
-  if (file.ends_with(".pkl.gz")) return true;
-  char head[2] = {};
-  std::ifstream in(file, std::ios::binary);
-  return in.read(head, sizeof head) && profile::looks_like_pickle({head, sizeof head});
+  std::string head = read_head(InputName::parse(input).file, 100);
+  return profile::looks_like_pickle(head) && !looks_like_rewrites(head);
 }
 
-Result<std::string> profile_page_of(std::string_view page_code, const std::string& input) {
+Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
+                                    const std::string& with) {
   return catch_failures([&] {
     InputName name = InputName::parse(input);
     auto trace = profile::read_trace(name.file);
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
-    return profile_page(page_code, p.value_or_throw(), name.shown());
+    p.value_or_throw();
+    if (!with.empty() || !name.id.empty())
+      p->sources = std::move(profile::find_sources(session, with, *p).value_or_throw());
+    return profile_page(page_code, *p, name.shown());
   });
 }
 

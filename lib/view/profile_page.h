@@ -12,9 +12,11 @@ namespace tgc {
 std::string profile_page(std::string_view page_code, const profile::Profile& profile, const std::string& title,
                          unsigned jobs = 0);
 
-// Returns whether INPUT is a profile, by the file's first bytes; of a compressed file, by its name.
+// Returns whether INPUT is a profile, by the file's first bytes.
 bool is_profile_input(const std::string& input);
-// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page.
-Result<std::string> profile_page_of(std::string_view page_code, const std::string& input);
+// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. `with`, an INPUT that has the
+// kernels, adds their source lines and UOps; empty: none.
+Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
+                                    const std::string& with);
 
 }  // namespace tgc

@@ -6,7 +6,7 @@ import {byId, element} from "../view/list.js";
 import {TimeCanvas} from "./canvas.js";
 import {colorOf, saysOf} from "./kinds.js";
 import {lanesOf} from "./lanes.js";
-import {CodeList, countersOf, detailsOf, kTabs, kernelsOf, rowsOf} from "./panel.js";
+import {CodeList, countersOf, detailsOf, hasLines, kTabs, kernelsOf, rowsOf, sourceRowsOf} from "./panel.js";
 import {addressOf, kStart, stateOf} from "./state.js";
 import {Track} from "./track.js";
 /** @typedef {import("./lanes.js").Group} Group */
@@ -71,7 +71,7 @@ export class ProfileApp {
     if (r >= 0) {
       if (!this.documents.has(r)) this.documents.set(r, unpacked(byId("run" + r).textContent));
       this.run = {...this.index.runs[r], ...await this.documents.get(r)};
-      this.rows = rowsOf(this.run.instructions);
+      this.rows = rowsOf(this.run.instructions, this.run.source);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
         title: "SE " + trace.se + this.#saysOf(raw), trace: n, track: new Track(raw, arrived)})));
       this.canvas.texts = this.rows.map((row) => row.text);
@@ -92,8 +92,9 @@ export class ProfileApp {
     this.canvas.view.top = 0;
     this.zero = this.canvas.limits.from, this.hits = new Map();
     this.#showFacts(), this.#showLegend();
-    for (const list of [this.code, this.hot]) if (list) list.home.remove();
-    this.code = this.hot = null;
+    for (const list of [this.code, this.source, this.hot]) if (list) list.home.remove();
+    this.code = this.source = this.hot = null;
+    byId("main").classList.toggle("with-source", hasLines(this.run.source));
   }
 
   #saysOf({name, rows}) {
@@ -161,7 +162,7 @@ export class ProfileApp {
     if (item < 0) return this.say("this packet is not mapped to an instruction");
     const wave = Number(lane.name.replace(/\D+/, ""));
     await this.select(item, style === "wave" ? [lane.group.trace, wave, slice.begin] : null);
-    if (this.state.t !== "hot") this.tab(this.rows.length ? "code" : this.state.t);
+    if (this.state.t !== "hot" && this.state.t !== "source") this.tab(this.rows.length ? "code" : this.state.t);
   }
   zoomTo({begin, end}) {
     const margin = Math.max(2, (end - begin) * 0.06);
@@ -177,8 +178,10 @@ export class ProfileApp {
     if (style === "place") return [`wave ${item} of ${lane.name}`, time, at];
     if (level > 0)
       return [`mostly ${name}, ${Math.round(amount / 15 * 100)} % busy`, `${time} ${at}`, "zoom in for details"];
-    const text = item >= 0 && this.canvas.texts[item] || name;
-    if (style === "wave") return [text, `${name}: issued ${time} after the wave's previous instruction`, at];
+    const text = item >= 0 && this.canvas.texts[item] || name, row = this.rows[item];
+    const source = row && row.line ? [`line ${row.line}: ${row.source.trim()}`] : [];
+    if (style === "wave")
+      return [text, ...source, `${name}: issued ${time} after the wave's previous instruction`, at];
     return [text, `${saysOf(name)}, ${time} ${at}`];
   }
   hover(slice, {x, y}) {
@@ -275,7 +278,7 @@ export class ProfileApp {
         `${plain(t.device)}: ${counted(t.count, "range")}, ${inTime(t.seconds)} in all`)));
     }
     box.replaceChildren(...detailsOf(i >= 0 && this.rows[i] || null, {isHost: this.state.r < 0, hits: count, all,
-      execution, actions: [["\u25c2 Previous", () => this.step(-1), !count],
+      execution, source: this.run.source, actions: [["\u25c2 Previous", () => this.step(-1), !count],
         ["Next \u25b8", () => this.step(1), !count],
         ["Zoom to its wave", () => this.zoomToWave(), !e]]}));
     if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
@@ -291,10 +294,13 @@ export class ProfileApp {
   }
   /** Shows a table. @param {string} name */
   tab(name) {
+    const isMapped = hasLines(this.run.source);
+    if (name === "source" && !isMapped) name = "code";
     this.state.t = name;
     for (const [n, text] of kTabs) {
       const tab = byId("tab-" + n);
       tab.setAttribute("aria-selected", String(n === name));
+      if (n === "source") tab.hidden = !isMapped;
       if (n === "counters") tab.textContent = this.run.hints.length ? `${text} (${this.run.hints.length})` : text;
     }
     const panel = byId("panel");
@@ -309,8 +315,11 @@ export class ProfileApp {
       for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plain(text)));
       if (isCdna) panel.append(element("p", "note", kUnmapped));
       if (!this.rows.length) panel.append(element("p", "note", this.#whyNoCode()));
-      else this[name] = new CodeList(panel, name === "code" ? "instructions" : "hottest instructions",
-        (row) => this.select(row.n === this.state.i ? -1 : row.n));
+      else {
+        const label = {code: "instructions", source: "source lines", hot: "hottest instructions"}[name];
+        this[name] = new CodeList(panel, label, (row) => this.select(row.n === this.state.i ? -1 : row.n),
+          {code: name !== "source", lines: isMapped});
+      }
     }
     this.#showList(), this.viewed();
   }
@@ -321,7 +330,11 @@ export class ProfileApp {
   }
   #showList() {
     const {t, i} = this.state;
-    if (t !== "code" && t !== "hot" || !this[t] || !this.rows.length) return;
+    if (!["code", "source", "hot"].includes(t) || !this[t] || !this.rows.length) return;
+    if (t === "source") {
+      const lines = sourceRowsOf(this.rows, this.run.source), line = i >= 0 && this.rows[i] ? this.rows[i].line : 0;
+      return this[t].show(lines, line ? lines[line - 1].n : -2);
+    }
     this[t].show(t === "code" ? this.rows : this.rows.filter((r) => r.hits).sort((a, b) => b.cycles - a.cycles)
       .slice(0, kHottest), i);
   }
@@ -342,7 +355,7 @@ export class ProfileApp {
       [["z"], "", "zoom to the wave of the selected execution", () => this.zoomToWave()],
       [["e"], "", "open or close all groups", () => this.#toggleAll()],
       [["Escape"], "", "select nothing", () => this.select(-1)],
-      [["1", "2", "3", "4"], "", "show a table", (key) => this.tab(kTabs[Number(key) - 1][0])],
+      [["1", "2", "3", "4", "5"], "", "show a table", (key) => this.tab(kTabs[Number(key) - 1][0])],
       [["x"], "theme", "light or dark", () => this.theme(!document.documentElement.classList.contains("dark"))],
       [["?"], "keys", "all keys", () => this.#showKeys()]];
   }

@@ -3,11 +3,14 @@ import {counted, inTime} from "../view/amounts.js";
 import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
 
-/** An instruction of a run: its number in the code, its address, its assembly and its times over all followed waves.
+/** An instruction of a run: its number in the code, its address, its assembly, its times over all followed waves, and
+ * its source line (0: unknown) with the nodes of the kernel's linear list that print the line. In the table of source
+ * lines, a line with the sums of its instructions; n is then its instruction with the most cycles.
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
- *   idle: number}} Row */
+ *   idle: number, line: number, source: string, uop: string}} Row */
 
-export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"]];
+export const kTabs = [["code", "Code"], ["source", "Source"], ["hot", "Hottest"], ["counters", "Counters and hints"],
+  ["kernels", "Kernels"]];
 const kLine = 18;
 
 /** A rate with its unit prefix, in three digits: "61.4 T". @param {number} n */
@@ -16,26 +19,53 @@ function rate(n) {
   return Number((n / least).toPrecision(3)) + " " + letter;
 }
 
-/** Returns the instructions without the padding after them. @param {any[]} raw @returns {Row[]} */
-export function rowsOf(raw) {
+/** Returns the instructions without the padding after them.
+ * @param {any[]} raw @param {any} source of the run; undefined: unknown @returns {Row[]} */
+export function rowsOf(raw, source) {
   const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
   return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
-    {n, address, text: plain(text), hits, cycles, stall, idle}));
+    {n, address, text: plain(text), hits, cycles, stall, idle,
+      ...lineOf(source, hasLines(source) ? source.line_of[n] : 0)}));
+}
+export const hasLines = (source) => Boolean(source && source.lines);
+const lineOf = (source, line) => ({line, source: line ? plain(source.lines[line - 1]) : "",
+  uop: line ? plain(source.nodes[line - 1]) : ""});
+
+/** Returns the lines of the source with the sums of their instructions. @param {Row[]} rows @returns {Row[]} */
+export function sourceRowsOf(rows, source) {
+  const out = source.lines.map((_, i) => ({n: -1, address: 0, text: "", hits: 0, cycles: 0, stall: 0, idle: 0,
+    ...lineOf(source, i + 1)}));
+  for (const row of rows.filter((r) => r.line)) {
+    const line = out[row.line - 1];
+    if (line.n < 0 || row.cycles > rows[line.n].cycles) line.n = row.n;
+    for (const key of ["hits", "cycles", "stall", "idle"]) line[key] += row[key];
+  }
+  return out;
 }
 
-const kColumns = [["", "the share of the cycles; dark: idle, the part that costs time"],
+/** Name and explanation of each column. */
+const kColumns = new Map([["bar", "the share of the cycles; dark: idle, the part that costs time"],
   ["hits", "executions by the followed waves"], ["cycles", "since the wave's previous instruction"],
   ["stall", "cycles without the cycle of the issue"],
-  ["idle", "cycles of the stall in which no other wave of the SIMD issued"], ["address", ""], ["instruction", ""]];
+  ["idle", "cycles of the stall in which no other wave of the SIMD issued"], ["address", ""], ["instruction", ""],
+  ["line", "number of the source line"], ["source", "the source line that made the instruction"],
+  ["UOp", "the nodes that print the source line, and those printed inside it; numbers of the linear list"]]);
+const kTimes = ["bar", "hits", "cycles", "stall", "idle"];
+const kOfCode = [...kTimes, "address", "instruction"], kOfLines = ["line", "source", "UOp"];
+const kNumbers = new Set(["hits", "cycles", "stall", "idle"]);
 
-/** A list of instructions, in the order of the code or the hottest first. */
+/** A list of instructions, in the order of the code or the hottest first, or of source lines. */
 export class CodeList {
-  /** @param {HTMLElement} home @param {string} label @param {(row: Row) => void} chosen */
-  constructor(home, label, chosen) {
+  /** @param {HTMLElement} home @param {string} label @param {(row: Row) => void} chosen
+   * @param {{code: boolean, lines: boolean}} shown which columns */
+  constructor(home, label, chosen, {code, lines}) {
     this.home = element("div", "code");
     this.head = element("div", "head");
-    for (const [name, title] of kColumns) {
-      const cell = element("span", name || "bar", name);
+    this.columns = [...(code ? kOfCode : kTimes), ...(lines ? kOfLines : [])];
+    this.home.classList.toggle("with-source", code && lines);
+    for (const name of this.columns) {
+      const title = kColumns.get(name) || "";
+      const cell = element("span", name, name === "bar" ? "" : name);
       cell.title = title, this.head.append(cell);
     }
     this.box = element("div", "rows");
@@ -58,12 +88,18 @@ export class CodeList {
     part.style.width = 100 * item.cycles / this.most + "%", idle.style.width = 100 * item.idle / this.most + "%";
     bar.append(part, idle);
     bar.title = (100 * item.cycles / this.all).toFixed(1) + " % of the cycles";
-    const numbers = ["hits", "cycles", "stall", "idle"].map((key) => element("span", key,
-      item.hits ? item[key].toLocaleString("en") : ""));
-    row.append(bar, ...numbers, element("span", "address", "0x" + item.address.toString(16)),
-      element("span", "instruction " + kindOf(item.text), item.text || "?"));
+    row.append(...this.columns.map((name) => (name === "bar" ? bar : cellOf(name, item))));
     if (!item.hits) row.classList.add("unused");
   }
+}
+
+/** @param {string} name of a column @param {Row} item */
+function cellOf(name, item) {
+  if (kNumbers.has(name)) return element("span", name, item.hits ? item[name].toLocaleString("en") : "");
+  if (name === "address") return element("span", name, "0x" + item.address.toString(16));
+  if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
+  if (name === "line") return element("span", name, item.line ? String(item.line) : "");
+  return element("span", name, name === "source" ? item.source : item.uop);
 }
 
 function kindOf(text) { return text.startsWith("s_wait") ? "waits" : ""; }
@@ -184,8 +220,18 @@ const kOnHost = "Click a range to see its total time. A double click zooms to it
 const kOnRun = "Click an instruction to mark its executions, or an execution to select its instruction. "
   + "A double click on a wave zooms to it. ? lists the keys.";
 
+/** The source line and the nodes of an instruction, or why they are unknown. @param {Row} row @param {any} source */
+function sourceFacts(row, source) {
+  if (!hasLines(source))
+    return [["source line", source ? "unknown: " + plain(source.problem)
+      : "unknown: tgc view PROFILE RECORDING takes it from a recording of the kernel"]];
+  if (!row.line) return [["source line", "none: the compiler added this instruction"]];
+  return [["source line", `${row.line}: ${row.source.trim()}`],
+    ["UOp", row.uop || "unknown: tgc renders another source than the recorded one"]];
+}
+
 /** What is known of the selected instruction and execution. @param {Row | null} row @param {any} facts */
-export function detailsOf(row, {isHost, hits, all, execution, actions}) {
+export function detailsOf(row, {isHost, hits, all, execution, actions, source}) {
   const out = [];
   if (!row) {
     out.push(element("p", "quiet", isHost ? kOnHost : kOnRun));
@@ -206,8 +252,7 @@ export function detailsOf(row, {isHost, hits, all, execution, actions}) {
       ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`]);
   } else facts.push(["hits", "no followed wave executed this instruction"]);
   if (execution) facts.push(["execution", execution]);
-  const missing = "not in this profile: tinygrad stores the kernel's binary without a line table";
-  facts.push(["source line", missing], ["UOp", "needs a recording of the kernel (scripts/tinygrad_export.py)"]);
+  facts.push(...sourceFacts(row, source));
   const list = element("dl");
   for (const [name, text] of facts) list.append(element("dt", "", name), element("dd", "", text));
   out.push(buttons, list);

@@ -62,11 +62,11 @@ class Disassembler {
   }
 
  private:
-  static uint32_t line_of(const llvm::DILineInfo& info) { return info.Line; }
-  static uint32_t line_of(const std::optional<llvm::DILineInfo>& info) { return info ? info->Line : 0; }  // LLVM 21
+  // Shows the line of the kernel itself, not that of a function that was inlined there.
   void show_line(llvm::object::SectionedAddress address, std::string& out) {
-    uint32_t line = line_of(lines_->getLineInfoForAddress(address));
-    if (line != shown_line_ && line != 0) out += "; line " + std::to_string(line) + "\n";
+    auto calls = lines_->getInliningInfoForAddress(address);
+    uint32_t line = calls.getNumberOfFrames() ? calls.getFrame(calls.getNumberOfFrames() - 1).Line : 0;
+    if (line != shown_line_) out += "; line " + std::to_string(line) + "\n";
     shown_line_ = line;
   }
   void line(uint64_t address, llvm::ArrayRef<uint8_t> bytes, const llvm::MCInst* instruction, std::string& out) {

@@ -1,0 +1,23 @@
+// Reads rewrites.pkl, the graph rewrites that tinygrad 0.12.0 to 0.14.0 store with VIZ=1 or TRACK_MATCH_STATS=2, as a
+// recording: golden records of kernels and tensor graphs, with stages, matches of rules, sources and launch facts. This
+// does without tinygrad what `tinygrad_export.py --viz` does. Nothing in the file is executed.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+// Returns whether a file that begins with `head`, at least 100 bytes of it, is a rewrites.pkl.
+bool looks_like_rewrites(std::string_view head);
+
+// Returns the text of the recording: a header and one record per line. `file` is the file's name in messages. A record
+// that cannot be made is left out; fails if none can.
+Result<std::string> recording_of_rewrites(std::string pickle, const std::string& file);
+
+// Returns whether a pickle of tinygrad may name a class or function, as data: the names that profile.pkl and
+// rewrites.pkl use. The check refuses pickles of other programs.
+bool is_tinygrad_name(std::string_view module, std::string_view name);
+
+}  // namespace tgc
