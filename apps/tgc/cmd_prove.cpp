@@ -27,15 +27,23 @@ int prove_rules(const ProveOptions& o) {
   require(check_names_a_rule(filter));
   ProofCache cache;
   cache.read();
-  std::vector<RuleProof> all;
-  for (const CatalogRule& r : catalog_rules()) {
+  std::vector<CatalogRule> rules = catalog_rules();
+  std::erase_if(rules, [&](const CatalogRule& r) {
     auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
-    if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) continue;
-    if (!o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""})) continue;
-    all.push_back(prove_rule(*r.rule, cache));
-  }
+    if (!is_rewrite(*r.rule)) return true;
+    if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
+    return !o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
+  });
+  std::vector<RuleProof> all(rules.size());
+  Session session = terminal_session(o.over, o.jobs);
+  require(parallel_for(
+      rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
+      [&](size_t i) {
+        if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i])), flush_output();
+        session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
+      }));
   cache.write();
-  print_report(o.json ? rule_proofs_json(all) : rule_proofs_text(all));
+  print_report(o.json ? rule_proofs_json(all) : rule_proofs_summary(all));
   return std::ranges::any_of(all, [](const RuleProof& r) { return r.kind == RuleProof::Kind::Refuted; });
 }
 

@@ -12,6 +12,7 @@
 #include "lib/execute/probe_device.h"
 #include "lib/execute/sanitized.h"
 #include "lib/rewrite/rewrite_override.h"
+#include "lib/rules/rule_verdicts.h"
 #include "lib/run/repro_command.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/deadline.h"
@@ -57,7 +58,10 @@ std::vector<const Application*> WatchedRun::suspects() const {
   std::vector<const Application*> out;
   for (size_t i = 0; i < sides.size(); i++)
     if (sides[i].kind == Kind::Differ || sides[i].kind == Kind::Unlike) out.push_back(&log.list()[i]);
-  std::ranges::stable_sort(out, std::greater(), [&](auto* a) { return sides[index_of(*a)].beyond_rounding; });
+  // rules for which `tgc prove --rules` knows a counterexample come first
+  std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
+    return std::pair(sides[index_of(*a)].beyond_rounding, has_counterexample(*a->rule));
+  });
   return out;
 }
 

@@ -186,7 +186,7 @@ SmtValue Encoder::make(UOp u, int lane) {
     return senses_.ints == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
   }
   if (u.is(Op::BITCAST) && u.src(0).dtype() == u.dtype()) return source(u, 0, lane);
-  if (u.is(Op::BITCAST)) return unknown(u, lane);
+  if (u.is(Op::BITCAST)) return bitcast(u, lane);
   return fresh(u, d, intervals_.of(u, lane), lane);
 }
 
@@ -232,10 +232,14 @@ SmtValue Encoder::load(UOp u) {
 
 // An op that the senses cannot express: an unknown function of its sources.
 SmtValue Encoder::unknown(UOp u, int lane) {
-  std::string name = std::string(tgc::name_of(u.op())) + "_" + (name_of_scalar(u.dtype())), sorts, terms;
+  // over the reals, a function does not depend on the dtypes of its operands
+  auto part = [&](DType d) {
+    return "_" + (senses_.floats == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
+  };
+  std::string name = std::string(tgc::name_of(u.op())) + part(u.dtype()), sorts, terms;
   for (size_t i = 0; i < u.num_src(); i++) {
     DType s = u.src(i).dtype().scalar();
-    name += "_" + (name_of_scalar(s)), sorts += (i ? " " : "") + sort(s);
+    name += part(s), sorts += (i ? " " : "") + sort(s);
     terms += " " + source(u, i, lane).term;
   }
   std::string f = function(name, sorts, sort(u.dtype().scalar()));
@@ -248,18 +252,19 @@ SmtValue Encoder::unknown(UOp u, int lane) {
 SmtValue Encoder::wrapped(const std::string& term, UOp u, int lane) {
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
-  std::string out = term;
+  std::string out = term, unwrapped;
   if (!is_index(d)) {
     // The interval is that of the dtype if the exact result may lie outside it, or just fills it.
     bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
     if (may_wrap) {
       has_bit_ops_ = true;
+      out = unwrapped = define(dtypes::index, term);
       std::string m = Int::pow2(uint32_t(d.bitsize())).str(), half = Int::pow2(uint32_t(d.bitsize() - 1)).str();
-      out = is_signed(d) ? "(- (mod (+ " + term + " " + half + ") " + m + ") " + half + ")"
-                         : "(mod " + term + " " + m + ")";
+      out = is_signed(d) ? "(- (mod (+ " + out + " " + half + ") " + m + ") " + half + ")"
+                         : "(mod " + out + " " + m + ")";
     }
   }
-  return {define(d, out), i, defined(u, lane)};
+  return {define(d, out), i, defined(u, lane), unwrapped};
 }
 
 SmtValue Encoder::integer_op(UOp u, int lane) {
@@ -268,18 +273,30 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
   Interval i = intervals_.of(u, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
   switch (u.op()) {
-    case Op::ADD: return wrapped(call("+", a.term, b.term), u, lane);
-    case Op::SUB: return wrapped(call("-", a.term, b.term), u, lane);
-    case Op::MUL: return wrapped(call("*", a.term, b.term), u, lane);
-    case Op::NEG: return wrapped(call("-", a.term), u, lane);
-    case Op::MULACC: return wrapped("(+ (* " + a.term + " " + b.term + ") " + source(u, 2, lane).term + ")", u, lane);
+    case Op::ADD: return wrapped(call("+", a.exact(), b.exact()), u, lane);
+    case Op::SUB: return wrapped(call("-", a.exact(), b.exact()), u, lane);
+    case Op::MUL: return wrapped(call("*", a.exact(), b.exact()), u, lane);
+    case Op::NEG: return wrapped(call("-", a.exact()), u, lane);
+    case Op::MULACC:
+      return wrapped("(+ (* " + a.exact() + " " + b.exact() + ") " + source(u, 2, lane).exact() + ")", u, lane);
     case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
+    case Op::TRUNC: return a;
     case Op::IDIV:
     case Op::MOD: {
       bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
       bool natural = is_natural(a.interval) && b.interval.least && *b.interval.least > 0;
       // SMT-LIB's div rounds so that the remainder is not negative; the ops truncate toward zero.
+      auto magnitude = [&](const SmtValue& v) {
+        return is_natural(v.interval)
+                   ? v.term
+                   : define(dtypes::index, ite("(< " + v.term + " 0)", "(- " + v.term + ")", v.term));
+      };
+      const bool any_sign = !b.interval.least || (*b.interval.least < 0 && !(b.interval.most && *b.interval.most < 0));
       std::string q = natural ? call("div", a.term, b.term)
+                      : any_sign  // quotients of one pair of magnitudes are one term
+                          ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
+                                call("div", magnitude(a), magnitude(b)),
+                                "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
                               : ite(call(">=", a.term, "0"), call("div", a.term, b.term),
                                     "(- (div (- " + a.term + ") " + b.term + "))");
       if (may_be_zero) q = ite(call("=", b.term, "0"), "0", q);
@@ -295,7 +312,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       auto by = single(b.interval);
       if (!by || *by < 0 || *by >= width_of(d)) break;
       std::string power = Int::pow2(uint32_t(by->small())).str();
-      return u.is(Op::SHL) ? wrapped(call("*", a.term, power), u, lane) : made(call("div", a.term, power));
+      return u.is(Op::SHL) ? wrapped(call("*", a.exact(), power), u, lane) : made(call("div", a.term, power));
     }
     case Op::AND: {
       // a mask of low bits
@@ -339,9 +356,15 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
     case Op::XOR: return made(call("bvxor", a.term, b.term));
     case Op::SHL:
     case Op::SHR: {
-      SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, b.term));
-      if (auto by = single(b.interval); !by || *by < 0 || *by >= width_of(d))
-        out.defined = both(out.defined, call("bvult", b.term, literal(width_of(d), d)));
+      // the count has a dtype of its own; a defined count fits into any dtype
+      DType of_count = u.src(1).dtype().scalar();
+      const int w = width_of(d), v = width_of(of_count);
+      std::string by = b.term;
+      if (v > w) by = "((_ extract " + std::to_string(w - 1) + " 0) " + by + ")";
+      if (v < w) by = "((_ zero_extend " + std::to_string(w - v) + ") " + by + ")";
+      SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, by));
+      if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= w)
+        out.defined = both(out.defined, call("bvult", b.term, literal(w, of_count)));
       return out;
     }
     case Op::IDIV:
@@ -353,8 +376,31 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, zero)));
       return out;
     }
+    case Op::TRUNC: return a;
+    case Op::THREEFRY: return made(threefry(a.term, b.term));
     default: return unknown(u, lane);
   }
+}
+
+// The cipher Threefry 2x32 with 20 rounds of 64-bit vectors.
+std::string Encoder::threefry(const std::string& x, const std::string& key) {
+  static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  auto word = [&](const std::string& term) { return define(dtypes::uint32, term); };
+  auto low = [&](const std::string& v) { return word("((_ extract 31 0) " + v + ")"); };
+  auto high = [&](const std::string& v) { return word("((_ extract 63 32) " + v + ")"); };
+  auto sum = [&](const std::string& a, const std::string& b) { return word(call("bvadd", a, b)); };
+  const std::string k0 = low(key), k1 = high(key);
+  const std::string keys[] = {k1, word("(bvxor (bvxor " + k0 + " " + k1 + ") #x1bd11bda)"), k0};
+  std::string a = sum(low(x), keys[2]), b = sum(high(x), keys[0]);
+  for (int i = 0; i < 5; i++) {
+    for (int r : kRotations[i % 2]) {
+      a = sum(a, b);
+      b = word("(bvxor " + a + " ((_ rotate_left " + std::to_string(r) + ") " + b + "))");
+    }
+    a = sum(a, keys[i % 3]);
+    b = sum(sum(b, keys[(i + 1) % 3]), literal(i + 1, dtypes::uint32));
+  }
+  return call("concat", b, a);
 }
 
 SmtValue Encoder::bool_op(UOp u, int lane) {
@@ -368,6 +414,7 @@ SmtValue Encoder::bool_op(UOp u, int lane) {
     case Op::AND: return made(call("and", a.term, b.term));
     case Op::SUB:
     case Op::XOR: return made(call("xor", a.term, b.term));
+    case Op::TRUNC: return a;
     default: return unknown(u, lane);
   }
 }
@@ -377,10 +424,19 @@ SmtValue Encoder::comparison(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
   bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
+  if (is_float && senses_.floats != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
+    if (is_narrow_float(d)) {  // REF compares narrow floats as float32
+      a.term = float_cast(d, dtypes::float32, a.term), b.term = float_cast(d, dtypes::float32, b.term);
+      d = dtypes::float32;
+    }
+    if (!is_ieee()) {
+      std::string s = sort(d), f = name_of_scalar(d);
+      std::string name = std::string(tgc::name_of(u.op())) + "_bool_" + f + "_" + f;
+      return made(call(function(name, s + " " + s, "Bool"), a.term, b.term));
+    }
+  }
   if (dtypes::is_bool(d)) {
     if (is_less) return made("(and (not " + a.term + ") " + b.term + ")");
-  } else if (is_float && (senses_.floats == FloatSense::Uninterpreted || (is_ieee() && !has_ieee_sort(d)))) {
-    return unknown(u, lane);
   } else if (is_float && is_ieee()) {
     std::string equal = call("fp.eq", a.term, b.term);
     return made(is_less ? call("fp.lt", a.term, b.term) : u.is(Op::CMPEQ) ? equal : call("not", equal));
@@ -395,6 +451,8 @@ SmtValue Encoder::comparison(UOp u, int lane) {
 SmtValue Encoder::where(UOp u, int lane) {
   SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
   SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.defined};
+  if (!a.unwrapped.empty() || !b.unwrapped.empty())
+    out.unwrapped = define(dtypes::index, ite(c.term, a.exact(), b.exact()));
   if (!a.defined.empty() || !b.defined.empty())  // the value that is not chosen may be undefined
     out.defined =
         both(out.defined, ite(c.term, a.defined.empty() ? "true" : a.defined, b.defined.empty() ? "true" : b.defined));

@@ -53,6 +53,10 @@ struct SmtValue {
   std::string term;
   Interval interval = {};  // of an integer
   std::string defined = "";  // a formula: whether the value is defined; "": always
+  // Of a sum or product among IntSense::Numbers: the number that `term` is modulo 2**n; "": the same as `term`. Sums
+  // and products of such numbers need no modulus between them, so that Z3 can compare polynomials.
+  std::string unwrapped = "";
+  const std::string& exact() const { return unwrapped.empty() ? term : unwrapped; }
 };
 
 // A leaf or a load as it occurs in the text, for counterexamples.
@@ -91,6 +95,10 @@ class Encoder {
   SmtValue integer_op(UOp u, int lane);
   SmtValue bits_op(UOp u, int lane);
   SmtValue float_op(UOp u, int lane);
+  std::string float_term(Op op, DType d, const std::vector<std::string>& x);
+  std::string float_cast(DType from, DType to, const std::string& x);
+  std::string threefry(const std::string& x, const std::string& key);
+  SmtValue bitcast(UOp u, int lane);
   SmtValue comparison(UOp u, int lane);
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast(UOp u, int lane);

@@ -1,4 +1,5 @@
 // Floats and casts as SMT-LIB text.
+#include <algorithm>
 #include <cmath>
 
 #include "lib/prove/encode.h"
@@ -30,31 +31,78 @@ SmtValue Encoder::float_op(UOp u, int lane) {
       default: return unknown(u, lane);
     }
   }
+  std::vector<std::string> terms{a.term};
+  for (size_t i = 1; i < u.num_src(); i++) terms.push_back(source(u, i, lane).term);
+  return made(float_term(u.op(), d, terms));
+}
+
+// An op as IEEE 754 defines it, or as an unknown function.
+std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
-    switch (u.op()) {
-      case Op::ADD: return made("(fp.add RNE " + a.term + " " + b.term + ")");
-      case Op::SUB: return made("(fp.sub RNE " + a.term + " " + b.term + ")");
-      case Op::MUL: return made("(fp.mul RNE " + a.term + " " + b.term + ")");
-      case Op::FDIV: return made("(fp.div RNE " + a.term + " " + b.term + ")");
-      case Op::NEG: return made(call("fp.neg", a.term));
-      case Op::SQRT: return made("(fp.sqrt RNE " + a.term + ")");
-      case Op::TRUNC: return made("(fp.roundToIntegral RTZ " + a.term + ")");
-      case Op::RECIPROCAL: return made("(fp.div RNE " + float_literal(1, d) + " " + a.term + ")");
-      case Op::MAX: return made(ite(call("fp.lt", a.term, b.term), b.term, a.term));
+    switch (op) {
+      case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
+      case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";
+      case Op::MUL:  // exact, and hard for Z3
+        for (size_t i : {0, 1})
+          for (double sign : {1.0, -1.0})
+            if (x[i] == float_literal(sign, d)) return sign > 0 ? x[1 - i] : call("fp.neg", x[1 - i]);
+        return "(fp.mul RNE " + x[0] + " " + x[1] + ")";
+      case Op::FDIV: return "(fp.div RNE " + x[0] + " " + x[1] + ")";
+      case Op::NEG: return call("fp.neg", x[0]);
+      case Op::SQRT: return "(fp.sqrt RNE " + x[0] + ")";
+      case Op::TRUNC: return "(fp.roundToIntegral RTZ " + x[0] + ")";
+      case Op::RECIPROCAL: return "(fp.div RNE " + float_literal(1, d) + " " + x[0] + ")";
+      case Op::MAX: return ite(call("fp.lt", x[0], x[1]), x[1], x[0]);
       default: break;
     }
   }
+  if (is_narrow_float(d)) {  // REF computes in float32 and rounds the result
+    std::vector<std::string> wide;
+    for (const std::string& term : x) wide.push_back(float_cast(d, dtypes::float32, term));
+    return float_cast(dtypes::float32, d, float_term(op, dtypes::float32, wide));
+  }
+  const std::string s = sort(d), scalar = name_of_scalar(d);
+  std::string name = std::string(tgc::name_of(op)) + "_" + scalar, sorts, terms;
+  std::vector<std::string> sorted = x;
   // IEEE's sum and product do not depend on the order of their operands.
-  if (u.in({Op::ADD, Op::MUL}) && b.term < a.term) {
-    std::string name = std::string(tgc::name_of(u.op())) + "_" + (name_of_scalar(d)) + "_c", s = sort(d);
-    std::string f = function(name, s + " " + s, s);
-    return made("(" + f + " " + b.term + " " + a.term + ")");
+  if (op == Op::ADD || op == Op::MUL) std::ranges::sort(sorted), name += "_c";
+  for (const std::string& term : sorted)
+    name += "_" + scalar, sorts += (sorts.empty() ? "" : " ") + s, terms += " " + term;
+  return "(" + function(name, sorts, s) + terms + ")";
+}
+
+// Casts as REF does: narrow floats are float32 numbers, and a float64 is rounded once to half, twice to other ones.
+std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
+  if (from == to || senses_.floats == FloatSense::Real) return x;
+  const DType f32 = dtypes::float32;
+  if (is_narrow_float(from) && to != f32) return float_cast(f32, to, float_cast(from, f32, x));
+  if (from.is(Scalar::Float64) && is_narrow_float(to) && !to.is(Scalar::Float16))
+    return float_cast(f32, to, float_cast(from, f32, x));
+  if (is_ieee() && has_ieee_sort(from) && has_ieee_sort(to)) return "((_ to_fp " + ieee_widths(to) + ") RNE " + x + ")";
+  const std::string out = "CAST_" + name_of_scalar(to) + "_" + name_of_scalar(from);
+  const std::string term = define(to, call(function(out, sort(from), sort(to)), x));
+  if (can_lossless_cast(from, to)) {  // the cast back gives the same value
+    const std::string back = "CAST_" + name_of_scalar(from) + "_" + name_of_scalar(to);
+    text_ += "(assert (= " + call(function(back, sort(to), sort(from)), term) + " " + x + "))\n";
   }
-  if (u.in({Op::ADD, Op::MUL})) {
-    std::string name = std::string(tgc::name_of(u.op())) + "_" + (name_of_scalar(d)) + "_c", s = sort(d);
-    return made("(" + function(name, s + " " + s, s) + " " + a.term + " " + b.term + ")");
+  return term;
+}
+
+SmtValue Encoder::bitcast(UOp u, int lane) {
+  DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
+  if (u.dtype().count() != u.src(0).dtype().count()) return fresh(u, to, intervals_.of(u, lane), lane);
+  SmtValue a = source(u, 0, lane);
+  const bool bits = senses_.ints == IntSense::Bits;
+  if (dtypes::is_int(from) && dtypes::is_int(to)) {
+    if (!bits) return wrapped(a.exact(), u, lane);
+    return {a.term, intervals_.of(u, lane), a.defined};
   }
-  return unknown(u, lane);
+  if (bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
+    return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.defined};
+  SmtValue out = unknown(u, lane);
+  if (bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))  // a NaN has several bit patterns
+    text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
+  return out;
 }
 
 SmtValue Encoder::cast(UOp u, int lane) {
@@ -65,6 +113,8 @@ SmtValue Encoder::cast(UOp u, int lane) {
   SmtValue a = source(u, 0, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
   if (to == from) return a;
+  if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.floats != FloatSense::Real)
+    a.term = float_cast(from, dtypes::float32, a.term), from = dtypes::float32;
   const bool bits = senses_.ints == IntSense::Bits;
   if (dtypes::is_bool(from)) {
     if (dtypes::is_int(to)) return made(ite(a.term, literal(1, to), literal(0, to)));
@@ -83,29 +133,40 @@ SmtValue Encoder::cast(UOp u, int lane) {
       Interval i = a.interval;
       bool fits = is_index(to) ||
                   (i.least && i.most && *i.least >= dtypes::min(to).to_int() && *i.most <= dtypes::max(to).to_int());
-      return fits ? SmtValue{a.term, i, a.defined} : wrapped(a.term, u, lane);
+      if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
+      return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
     }
     if (senses_.floats == FloatSense::Real && !bits) return made("(to_real " + a.term + ")");
-    // REF converts to float or double, and rounds narrow floats from these: one rounding only if the first is exact
-    bool is_exact = a.interval.least && a.interval.most && a.interval.least->abs() <= Int::pow2(24) &&
-                    a.interval.most->abs() <= Int::pow2(24);
-    bool once = to.is(Scalar::Float32) || to.is(Scalar::Float64) || is_exact;
-    if (is_ieee() && has_ieee_sort(to) && bits && once)
-      return made("((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(to) + ") RNE " +
-                  a.term + ")");
-    return unknown(u, lane);
+    // REF converts to float or double, and rounds narrow floats from these
+    DType first = !is_narrow_float(to)                             ? to
+                  : to.is(Scalar::Float16) && from.itemsize() >= 4 ? dtypes::float64
+                                                                   : dtypes::float32;
+    std::string term;
+    if (is_ieee() && bits)
+      term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
+             a.term + ")";
+    else
+      term =
+          call(function("CAST_" + name_of_scalar(first) + "_" + name_of_scalar(from), sort(from), sort(first)), a.term);
+    SmtValue out = made(float_cast(first, to, term));
+    if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the same value
+      const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
+      for (auto& [name, result] :
+           {std::pair("CAST_" + dtypes_of, sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
+        function(name, sort(to), result);
+      text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
+               out.term + ")))\n";
+    }
+    return out;
   }
   if (dtypes::is_float(from) && dtypes::is_float(to)) {
     if (senses_.floats == FloatSense::Real) return a;
-    bool once = !(from.is(Scalar::Float64) && to.is(Scalar::BFloat16));
-    if (is_ieee() && has_ieee_sort(from) && has_ieee_sort(to) && once)
-      return made("((_ to_fp " + ieee_widths(to) + ") RNE " + a.term + ")");
-    return unknown(u, lane);
+    return made(float_cast(from, to, a.term));
   }
   if (dtypes::is_float(from) && dtypes::is_bool(to)) {
     if (senses_.floats == FloatSense::Real) return made("(not (= " + a.term + " 0.0))");
     if (is_ieee() && has_ieee_sort(from)) return made("(not (fp.isZero " + a.term + "))");
-    return unknown(u, lane);
+    return made(call(function("CAST_bool_" + name_of_scalar(from), sort(from), "Bool"), a.term));
   }
   if (dtypes::is_float(from) && dtypes::is_int(to)) {
     if (senses_.floats == FloatSense::Real && !bits && !is_index(to)) {
@@ -114,13 +175,15 @@ SmtValue Encoder::cast(UOp u, int lane) {
                                           ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
       return out;
     }
-    SmtValue out = unknown(u, lane);  // its value outside the integer's range is undefined
-    std::string fits = function("fits_" + (name_of_scalar(to)) + "_" + (name_of_scalar(from)), sort(from), "Bool");
+    // its value outside the integer's range is undefined
+    const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
+    SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
+    assert_interval(out.term, out.interval, to);
+    std::string fits = function("fits_" + dtypes_of, sort(from), "Bool");
     if (is_ieee() && has_ieee_sort(from) && bits && !is_index(to)) {
       const bool s = is_signed(to);
       double low = s ? -std::ldexp(1, to.bitsize() - 1) : 0, high = std::ldexp(1, to.bitsize() - (s ? 1 : 0));
       std::string whole = define(from, "(fp.roundToIntegral RTZ " + a.term + ")");
-      if (from.is(Scalar::Float16) && to.bitsize() > 16) high = INFINITY, low = s ? -65504 : 0;
       std::string in = "(and (fp.leq " + float_literal(low, from) + " " + whole + ") (fp.lt " + whole + " " +
                        float_literal(high, from) + "))";
       return {define(to, ite(in,
@@ -147,7 +210,9 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
     return "((_ " + std::string(is_signed(d) ? "sign" : "zero") + "_extend " + std::to_string(64 - width_of(d)) + ") " +
            v.term + ")";
   };
-  return call("=", wide(a, da), wide(b, db));
+  std::string same = call("=", wide(a, da), wide(b, db));
+  if (a.unwrapped.empty() && b.unwrapped.empty()) return same;
+  return call("or", call("=", a.exact(), b.exact()), same);  // polynomials that are equal are so modulo 2**n
 }
 
 }  // namespace tgc

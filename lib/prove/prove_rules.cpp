@@ -1,14 +1,16 @@
 #include "lib/prove/prove_rules.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
+#include "lib/prove/right_sides.h"
 #include "lib/prove/rule_instances.h"
+#include "lib/prove/rule_specs.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/rewrite/rewrite.h"
-#include "lib/rules/rule_sources.h"
 #include "lib/support/clocks.h"
-#include "lib/support/json_writer.h"
+#include "lib/target/target.h"
 #include "lib/trace/applications.h"
 #include "lib/validate/side_expressions.h"
 
@@ -16,6 +18,7 @@ namespace tgc {
 namespace {
 
 using Kind = RuleProof::Kind;
+using Captured = std::array<UOp, pat::kNumCaptures>;
 
 // Values of all sizes for the memories of an instance: data1, data2, ...
 Arrays memories_of(UOp before) {
@@ -29,6 +32,9 @@ Arrays memories_of(UOp before) {
       uint64_t bits = random(), small = random() % 9;
       if (dtypes::is_bool(d)) bits &= 1;
       else if (i % 2) bits = i % 4 == 1 ? small : uint64_t(0) - small;
+      else if (i % 8 == 0 && dtypes::is_int(d))  // near both ends
+        bits = (i % 16 ? dtypes::min(d).to_int() + Int(int64_t(small)) : dtypes::max(d).to_int() - Int(int64_t(small)))
+                   .low64();
       if (d.is(Scalar::Float32)) a.as<float>()[size_t(i)] = float(int64_t(random() % 4001) - 2000) / 16;
       else if (d.is(Scalar::Float64)) a.as<double>()[size_t(i)] = double(int64_t(random() % 4001) - 2000) / 16;
       else if (d.is(Scalar::Float16) || d.is(Scalar::BFloat16)) {
@@ -41,176 +47,401 @@ Arrays memories_of(UOp before) {
   return out;
 }
 
-bool is_structural(const Rule& rule) {
-  return rule.left->ops.empty() || !ops::Elementwise.contains_all(rule.left->ops);
+// A condition that may be missing in a rule: a bool for an instance, or null if it cannot be stated for the instance.
+struct Condition {
+  std::string text;
+  std::function<UOp(UOp before, UOp after, const Captured&)> of;
+};
+
+std::vector<Condition> conditions_for(const Rule& rule) {
+  std::vector<Condition> out;
+  for (bool is_exact : {true, false})
+    out.push_back({"no integer overflows", [is_exact](UOp before, UOp after, const Captured&) {
+                     return has_no_overflow(before, is_exact) & has_no_overflow(after, is_exact);
+                   }});
+  std::vector<int> names;
+  std::function<void(const pat::PatNode*)> visit = [&](const pat::PatNode* n) {
+    bool is_leaf = n->ops.empty() || (n->children.empty() && n->ops.intersects({Op::CONST, Op::VCONST}));
+    if (is_leaf && n->capture >= 0 && std::ranges::find(names, n->capture) == names.end()) names.push_back(n->capture);
+    for (const pat::PatNode* c : n->children) visit(c);
+  };
+  visit(rule.left);
+  auto each = [&](const std::string& test, std::function<UOp(UOp)> of) {
+    auto bounded = [of](UOp u) { return dtypes::is_bool(u.dtype()) || !u.dtype().is_value() ? UOp() : of(u); };
+    for (int name : names)
+      out.push_back({std::string(pat::name_of_capture(name)) + test, [=](UOp, UOp, const Captured& captured) {
+                       return captured[size_t(name)] ? bounded(captured[size_t(name)]) : UOp();
+                     }});
+  };
+  each(" != 0", [](UOp u) { return u.ne(0); });
+  each(" >= 0", [](UOp u) { return u.lt(0).logical_not(); });
+  each(" > 0", [](UOp u) { return u.gt(0); });
+  return out;
+}
+
+// Restricts both sides of an instance to the values for which `when` holds.
+Sides restricted(UOp before, UOp after, UOp when) {
+  if (!when) return {before, after};
+  UOp zero = before.const_like(0);
+  return {when.where(before, zero), when.where(after, zero)};
 }
 
 class RuleProver {
  public:
-  RuleProver(const Rule& rule, ProofCache& cache, RuleProof& out)
-      : rule_(rule), cache_(cache), out_(out), matcher_({&rule}) {}
+  RuleProver(const Rule& rule, ProofCache& cache, const RuleLimits& limits)
+      : rule_(rule), cache_(cache), limits_(limits) {
+    out_.rule = &rule;
+  }
 
-  // Returns whether all instances were made and decided before the deadline.
-  bool run(bool symbolic, double most_seconds) {
-    auto begin = Clock::now();
-    RuleInstances instances(rule_, symbolic);
-    for (size_t i = 0; i < kMostInstances; i++) {
-      if (seconds_since(begin) > most_seconds) return false;
-      Graph graph;
-      std::optional<UOp> before;
-      UOp after;
-      // A choice may make a node that the graph or the rule refuses.
-      auto made = catch_failures([&] {
-        before = instances.next(graph);
-        if (before && *before) after = apply(*before, symbolic, instances);
-        return true;
-      });
-      if (made && !before) return true;
-      if (!made || !*before || !after || after == *before) continue;
-      decide(graph, *before, after);
-      if (out_.kind == Kind::Refuted) return true;
+  RuleProof run() {
+    std::vector<const Rule*> specs = specifications_of(rule_);
+    out_.by_specification = !specs.empty();
+    if (right_kind(rule_) == RightKind::Algebra) specs = {&rule_};
+    const bool is_general =
+        !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
+    const std::string open = out_.why;
+    // The C++ code runs on instances. If the proof covers them, they can only differ where bounds are wrong.
+    const bool is_covered = run_instances(specs, is_general);
+    if (out_.kind == Kind::Refuted) {
+      find_condition(specs, is_general && is_covered);
+    } else if (is_general && is_covered && limit_.empty()) {
+      out_.kind = Kind::Proven, out_.why.clear(), out_.before.clear(), out_.after.clear();
+      out_.by_bounds = std::ranges::any_of(specs, [](const Rule* s) { return leans_on_bounds(*s); });
+    } else if (open_ || !out_.instances) {
+      if (!out_.instances && out_.why.empty()) out_.why = "no instance of the pattern could be made";
+    } else {
+      out_.kind = Kind::Instances;
+      out_.why = specs.empty()       ? "the right side is a function"
+                 : !open.empty()     ? open
+                 : !applied_         ? "the code applies to no instance that was made"
+                 : !is_covered       ? "the data of the rule differ from its code"
+                                     : "proven for " + limit_ + " only";
     }
-    return false;
+    if (out_.kind != Kind::Proven && out_.kind != Kind::Conditional) out_.by_specification = false;
+    return std::move(out_);
   }
 
  private:
-  static constexpr size_t kMostInstances = 3000;
+  static constexpr size_t kMostTried = 30'000;  // left sides on which the C++ code is tried
 
-  UOp apply(UOp before, bool symbolic, const RuleInstances& instances) {
-    if (symbolic) {
-      Match match{before, instances.captured().data(), nullptr, nullptr};
-      return apply_rule(rule_, match);
-    }
-    Hit hit;
-    return matcher_.rewrite(before, nullptr, nullptr, hit);
-  }
+  // ---- one pair of sides
 
-  void decide(Graph& graph, UOp before, UOp after) {
+  struct Answer {
+    bool proven = false;
+    std::string why = {};
+  };
+
+  Answer prove(Graph& graph, const Sides& sides) {
     std::map<int64_t, int64_t> sizes;
-    for (UOp u : toposort(before))
+    for (UOp u : toposort(sides.before))
       if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
     SideIsolator isolator(graph, sizes);
-    const Sides sides{before, after};
     SideExpressions e = isolator.of(sides);
-    bool proven = e.kind == SideExpressions::Kind::Same || !e.values.empty();
-    std::string why =
-        e.kind == SideExpressions::Kind::Unlike ? "the sides have different dtypes" : "no values to compare";
-    Prover prover(isolator.isolator(), cache_, {.rlimit = 300'000});
+    if (e.kind == SideExpressions::Kind::Same) return {true};
+    if (e.kind == SideExpressions::Kind::Unlike) return {false, "the sides have different dtypes"};
+    if (e.values.empty()) return {false, "no values to compare"};
+    if (std::ranges::none_of(toposort(sides.before), [](UOp u) { return u.in({Op::LOAD, Op::INDEX, Op::DEFINE_VAR}); }))
+      return compare_numbers(sides);
+    Prover prover(isolator.isolator(), cache_, {.rlimit = limits_.rlimit});
     for (const ComparedValues& v : e.values) {
       ProofOutcome one = prover.prove(v);
-      if (one.kind != ProofOutcome::Kind::Proven) {
-        proven = false, why = one.why;
-        break;
-      }
+      if (one.kind != ProofOutcome::Kind::Proven) return {false, one.why};
       out_.has_floats |= one.has_floats;
       out_.sense = std::max(out_.sense, one.sense);
     }
-    if (proven) {
+    return {true};
+  }
+
+  // Compares sides that have no leaves: REF computes the one value of each.
+  Answer compare_numbers(const Sides& sides) {
+    auto results = compare_sides({&sides, 1}, {}, {}, 1);
+    if (!results) return {false, "REF cannot evaluate the sides: " + results.diag().message};
+    const EquivalenceResult& r = (*results)[0];
+    if (r.kind != EquivalenceResult::Kind::Same) return {false, "the numbers differ"};
+    if (dtypes::is_float(sides.before.dtype())) {
+      out_.has_floats = true;
+      out_.sense = std::max(out_.sense, r.exactly ? FloatSense::Exact : FloatSense::Real);
+    }
+    return {true};
+  }
+
+  // Returns whether a bool may be true for some values: REF finds some, or Z3 does not deny it.
+  bool is_possible(Graph& graph, UOp test) {
+    if (test.is_const()) return test.arg().to_const().truthy();
+    Sides never{test.cast(dtypes::int32), test.cast(dtypes::int32).const_like(0)};
+    auto sampled = compare_sides({&never, 1}, memories_of(test), {}, 1);
+    if (sampled && (*sampled)[0].kind == EquivalenceResult::Kind::Differ) return true;
+    auto sense = out_.sense;
+    bool denied = prove(graph, never).proven && out_.sense <= FloatSense::Exact;
+    out_.sense = sense;
+    return !denied;
+  }
+
+  // ---- all values: the right side as data
+
+  // Proves all instances with unknown constants, under a condition if there is one. Returns false at the first open
+  // one.
+  bool prove_all(const Rule& spec, const Condition* condition) {
+    RuleInstances instances(spec, true);
+    size_t proven = 0, made = 0;
+    auto fails = [&](const std::string& why, UOp before, UOp after) {
+      if (out_.why.empty()) {
+        out_.why = why;
+        if (before) out_.before = describe(before);
+        if (after) out_.after = describe(after);
+      }
+      return false;
+    };
+    for (;;) {
+      Graph graph;
+      std::optional<UOp> before = instances.next(graph);
+      if (!before) break;
+      if (!*before) continue;
+      if (++made > limits_.most_symbolic) return fails("the pattern has too many instances", {}, {});
+      std::optional<std::vector<RightSide>> sides;
+      auto built = catch_failures([&] {
+        sides = right_sides_of(spec, *before, instances.captured().data());
+        return true;
+      });
+      if (!built) continue;  // the right side has no such dtype
+      if (!sides) return fails("a guard or the right side is a function", {}, {});
+      for (const RightSide& side : *sides) {
+        if (side.right == *before) continue;
+        UOp when = side.when;
+        if (condition) {
+          UOp more = condition->of(*before, side.right, instances.captured());
+          if (!more) return false;
+          when = conjunction(when, more);
+        }
+        UOp defined = is_defined(*before);
+        if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
+        Answer answer = prove(graph, restricted(*before, side.right, when));
+        if (!answer.proven) return fails(answer.why, *before, side.right);
+        if (!side.limit.empty()) limit_ = side.limit;
+        proven++;
+      }
+    }
+    out_.instances += proven;
+    return proven || fails("no instance of the pattern could be made", {}, {});
+  }
+
+  // ---- instances: the C++ code
+
+  UOp apply(const Matcher& matcher, UOp before) {
+    Hit hit;
+    if (!rule_.uses_ctx) return matcher.rewrite(before, nullptr, nullptr, hit);
+    // the context of all stages of a kernel is the target
+    static const Target target = std::move(parse_target("CPU:CLANG", Settings()).value_or_throw());
+    return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
+  }
+
+  // Runs the C++ code on instances with constants. Returns whether the data of the rule say what it makes for all of
+  // them. Sets out_.kind to Refuted if REF computes different values.
+  bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
+    const bool is_data = right_kind(rule_) == RightKind::Algebra;
+    const bool has_shapes = !is_data || needs_shapes(rule_);
+    const Matcher own({&rule_}), data(specs);
+    const std::vector<size_t> chosen = choose(own, has_shapes);
+    RuleInstances instances(rule_, false, has_shapes);
+    bool covers = !chosen.empty();
+    applied_ = chosen.size();
+    size_t number = 0;
+    for (size_t wanted : chosen) {
+      Graph graph;
+      std::optional<UOp> before;
+      for (; number <= wanted; number++) before = instances.next(graph);
+      UOp after = apply(own, *before);
+      bool agrees = is_data ? says(graph, *before, after, instances.captured())
+                            : !specs.empty() && makes_same(graph, data, *before, after);
+      covers &= agrees;
+      if (is_general && agrees && !leans_on_bounds(rule_)) continue;
+      decide(graph, *before, after, !is_general || !agrees);
+      if (out_.kind == Kind::Refuted) return covers;
+      if (open_ > limits_.most_open) break;
+    }
+    return covers;
+  }
+
+  // Returns the numbers of the instances to which the rule applies; of too many, evenly chosen ones.
+  std::vector<size_t> choose(const Matcher& own, bool has_shapes) {
+    std::vector<size_t> all;
+    RuleInstances instances(rule_, false, has_shapes);
+    size_t number = 0;
+    for (bool more = true; more;) {
+      Graph graph;
+      for (int i = 0; i < 64 && more; i++, number++) {
+        std::optional<UOp> before = instances.next(graph);
+        more = before.has_value() && number < kMostTried;
+        if (!more || !*before) continue;
+        auto applies = catch_failures([&] {
+          UOp after = apply(own, *before);
+          return after && after != *before;
+        });
+        if (applies && *applies) all.push_back(number);
+        else if (all.empty()) works_on_vectors_ |= makes_vectors(own, *before);
+      }
+    }
+    if (all.size() <= limits_.most_instances) return all;
+    std::vector<size_t> out;
+    for (size_t i = 0; i < limits_.most_instances; i++)
+      out.push_back(all[i * all.size() / limits_.most_instances]);
+    return out;
+  }
+
+  // Returns whether the listing of the rule says that it makes `after`.
+  bool says(Graph& graph, UOp before, UOp after, const Captured& captured) {
+    std::optional<std::vector<RightSide>> sides;
+    auto built = catch_failures([&] {
+      sides = right_sides_of(rule_, before, captured.data());
+      return true;
+    });
+    if (!built || !sides) return false;
+    auto sense = out_.sense;
+    bool found = std::ranges::any_of(*sides, [&](const RightSide& side) {
+      if (side.right == after) return true;
+      if (side.right.dtype() != after.dtype()) return false;
+      if (side.when && side.when.simplify().is_const() && !side.when.simplify().arg().to_const().truthy()) return false;
+      return prove(graph, restricted(after, side.right, side.when)).proven;
+    });
+    out_.sense = sense;
+    return found;
+  }
+
+  // Returns whether a specification makes the same node, or one that is equal bit by bit.
+  bool makes_same(Graph& graph, const Matcher& data, UOp before, UOp after) {
+    UOp specified;
+    auto made = catch_failures([&] {
+      Hit hit;
+      specified = data.rewrite(before, nullptr, nullptr, hit);
+      return true;
+    });
+    if (!made || !specified) return false;
+    if (specified == after) return true;
+    auto sense = std::exchange(out_.sense, FloatSense::Uninterpreted);
+    bool same = prove(graph, {after, specified}).proven && out_.sense <= FloatSense::Exact;
+    out_.sense = sense;
+    return same;
+  }
+
+  // Returns whether the rule applies to the same op on vectors, and makes vectors of scalars or scalars of vectors.
+  bool makes_vectors(const Matcher& matcher, UOp before) {
+    if (before.dtype().count() != 1) return false;
+    auto made = catch_failures([&] {
+      std::vector<UOp> src;
+      for (UOp s : before.src()) src.push_back(s.broadcast(2));
+      UOp wide = before.graph().node(before.op(), before.dtype().vec(2), src, before.arg());
+      UOp after = apply(matcher, wide);
+      return after && after.in({Op::VECTORIZE, Op::GEP, Op::CAT});
+    });
+    return made && *made;
+  }
+
+  void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
+    Answer answer;
+    if (must_prove && (answer = prove(graph, {before, after})).proven) {
       out_.instances++;
       return;
     }
+    // Where the left side is undefined, the right side may have any value.
+    UOp defined = is_defined(before);
+    Sides sides = restricted(before, after, defined.is_const() ? UOp() : defined);
     auto results = compare_sides({&sides, 1}, memories_of(before), {}, 1);
     const bool differs =
         results && (*results)[0].kind == EquivalenceResult::Kind::Differ && (*results)[0].beyond_rounding;
-    if (differs || out_.why.empty()) {
-      out_.before = describe(before), out_.after = describe(after), out_.why = why;
+    if (!differs && !must_prove) return;
+    if (is_taken_earlier(before)) return;
+    if (differs || !open_) {
+      out_.before = describe(before), out_.after = describe(after), out_.why = answer.why;
       if (!results) out_.why += ", and REF cannot evaluate them: " + results.diag().message;
     }
-    if (!differs) return;
-    out_.kind = Kind::Refuted;
+    if (!differs) {
+      open_++;
+      return;
+    }
+    out_.kind = Kind::Refuted, out_.why.clear();
     out_.counterexample = (*results)[0].point;
     out_.counterexample["before"] = (*results)[0].before, out_.counterexample["after"] = (*results)[0].after;
   }
 
+  // Returns whether an earlier rule of the set rewrites the node, so that this rule never sees it.
+  bool is_taken_earlier(UOp before) const {
+    std::vector<const Rule*> earlier;
+    for (uint32_t id = rule_.id; id-- > 0;) {
+      const Rule* r = rule_of(id);
+      if (!r || r->set != rule_.set || r->uses_ctx) break;
+      earlier.push_back(r);
+    }
+    if (earlier.empty() || rule_of(rule_.id) != &rule_) return false;
+    auto taken = catch_failures([&] {
+      Hit hit;
+      UOp u = Matcher(earlier).rewrite(before, nullptr, nullptr, hit);
+      return u && u != before;
+    });
+    return taken && *taken;
+  }
+
+  // ---- conditions
+
+  // Looks for a condition under which a refuted rule is proven. The counterexample stays.
+  void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
+    if (is_proven_by_bounds && limit_.empty()) {
+      out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right", out_.by_bounds = true;
+      return;
+    }
+    if (is_proven_by_bounds) {
+      out_.kind = Kind::Conditional, out_.condition = limit_;
+      return;
+    }
+    if (specs.empty()) return;
+    const RuleProof refuted = out_;
+    for (const Condition& c : conditions_for(*specs[0])) {
+      out_.instances = 0, out_.sense = {}, out_.has_floats = false, out_.why = {};
+      if (std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, &c); })) {
+        out_.kind = Kind::Conditional, out_.condition = c.text;
+        if (!limit_.empty()) out_.condition += ", " + limit_;
+        out_.before = refuted.before, out_.after = refuted.after, out_.why = {};
+        return;
+      }
+    }
+    out_ = refuted;
+  }
+
+ public:
+  bool works_on_vectors() const { return works_on_vectors_; }
+
+ private:
   const Rule& rule_;
   ProofCache& cache_;
-  RuleProof& out_;
-  const Matcher matcher_;
+  const RuleLimits limits_;
+  RuleProof out_;
+  std::string limit_;
+  size_t open_ = 0, applied_ = 0;
+  bool works_on_vectors_ = false;
 };
+
+// A rule is structural by what it does: its root is no computation of a value, its left side has loops, stores, vectors
+// or control flow, or it changes the context of the rewrite.
+bool is_structural(const Rule& rule) {
+  return rule.left->ops.empty() || !ops::Elementwise.contains_all(rule.left->ops) || !has_values_only(rule) ||
+         rule.changes_ctx;
+}
 
 }  // namespace
 
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::Proven: return "proven";
-    case Kind::Refuted: return "refuted";
-    case Kind::Instances: return "instances";
-    case Kind::Structural: return "structural";
-    case Kind::Unknown: return "unknown";
-  }
-  return "";
-}
+bool is_rewrite(const Rule& rule) { return rule.list != nullptr && !rule.function; }
 
-RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds) {
+RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limits) {
   auto begin = Clock::now();
   RuleProof out{.rule = &rule};
   if (is_structural(rule)) return out.kind = Kind::Structural, out;
-  if (rule.uses_ctx) return out.why = "the rule reads the context of its rewrite", out;
-  bool symbolic = has_constants(rule) && takes_symbolic_constants(rule);
-  bool is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds / 2);
-  if (symbolic && out.kind == Kind::Unknown && !out.why.empty()) {  // some constants may be decided where all are not
-    out = {.rule = &rule}, symbolic = false;
-    is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds / 2);
-  }
-  const bool is_general = right_kind(rule) == RightKind::Algebra && (symbolic || !has_constants(rule));
-  if (out.kind != Kind::Refuted && out.why.empty()) {
-    if (!out.instances) out.why = "no instance of the pattern could be made";
-    else out.kind = is_whole && is_general ? Kind::Proven : Kind::Instances;
+  RuleProver prover(rule, cache, limits);
+  out = prover.run();
+  if (out.kind == Kind::Unknown && !out.instances && prover.works_on_vectors()) {
+    out = {.rule = &rule};
+    out.kind = Kind::Structural;
   }
   out.seconds = seconds_since(begin);
   return out;
-}
-
-namespace {
-
-std::string_view sense_name(const RuleProof& r) {
-  if (!r.has_floats) return "none";
-  return r.sense <= FloatSense::Exact ? "bit-exact" : r.sense == FloatSense::Finite ? "but-nan" : "reals";
-}
-
-}  // namespace
-
-std::string rule_proofs_text(const std::vector<RuleProof>& all) {
-  std::string out;
-  std::map<std::string_view, size_t> counts;
-  for (const RuleProof& r : all) {
-    counts[name_of(r.kind)]++;
-    if (r.kind == Kind::Structural) continue;
-    out += std::string(r.rule->name) + ": " + std::string(name_of(r.kind));
-    if (r.instances) out += ", " + std::to_string(r.instances) + " instances";
-    if (r.has_floats && r.instances) out += ", " + std::string(sense_name(r));
-    if (r.kind == Kind::Unknown) out += ": " + r.why;
-    for (auto& [name, value] : r.counterexample) out += ", " + name + " = " + value;
-    out += "  " + location_of(*r.rule) + "\n";
-    if (!r.before.empty()) out += r.before + "\n  ->\n" + r.after + "\n";
-  }
-  out += std::to_string(all.size()) + " rules";
-  for (auto& [name, n] : counts) out += ", " + std::to_string(n) + " " + std::string(name);
-  return out + "\n";
-}
-
-std::string rule_proofs_json(const std::vector<RuleProof>& all) {
-  return json_text([&](JsonWriter& json) {
-    json.object([&] {
-      auto count = [&](Kind kind) { return std::ranges::count(all, kind, &RuleProof::kind); };
-      json.member("rules", all.size()).member("proven", count(Kind::Proven)).member("conditional", 0);
-      json.member("refuted", count(Kind::Refuted)).member("instances", count(Kind::Instances));
-      json.member("structural", count(Kind::Structural)).member("unknown", count(Kind::Unknown));
-      json.key("list").array([&] {
-        for (const RuleProof& r : all)
-          json.object([&] {
-            json.member("rule", r.rule->name)
-                .member("verdict", name_of(r.kind))
-                .member("location", location_of(*r.rule));
-            json.member("instances", r.instances).member("floats", sense_name(r));
-            if (!r.why.empty()) json.member("why", r.why);
-            if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
-            if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
-            json.key("seconds").number(r.seconds, "%.3f");
-          });
-      });
-    });
-  });
 }
 
 }  // namespace tgc

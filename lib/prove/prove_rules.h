@@ -12,6 +12,7 @@ namespace tgc {
 struct RuleProof {
   enum class Kind : uint8_t {
     Proven,  // for all dtypes and constants that the pattern admits, and all values of leaves
+    Conditional,  // proven under `condition`; REF computes different values for an instance without it
     Refuted,  // REF computes different values for an instance
     Instances,  // each instance that was made is proven for all values of its leaves
     Structural,  // the rule makes loops, stores, vectors or control flow; `tgc prove INPUT` decides its rewrites
@@ -22,19 +23,36 @@ struct RuleProof {
   size_t instances = 0;  // number of instances that are proven
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
-  std::string why = {};  // if Unknown
+  std::string condition = {};  // if Conditional
+  bool by_bounds = false;  // whether the proof takes for granted that bounds (vmin, vmax) are right
+  bool by_specification = false;  // whether a specification was proven, and the C++ code tested against it
+  std::string why = {};  // if Unknown or Instances
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
   double seconds = 0;
 };
 
 std::string_view name_of(RuleProof::Kind kind);
+// Returns the float sense of a proof as the reports name it: "bit-exact", "but-nan", "reals", or "none".
+std::string_view sense_name(const RuleProof& proof);
 
-// Decides one rule. Stops after `most_seconds` of wall time: then the instances so far count.
-RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds = 20);
+// Limits for one rule. They count work, not time, so that verdicts do not depend on the machine.
+struct RuleLimits {
+  uint64_t rlimit = 300'000;    // of Z3, for each question
+  size_t most_instances = 240;  // left sides on which the rule's C++ code runs, chosen evenly among all
+  size_t most_open = 3;         // instances that are neither proven nor refuted, after which no more are tried
+  size_t most_symbolic = 4000;  // left sides with unknown constants; a rule with more is not proven
+};
 
-// Return the verdicts as text, one rule a line, and as JSON.
-std::string rule_proofs_text(const std::vector<RuleProof>& all);
+// Returns whether `rule` rewrites nodes; the rules of lib/spec only check them.
+bool is_rewrite(const Rule& rule);
+
+// Decides one rule.
+RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limits = {});
+
+// Return the verdicts as text, one rule a line, and as JSON. The text is made of the text of each rule and a summary.
+std::string rule_proof_text(const RuleProof& proof);
+std::string rule_proofs_summary(const std::vector<RuleProof>& all);
 std::string rule_proofs_json(const std::vector<RuleProof>& all);
 
 }  // namespace tgc

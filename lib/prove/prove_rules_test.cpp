@@ -2,12 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/rules/rule_verdicts.h"
+
 namespace tgc {
 namespace {
 
 using namespace pat;
 using Kind = RuleProof::Kind;
 
+UOp twice(UOp x) { return x * Const(2); }
 bool is_small(UOp c) { return c.arg().as_int() < 4; }
 
 TEST_CASE("prove_rule: right and wrong rules of integers") {
@@ -18,6 +21,10 @@ TEST_CASE("prove_rule: right and wrong rules of integers") {
       rule("right-constants", (x.of(dtypes::index) + c1) + c2, x + (c1 + c2)),
       rule("wrong-operand", (x.of(dtypes::index) + c1) + c2, x + (c1 + c1)),
       rule("guarded", x.of(dtypes::int32) * c, x * c, when<is_small>(c)),
+      rule("needs-sign", x.of(dtypes::int32) / 4, x >> 2),
+      rule("overflows", (x.of(dtypes::int32) + 1) < (y + 1), x < y),
+      rule("products", (x.of(dtypes::index) * c1.scalar()) * c2.scalar(), x * fold(c1 * c2)),
+      rule("function", x.of(dtypes::int32) + x, with<twice>(x)),
       rule("structural", node(Op::GROUP, x), x),
   });
   ProofCache cache;
@@ -31,7 +38,25 @@ TEST_CASE("prove_rule: right and wrong rules of integers") {
   CHECK(all["wrong-operand"].kind == Kind::Refuted);
   CHECK(all["structural"].kind == Kind::Structural);
   CHECK(all["guarded"].kind != Kind::Proven);
+  CHECK(all["needs-sign"].kind == Kind::Conditional);
+  CHECK(all["needs-sign"].condition == "x >= 0");
+  CHECK(all["needs-sign"].counterexample.contains("before"));
+  CHECK(all["overflows"].kind == Kind::Conditional);
+  CHECK(all["overflows"].condition == "no integer overflows");
+  CHECK(all["products"].kind == Kind::Proven);
+  CHECK(all["function"].kind == Kind::Instances);
+  CHECK(rule_proof_text(all["overflows"]).find("conditional (no integer overflows)") != std::string::npos);
   CHECK(rule_proofs_json({all["right"]}).find("\"proven\":1") != std::string::npos);
+}
+
+TEST_CASE("prove_rule: rules have the verdicts of the table") {
+  ProofCache cache;
+  size_t number = 0;
+  for (const CatalogRule& r : catalog_rules()) {
+    if (!is_rewrite(*r.rule) || !ops::Elementwise.contains_all(r.rule->left->ops) || number++ % 17) continue;
+    INFO(describe(*r.rule));
+    CHECK(name_of(prove_rule(*r.rule, cache).kind) == verdict_of(*r.rule));
+  }
 }
 
 }  // namespace

@@ -13,22 +13,23 @@ constexpr DType kDTypes[] = {dtypes::index, dtypes::int32,   dtypes::float32, dt
                              dtypes::int16, dtypes::uint16,  dtypes::float64, dtypes::bfloat16};
 constexpr OpSet kIntegerOps{Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::AND, Op::OR, Op::XOR, Op::THREEFRY};
 constexpr OpSet kFloatOps{Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::FDIV, Op::TRUNC};
+constexpr OpSet kConstants{Op::CONST, Op::VCONST};
 
 bool has_op(Op op, DType d) {
+  if (op == Op::THREEFRY) return d == dtypes::uint64;
   if (dtypes::is_float(d)) return !kIntegerOps.contains(op);
   if (dtypes::is_bool(d))
     return !kFloatOps.contains(op) && (!kIntegerOps.contains(op) || OpSet{Op::AND, Op::OR, Op::XOR}.contains(op)) &&
            op != Op::NEG && op != Op::SUB && op != Op::MULACC && op != Op::POW;
-  return !kFloatOps.contains(op) || op == Op::TRUNC;
+  return (!kFloatOps.contains(op) || op == Op::TRUNC) && op != Op::POW;
 }
 
 bool any_node(const PatNode* n, const std::function<bool(const PatNode*)>& test) {
   return n && (test(n) || std::ranges::any_of(n->children, [&](const PatNode* c) { return any_node(c, test); }));
 }
 
-bool is_constant(const PatNode* n) {
-  return !n->ops.empty() && OpSet{Op::CONST, Op::VCONST}.contains_all(n->ops) && n->form.empty();
-}
+bool is_constant(const PatNode* n) { return !n->ops.empty() && kConstants.contains_all(n->ops) && n->form.empty(); }
+bool is_invalid(const PatNode* n) { return is_constant(n) && n->has_arg && n->arg.is_invalid(); }
 
 }  // namespace
 
@@ -36,18 +37,18 @@ bool has_constants(const Rule& rule) {
   return any_node(rule.left, [](const PatNode* n) { return is_constant(n) && !n->has_arg; });
 }
 
-bool takes_symbolic_constants(const Rule& rule) {
-  if (right_kind(rule) != RightKind::Algebra) return false;
-  for (const Folding& f : foldings_of(rule)) {
-    if (!f.guards.empty() || !f.right) return false;
-    bool needs_number = any_node(f.right, [](const PatNode* n) {
-      if (n->form.empty() || n->form == "-" || n->form == "cast" || n->form == "dtype_of") return false;
-      if (n->form != "const_like") return true;
-      return any_node(n->children.back(), [](const PatNode* c) { return is_constant(c) && !c->has_arg; });
-    });
-    if (needs_number) return false;
-  }
-  return true;
+bool has_values_only(const Rule& rule) {
+  constexpr OpSet kValues = ops::Elementwise | kConstants | OpSet{Op::RANGE, Op::INDEX, Op::LOAD} | ops::Defines;
+  return !any_node(rule.left, [&](const PatNode* n) {
+    return !n->ops.empty() && !n->alternatives && !kValues.contains_all(n->ops) && !(n->ops == OpSet{Op::AFTER});
+  });
+}
+
+RuleInstances::RuleInstances(const Rule& rule, bool symbolic, bool shapes)
+    : rule_(rule), symbolic_(symbolic), shapes_(shapes) {
+  for (const Folding& f : foldings_of(rule))
+    for (const PatNode* g : f.guards)
+      if (g->form.starts_with("is_power_of_two")) powers_.push_back(g->children[0]->capture);
 }
 
 size_t RuleInstances::pick(size_t n) {
@@ -59,15 +60,123 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   std::vector<DType> all;
   for (DType d : kDTypes)
     if (among.empty() || among.contains(d)) all.push_back(d);
+  for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only where a pattern asks for them
+    if (among.contains(d) && !among.contains(dtypes::float32)) all.push_back(d);
   return all.empty() ? dtypes::void_ : all[pick(all.size())];
 }
 
 // An unknown value: an index within 2**40, or any value of a fixed dtype, loaded from a memory of its own.
 UOp RuleInstances::leaf(DType d) {
+  if (shapes_) return shaped_leaf(d);
   int64_t n = ++leaves_;
   if (d.is(Scalar::Index)) return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
-  UOp at = graph_->range(Const(int64_t(64)), n, AxisType::LOOP);
+  return loaded(d, n);
+}
+
+// Element p<n> of the memory data<n>. No loop occurs, because some rules decline nodes below a loop.
+UOp RuleInstances::loaded(DType d, int64_t n) {
+  UOp at = graph_->variable("p" + std::to_string(n), Const(int64_t(0)), Const(int64_t(63)));
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();
+}
+
+// An expression of variables i, j and of values of its own, or a constant. Names may share variables.
+UOp RuleInstances::shaped_leaf(DType d) {
+  int64_t n = ++leaves_;
+  auto variable = [&](int64_t least, int64_t most) {
+    return graph_->variable("v" + std::to_string(n), Const(least), Const(most));
+  };
+  UOp i = graph_->variable("i", Const(int64_t(0)), Const(int64_t(9)));
+  UOp j = graph_->variable("j", Const(int64_t(0)), Const(int64_t(3)));
+  if (d.is(Scalar::Index)) {
+    switch (pick(11)) {
+      case 0: return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
+      case 1: return i;
+      case 2: return i * Const(4) + j;
+      case 3: return graph_->constant(d, 4);
+      case 4: return variable(-9, 0);
+      case 5: return i * Const(6) + j * Const(2) + Const(5);
+      case 6: return variable(1, 7);
+      case 7: return graph_->constant(d, 3);
+      case 8: return i % Const(4) + j * Const(8);
+      case 9: return variable(-9, 9) + i * Const(3);
+      default: return graph_->constant(d, 12);
+    }
+  }
+  auto loaded = [&](DType t) { return this->loaded(t, n); };
+  if (dtypes::is_bool(d)) {
+    switch (pick(5)) {
+      case 0: return loaded(d);
+      case 1: return i.lt(5);
+      case 2: return i.lt(2).logical_not();
+      case 3: return (i * Const(4) + j).lt(7);
+      default: return j.lt(2);
+    }
+  }
+  if (!dtypes::is_int(d)) return loaded(d);
+  switch (pick(7)) {
+    case 5: return graph_->constant(d, 3);
+    case 6: return graph_->constant(d, 99);
+    case 0: return loaded(d);
+    case 1: return loaded(d) + Const(100);
+    case 2: return loaded(d) * Const(2);
+    case 3: return loaded(d == dtypes::uint32 ? dtypes::int64 : dtypes::uint32).cast(d);
+    default: return loaded(d) & Const(7);
+  }
+}
+
+UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
+  DType d = is_invalid(n) ? dtypes::index : want ? *want : pick_dtype(n->dtypes);
+  if (is_invalid(n)) return want && *want != d ? UOp() : graph_->invalid();
+  if (n->has_arg) {
+    UOp c = n->arg.is_const() ? graph_->constant(d, n->arg.to_const()) : UOp();
+    return c && c.is_const() && py_equal(c.arg().to_const(), n->arg.to_const()) ? c : UOp();
+  }
+  if (std::ranges::find(powers_, n->capture) != powers_.end()) {  // all powers of two that the dtype holds
+    if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
+    return graph_->constant(d, Int::pow2(uint32_t(pick(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
+  }
+  if (symbolic_) return leaf(d);
+  static constexpr int64_t kValues[] = {3, -2, 1, 0, 4, -1, 7, 2, 100, (int64_t(1) << 54) + 1};
+  if (dtypes::is_bool(d)) return graph_->constant(d, Const(pick(2) == 0));
+  const int64_t v = kValues[pick(std::size(kValues))];
+  if (dtypes::is_float(d)) return graph_->constant(d, Const(double(v)));
+  if (!d.is(Scalar::Index) && (Int(v) < dtypes::min(d).to_int() || Int(v) > dtypes::max(d).to_int())) return {};
+  return graph_->constant(d, Const(v));
+}
+
+// An element of a memory, at an index within 0 to 63.
+UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
+  if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
+  UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++leaves_);
+  if (n->children[0]->capture >= 0) captured_[size_t(n->children[0]->capture)] = memory;
+  UOp at = build(n->children[1], dtypes::index), gate;
+  if (n->children.size() > 2 && !(gate = build(n->children[2], dtypes::bool_))) return {};
+  if (!at) return {};
+  std::vector<UOp> src{memory, at};
+  if (gate) src.push_back(gate);
+  return graph_->node(Op::INDEX, is_pointer ? memory.dtype() : d, src);
+}
+
+UOp RuleInstances::load(const PatNode* n, std::optional<DType> want) {
+  if (n->children.empty()) return {};
+  const PatNode* place = n->children[0];
+  while (place->alternatives) place = place->children[0];
+  if (!(place->ops == OpSet{Op::INDEX})) return {};
+  DType d = want ? *want : pick_dtype(n->dtypes);
+  UOp pointer = index(place, d, true);
+  if (!pointer) return {};
+  if (n->sources != PatNode::Sources::Prefix || pointer.num_src() < 3 || pick(2) == 0) return pointer.load();
+  return pointer.load(leaf(d), d);
+}
+
+UOp RuleInstances::range(const PatNode* n) {
+  if (n->children.size() != 1) return {};
+  const PatNode* size = n->children[0];
+  UOp end = size->capture >= 0 ? captured_[size_t(size->capture)] : UOp();
+  if (!end && is_constant(size)) end = graph_->constant(dtypes::index, int64_t(1 + 4 * pick(2)));
+  if (!end) end = graph_->variable("n" + std::to_string(++leaves_), Const(int64_t(1)), Const(int64_t(1) << 20));
+  if (size->capture >= 0) captured_[size_t(size->capture)] = end;
+  return graph_->range(end, std::vector<Arg>{Arg(++leaves_), Arg(AxisType::LOOP)});
 }
 
 UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
@@ -75,43 +184,44 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
     UOp u = captured_[size_t(n->capture)];
     return want && u.dtype() != *want ? UOp() : u;
   }
-  auto bound = [&](UOp u) {
-    if (n->capture >= 0) captured_[size_t(n->capture)] = u;
-    return u;
-  };
   if (want && !n->dtypes.empty() && !n->dtypes.contains(*want)) return {};
-  if (n->alternatives) return bound(build(n->children[pick(n->children.size())], want));
-  if (n->sources == PatNode::Sources::Each) return {};
-  if (n->ops.empty()) return bound(leaf(want ? *want : pick_dtype(n->dtypes)));
-  if (is_constant(n)) {
-    DType d = want ? *want : pick_dtype(n->dtypes);
-    if (n->has_arg) return n->arg.is_const() ? bound(graph_->constant(d, n->arg.to_const())) : UOp();
-    if (symbolic_) return bound(leaf(d));
-    static constexpr int kValues[] = {3, -2, 1, 0, 4, -1, 7, 2};
-    const bool is_small = dtypes::is_bool(d);
-    int v = kValues[pick(is_small ? 2 : std::size(kValues))];
-    if (is_small) return bound(graph_->constant(d, Const(v == 3)));
-    if (dtypes::is_unsigned(d) && v < 0) return {};
-    return bound(dtypes::is_float(d) ? graph_->constant(d, Const(double(v))) : graph_->constant(d, Const(int64_t(v))));
+  UOp out;
+  if (n->alternatives) out = build(n->children[pick(n->children.size())], want);
+  else if (n->ops.empty()) out = leaf(want ? *want : pick_dtype(n->dtypes));
+  else if (is_constant(n)) out = constant(n, want);
+  else if (n->ops == OpSet{Op::RANGE}) out = want && *want != dtypes::index ? UOp() : range(n);
+  else if (n->ops == OpSet{Op::INDEX}) out = index(n, want ? *want : pick_dtype(n->dtypes), false);
+  else if (n->ops == OpSet{Op::LOAD}) out = load(n, want);
+  else {
+    std::vector<Op> ops;
+    n->ops.for_each([&](Op op) {
+      if (ops::Elementwise.contains(op)) ops.push_back(op);
+    });
+    if (!ops.empty()) out = elementwise(n, ops[pick(ops.size())], want);
   }
-  std::vector<Op> ops;
-  n->ops.for_each([&](Op op) {
-    if (ops::Elementwise.contains(op)) ops.push_back(op);
-  });
-  if (ops.empty()) return {};
-  const Op op = ops[pick(ops.size())];
-  const bool compares = ops::Comparison.contains(op);
+  if (n->capture >= 0) captured_[size_t(n->capture)] = out;
+  return out;
+}
+
+UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> want) {
+  const bool compares = ops::Comparison.contains(op), casts = op == Op::CAST || op == Op::BITCAST;
   if (compares && want && *want != dtypes::bool_) return {};
-  const bool casts = op == Op::CAST || op == Op::BITCAST;
-  DType d = compares ? dtypes::bool_ : want ? *want : pick_dtype(n->dtypes);
+  // An op on Invalid is one on an index, whatever the op means.
+  const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
+  DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(n->dtypes);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
   DType of_sources = compares || casts ? dtypes::void_ : d;  // void: not chosen yet
-  if (!compares && !casts && op != Op::WHERE && !has_op(op, d)) return {};
-  if (op == Op::THREEFRY && d != dtypes::uint64) return {};
+  if (!compares && !casts && op != Op::WHERE && !on_invalid && !has_op(op, d)) return {};
   const size_t arity = casts || ops::Unary.contains(op) ? 1 : ops::Binary.contains(op) ? 2 : 3;
-  if (!n->children.empty() && n->children.size() != arity) return {};
-  std::vector<UOp> src;
-  for (size_t i = 0; i < arity; i++) {
+  const bool is_each = n->sources == PatNode::Sources::Each;
+  if (is_each ? arity != 1 || n->children.size() != 1 : !n->children.empty() && n->children.size() != arity) return {};
+  std::vector<UOp> src(arity);
+  // The source that says its dtype comes first, if the dtype is not chosen yet: 0 < x.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < arity; i++) order.push_back(i);
+  if (of_sources == dtypes::void_ && arity == 2 && n->children.size() == 2 && is_constant(n->children[0]))
+    std::swap(order[0], order[1]);
+  for (size_t i : order) {
     std::optional<DType> need = of_sources;
     if (op == Op::WHERE && i == 0) need = dtypes::bool_;
     if (need == dtypes::void_) {
@@ -122,20 +232,31 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
     UOp s = n->children.empty() ? leaf(*need) : build(n->children[i], need);
     if (!s || s.dtype() == dtypes::void_) return {};
     if (compares) of_sources = s.dtype();
-    src.push_back(s);
+    src[i] = s;
   }
-  if (op == Op::BITCAST && src[0].dtype().itemsize() != d.itemsize()) return {};
-  return bound(graph_->node(op, d, src));
+  if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no such node
+  if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
+  if (compares && !has_op(op, src[0].dtype())) return {};
+  return graph_->node(op, d, src);
 }
 
 std::optional<UOp> RuleInstances::next(Graph& graph) {
   if (done_) return std::nullopt;
   graph_ = &graph, at_ = 0, leaves_ = 0;
   captured_ = {};
-  UOp out = build(rule_.left, std::nullopt);
-  choices_.resize(at_);
-  while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
-  done_ = choices_.empty();
+  auto advance = [&] {
+    choices_.resize(at_);
+    while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
+    done_ = choices_.empty();
+  };
+  UOp out;
+  try {
+    out = build(rule_.left, std::nullopt);
+  } catch (const Failure&) {  // a choice made a node that the graph refuses
+    advance();
+    return UOp();
+  }
+  advance();
   return out;
 }
 

@@ -11,8 +11,9 @@ namespace tgc {
 
 class RuleInstances {
  public:
-  // With `symbolic`, captured constants are unknown values; else some usual constants.
-  RuleInstances(const Rule& rule, bool symbolic) : rule_(rule), symbolic_(symbolic) {}
+  // With `symbolic`, captured constants are unknown values; else some usual constants, and large ones. With `shapes`,
+  // names also stand for expressions whose bounds are known, and for constants.
+  RuleInstances(const Rule& rule, bool symbolic, bool shapes = false);
 
   // Makes the next instance in `graph`: the node that the pattern matches. Returns nullopt after the last one, and the
   // empty UOp for a choice that makes no valid node.
@@ -20,13 +21,23 @@ class RuleInstances {
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
  private:
+  using PatNode = pat::PatNode;
+
   size_t pick(size_t n);
-  UOp build(const pat::PatNode* n, std::optional<DType> want);
+  UOp build(const PatNode* n, std::optional<DType> want);
+  UOp elementwise(const PatNode* n, Op op, std::optional<DType> want);
+  UOp constant(const PatNode* n, std::optional<DType> want);
+  UOp index(const PatNode* n, DType d, bool is_pointer);
+  UOp load(const PatNode* n, std::optional<DType> want);
+  UOp range(const PatNode* n);
   UOp leaf(DType d);
+  UOp loaded(DType d, int64_t n);
+  UOp shaped_leaf(DType d);
   DType pick_dtype(DTypeSet among);
 
   const Rule& rule_;
-  const bool symbolic_;
+  const bool symbolic_, shapes_;
+  std::vector<int> powers_;  // the captures of which a guard says that they are powers of two
   bool done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // (choice, number of alternatives), in the order in which they are made
@@ -36,9 +47,10 @@ class RuleInstances {
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns whether the right side can be built from unknown values in place of captured constants.
-bool takes_symbolic_constants(const Rule& rule);
 // Returns whether the left side captures constants.
 bool has_constants(const Rule& rule);
+
+// Returns whether all nodes of the left side are values of scalars: no loops, stores, vectors or control flow.
+bool has_values_only(const Rule& rule);
 
 }  // namespace tgc

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "lib/rules/rule_sources.h"
+#include "lib/rules/rule_verdicts.h"
 #include "lib/spec/tables.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -244,13 +245,14 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
       set = r.rule->set;
       out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
     }
-    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), stages;
+    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(verdict_of(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     if (r.stages.size() > kMostStages) stages = std::to_string(r.stages.size()) + " stages";
     out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
            op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
-           (source.empty() ? "" : " (" + source + ")") + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
+           (source.empty() ? "" : " (" + source + ")") + (verdict.empty() ? "" : "  " + verdict) +
+           (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
   return out + counted(shown, "rule") + "\n";
 }
@@ -272,6 +274,7 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
         }
       });
       json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+      json.member("verdict", verdict_of(rule));
       if (!r.inside.empty()) json.member("inside", r.inside);
     };
     json.key("rules").array([&] {

@@ -46,11 +46,12 @@ struct PatternListing {
   bool color = false;
 };
 // Lists the rules under the names of their sets, one per line:
-//   name   left -> right   file:line   root ops   [stages]
+//   name   left -> right   root ops   file:line   verdict of `tgc prove --rules`   [stages]
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 // Returns the rules as JSON:
 //   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
-//              "file","line","tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
+//              "file","line","tinygrad","verdict","inside"}],
+//    "sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
 // one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::inside.

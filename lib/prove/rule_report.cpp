@@ -1,0 +1,78 @@
+// The verdicts of rules as text and JSON.
+#include <algorithm>
+
+#include "lib/prove/prove_rules.h"
+#include "lib/support/json_writer.h"
+#include "lib/trace/applications.h"
+
+namespace tgc {
+
+using Kind = RuleProof::Kind;
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::Proven: return "proven";
+    case Kind::Conditional: return "conditional";
+    case Kind::Refuted: return "refuted";
+    case Kind::Instances: return "instances";
+    case Kind::Structural: return "structural";
+    case Kind::Unknown: return "unknown";
+  }
+  return "";
+}
+
+std::string_view sense_name(const RuleProof& r) {
+  if (!r.has_floats) return "none";
+  return r.sense <= FloatSense::Exact ? "bit-exact" : r.sense == FloatSense::Finite ? "but-nan" : "reals";
+}
+
+std::string rule_proof_text(const RuleProof& r) {
+  std::string out = std::string(r.rule->name) + ": " + std::string(name_of(r.kind));
+  if (!r.condition.empty()) out += " (" + r.condition + ")";
+  if (r.instances) out += ", " + std::to_string(r.instances) + " instances";
+  if (r.has_floats && r.instances) out += ", " + std::string(sense_name(r));
+  if (r.by_bounds) out += ", by bounds";
+  if (r.by_specification) out += ", by specification";
+  if (!r.why.empty()) out += ": " + r.why;
+  for (auto& [name, value] : r.counterexample) out += ", " + name + " = " + value;
+  out += "  " + location_of(*r.rule) + "\n";
+  if (!r.before.empty()) out += r.before + "\n  ->\n" + r.after + "\n";
+  return out;
+}
+
+std::string rule_proofs_summary(const std::vector<RuleProof>& all) {
+  std::string out = std::to_string(all.size()) + " rules";
+  for (Kind kind : {Kind::Proven, Kind::Conditional, Kind::Refuted, Kind::Instances, Kind::Unknown, Kind::Structural})
+    if (auto n = std::ranges::count(all, kind, &RuleProof::kind))
+      out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
+  return out + "\n";
+}
+
+std::string rule_proofs_json(const std::vector<RuleProof>& all) {
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      auto count = [&](Kind kind) { return std::ranges::count(all, kind, &RuleProof::kind); };
+      json.member("rules", all.size()).member("proven", count(Kind::Proven));
+      json.member("conditional", count(Kind::Conditional)).member("refuted", count(Kind::Refuted));
+      json.member("instances", count(Kind::Instances)).member("structural", count(Kind::Structural));
+      json.member("unknown", count(Kind::Unknown));
+      json.key("list").array([&] {
+        for (const RuleProof& r : all)
+          json.object([&] {
+            json.member("rule", r.rule->name).member("set", r.rule->set).member("verdict", name_of(r.kind));
+            json.member("location", location_of(*r.rule)).member("instances", r.instances);
+            json.member("floats", sense_name(r));
+            if (!r.condition.empty()) json.member("condition", r.condition);
+            if (r.by_bounds) json.member("by_bounds", true);
+            if (r.by_specification) json.member("by_specification", true);
+            if (!r.why.empty()) json.member("why", r.why);
+            if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
+            if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            json.key("seconds").number(r.seconds, "%.3f");
+          });
+      });
+    });
+  });
+}
+
+}  // namespace tgc
