@@ -10,8 +10,12 @@
 #include "lib/driver/source.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
+#include "lib/recordings/recorded_pipeline.h"
 #include "lib/run/run_kernel.h"
+#include "lib/support/lines.h"
 #include "lib/text/input_file.h"
+#include "lib/text/pickled_nodes.h"
+#include "lib/text/rewrite_trace.h"
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
@@ -30,11 +34,30 @@ void read_gzip(Bytes bytes) {
   must_say((*lines)->rest(all));
 }
 
+// The graphs of a recording that a rewrites.pkl was turned into must be readable.
+void read_rewrites(Bytes bytes) {
+  auto text = recording_of_rewrites(std::string(text_of(bytes)), "fuzz");
+  if (!must_say(text)) return;
+  uint32_t number = 1;
+  for (std::string_view line : lines_of(*text)) {
+    if (number++ == 1) continue;
+    auto record = std::make_shared<const GoldenRecord>(
+        parse_golden_record({std::string(line), number}, "fuzz").value_or_throw());
+    must_say(RecordedPipeline::read(record, "tinygrad 0.14.0", "fuzz"));
+  }
+  count_as_run();
+}
+
 void read_profile(Bytes bytes) {
+  if (looks_like_rewrites(text_of(bytes))) return read_rewrites(bytes);
   auto trace = profile::parse_trace(std::string(text_of(bytes)));
   if (!must_say(trace)) return;
   auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
   if (!must_say(analyzed)) return;
+  for (auto& [name, ast] : analyzed->trace.asts) {
+    auto graph = catch_failures([&] { return pickled_graph(ast); });
+    if (must_say(graph)) must_say(load_text({}, InputKind::Json, *graph, name));
+  }
   // without the reports that call LLVM, which runs in a worker
   (void)profile::waves_json(*analyzed, ""), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);

@@ -253,7 +253,8 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
       if (dtype != "void") out += " " + std::string(dtype);
       continue;
     }
-    if (node.op == "INDEX" || node.op == "GEP" || node.op == "VECTORIZE" || node.op == "CAST") continue;
+    constexpr std::string_view kPlumbing[] = {"INDEX", "GEP", "VECTORIZE", "CAST", "AFTER"};
+    if (std::ranges::find(kPlumbing, node.op) != std::end(kPlumbing)) continue;
     size_t last = n;  // of nodes with the same op
     while (last + 1 < nodes.size() && nodes[last + 1].op == node.op && nodes[last + 1].number == nodes[last].number + 1)
       last++;

@@ -168,13 +168,13 @@ class GraphJsonWriter {
 
   // writes {"NAME":{"field":value,...}}; values without a field name are written as a member "*", an array
   void record(RecordView r) {
-    put("{\""), put(r.name()), put("\":{");
+    put('{'), string(r.name()), put(":{");
     size_t i = 0, n = r.size();
     while (i < n && r.field(i).empty()) i++;
     if (i) put("\"*\":"), list(r.values().first(i));
     for (; i < n; i++) {
-      put(i ? ",\"" : "\""), put(r.field(i)), put("\":");
-      arg(r.values()[i]);
+      if (i) put(',');
+      string(r.field(i)), put(':'), arg(r.values()[i]);
     }
     put("}}");
   }

@@ -54,6 +54,18 @@ TEST_CASE("JSON: every kind of arg survives a round trip with its type") {
   }
 }
 
+TEST_CASE("JSON: names of classes and fields may have any characters") {
+  Graph g, back;
+  const std::string text = R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[
+{"op":"SINK","dtype":"dtypes.void","arg":{"a\u0001b":{"c\"d":1,"e\nf":{"x":{"*":[2]}}}}}
+]}
+)";
+  UOp root = graph_from_json(g, text, "in.json").value_or_throw().root;
+  std::string written = graph_to_json(root, {.producer = "tinygrad 0.14.0"});
+  CHECK(written == text);
+  CHECK(graph_from_json(back, written, "in.json").value_or_throw().root.arg().repr() == root.arg().repr());
+}
+
 TEST_CASE("JSON: keeps image pitches, list order and metadata") {
   Graph g;
   static constexpr int64_t kShape[] = {2, 3, 4};

@@ -20,23 +20,17 @@ constexpr int kMostDepth = 1000;  // of values within values, as lib/text's read
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
 
 // The members of tinygrad's enums, numbered from 1.
-struct EnumMembers {
-  std::string_view name;
-  Release first, last;
-  std::array<std::string_view, 12> members;
-};
-constexpr EnumMembers kEnums[] = {
-    {"AxisType", Release::v0_12, Release::v0_12,
-     {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER",
-      "PLACEHOLDER"}},
-    {"AxisType", Release::v0_13, Release::v0_13,
-     {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "PLACEHOLDER"}},
-    {"AxisType", Release::v0_14, Release::v0_14,
-     {"DEVICE", "GLOBAL", "WARP", "LOCAL", "WEAK", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD",
-      "PLACEHOLDER", "LOOP"}},
-    {"OptOps", Release::v0_12, Release::v0_14,
-     {"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO", "SWAP"}},
-    {"AddrSpace", Release::v0_12, Release::v0_14, {"GLOBAL", "LOCAL", "REG", "ALU"}},
+using Members = std::array<std::string_view, 12>;
+constexpr Members kOptOps{"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO",
+                          "SWAP"};
+constexpr Members kAddrSpaces{"GLOBAL", "LOCAL", "REG", "ALU"};
+constexpr Members kAxisTypes[] = {
+    {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER", "PLACEHOLDER"},
+    {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "PLACEHOLDER"},
+    {"DEVICE", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD",
+     "PLACEHOLDER"},
+    {"DEVICE", "GLOBAL", "WARP", "LOCAL", "WEAK", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "PLACEHOLDER",
+     "LOOP"},
 };
 
 // The names of dtypes in pickles, if they differ from those of the class dtypes.
@@ -70,7 +64,8 @@ std::string float_text(double x) {
 }
 
 PickleDialect dialect_of(Release release) {
-  PickleDialect out{release, "tinygrad " + std::string(name_of(release)) + ".0", {}};
+  PickleDialect out{release, "tinygrad " + std::string(name_of(release)) + ".0", {""}};
+  out.axis_types = release == Release::v0_12 ? 0 : release == Release::v0_13 ? 1 : 3;
   for (int i = 0; i < kNumAllOps; i++) {
     Op op = Op(i);
     if (!has_op(release, op) || op == Op::OTHER) continue;
@@ -81,13 +76,36 @@ PickleDialect dialect_of(Release release) {
   return out;
 }
 
+struct DialectRow {
+  std::string_view date;
+  Release like;
+  size_t axis_types;
+  std::string_view changes;
+};
+constexpr DialectRow kHistory[] = {
+#define X(date, like, axis_types, changes) {date, Release::like, axis_types, changes},
+#include "lib/text/pickle_dialects.def"
+#undef X
+};
+
+// The releases, then the commits between them.
 std::vector<PickleDialect> make_dialects() {
   std::vector<PickleDialect> out;
   for (Release release : {Release::v0_12, Release::v0_13, Release::v0_14}) out.push_back(dialect_of(release));
-  // master in August 2026, before 0.14.0: it still has WAIT
-  PickleDialect& dev = out.emplace_back(dialect_of(Release::v0_14));
-  dev.producer = "tinygrad 0.14.0.dev";
-  dev.ops.insert(std::ranges::find(dev.ops, "ENDIF") + 1, "WAIT");
+  std::vector<std::string_view> ops{""};
+  for (const DialectRow& row : kHistory) {
+    for (std::string_view rest = row.changes; !rest.empty();) {
+      std::string_view change = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(change.size() + 1, rest.size()));
+      size_t mark = std::min(change.find('<'), change.size());
+      std::string_view name = change.substr(1, mark - 1), after = change.substr(std::min(mark + 1, change.size()));
+      if (change[0] == '-') std::erase(ops, name);
+      else ops.insert(std::ranges::find(ops, after) + 1, name);
+    }
+    const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";  // than the release
+    out.push_back({row.like, "tinygrad " + std::string(name_of(row.like)) + (is_later ? ".0.post" : ".0.dev"), ops,
+                   row.axis_types});
+  }
   return out;
 }
 const std::vector<PickleDialect>& dialects() {
@@ -102,30 +120,91 @@ std::optional<int64_t> enum_number(PickleValue v) {
   return v.kind() == Pickle::Object && v.size() == 1 ? v[0].number() : std::nullopt;
 }
 
-// Returns whether a node's arg and number of sources fit its op. Ops that the list leaves out fit anything.
-bool fits(std::string_view op, size_t sources, PickleValue arg) {
+// Returns the name of a RANGE's axis type.
+std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
+  auto number = enum_number(arg[arg.size() - 1]);
+  return number && *number >= 1 && *number <= 12 ? kAxisTypes[d.axis_types][size_t(*number - 1)] : std::string_view();
+}
+
+enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
+// What the nodes of an op look like in all versions. Ops that are missing here may look like anything.
+struct NodeForm {
+  std::initializer_list<std::string_view> ops;
+  size_t fewest, most;  // sources
+  ArgIs arg;
+};
+constexpr size_t kMany = SIZE_MAX;
+const NodeForm kNodeForms[] = {
+    {{"ADD", "MUL", "SHL", "SHR", "IDIV", "CDIV", "MAX", "MOD", "CMOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "OR", "AND",
+      "THREEFRY", "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD", "BIND"}, 2, 2, ArgIs::Nothing},
+    {{"WHERE", "MULACC"}, 3, 3, ArgIs::Nothing},
+    {{"EXP2", "LOG2", "SIN", "SQRT", "RECIP", "RECIPROCAL", "NEG", "TRUNC"}, 1, 1, ArgIs::Nothing},
+    {{"CAST", "BITCAST"}, 1, 1, ArgIs::Anything},
+    {{"STORE", "ASSIGN"}, 2, kMany, ArgIs::Nothing},
+    {{"END", "LOAD"}, 1, kMany, ArgIs::Nothing},
+    {{"GROUP", "AFTER", "VECTORIZE", "STACK", "BARRIER", "LINEAR", "TUPLE", "IF", "ENDIF"}, 0, kMany, ArgIs::Nothing},
+    {{"SPECIAL"}, 1, 1, ArgIs::Text},
+    {{"SOURCE", "CUSTOM", "CUSTOMI", "REWRITE_ERROR", "CUSTOM_FUNCTION"}, 0, kMany, ArgIs::Text},
+    {{"BINARY"}, 0, 0, ArgIs::Bytes},
+    {{"UNIQUE", "LUNIQUE"}, 0, 0, ArgIs::Number},
+    {{"DEFINE_GLOBAL"}, 0, 0, ArgIs::Number},
+    {{"GETTUPLE", "MSELECT"}, 1, 1, ArgIs::Number},
+    {{"GEP", "PERMUTE", "FLIP", "UNROLL", "CONTRACT", "REDUCE_AXIS"}, 1, 1, ArgIs::Tuple},
+    {{"VCONST"}, 0, kMany, ArgIs::Tuple},
+    {{"DEFINE_VAR"}, 0, 0, ArgIs::Tuple},
+    {{"WMMA"}, 3, 3, ArgIs::Tuple},
+    {{"ALLREDUCE"}, 1, kMany, ArgIs::Anything},
+};
+
+// Classes of args, and the only ops that have such args.
+struct ArgClass {
+  std::string_view name;
+  std::initializer_list<std::string_view> ops;
+};
+const ArgClass kArgClasses[] = {
+    {"KernelInfo", {"SINK", "PROGRAM"}}, {"ProgramInfo", {"PROGRAM"}}, {"Kernel", {"KERNEL"}},
+    {"BufferizeOpts", {"BUFFERIZE", "STAGE"}}, {"ConstFloat", {"CONST"}}, {"InvalidType", {"CONST"}},
+    {"ParamArg", {"PARAM", "BUFFER", "DEFINE_LOCAL", "DEFINE_REG"}}, {"Ops", {"REDUCE", "ALLREDUCE"}},
+    {"CallInfo", {"CALL", "FUNCTION", "SINK"}}, {"CustomKernel", {"CUSTOM_KERNEL"}},
+    {"DType", {"CAST", "BITCAST"}}, {"PtrDType", {"CAST", "BITCAST"}},
+};
+
+bool is_of(ArgIs kind, PickleValue arg) {
+  switch (kind) {
+    case ArgIs::Anything: return true;
+    case ArgIs::Nothing: return arg.is_none();
+    case ArgIs::Number: return arg.kind() == Pickle::Number;
+    case ArgIs::Text: return arg.kind() == Pickle::Text;
+    case ArgIs::Tuple: return arg.kind() == Pickle::Tuple;
+    case ArgIs::Bytes: return arg.kind() == Pickle::Bytes;
+    case ArgIs::Ops: return arg.class_name() == "Ops";
+  }
+  return false;
+}
+
+// Returns whether a node's arg and number of sources fit its op. `second` is the op of its second source, if known.
+bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
   auto is = [&](std::initializer_list<std::string_view> ops) { return std::ranges::find(ops, op) != ops.end(); };
+  for (const NodeForm& s : kNodeForms)
+    if (is(s.ops) && (sources < s.fewest || sources > s.most || !is_of(s.arg, arg))) return false;
   const std::string_view type = arg.class_name();
-  if (type == "KernelInfo" && op != "SINK" && op != "PROGRAM") return false;
-  if (type == "ProgramInfo" && op != "PROGRAM") return false;
+  for (const ArgClass& c : kArgClasses)
+    if (type == c.name && !is(c.ops)) return false;
+  if (arg.find("_raw") && op != "INS") return false;  // a machine instruction
   bool has_axis = arg.kind() == Pickle::Tuple && arg.size() > 1 && arg[arg.size() - 1].class_name() == "AxisType";
   if (has_axis != (op == "RANGE")) return false;
-  if (type == "Ops" && !is({"REDUCE", "REDUCE_AXIS", "ALLREDUCE", "CUSTOM_FUNCTION"})) return false;
   if (arg.kind() == Pickle::Bytes && op != "BINARY") return false;
-  if (type == "ParamArg" && !is({"PARAM", "BUFFER", "DEFINE_LOCAL", "DEFINE_REG"})) return false;
-  bool is_const = type == "ConstFloat" || arg.kind() == Pickle::Float || arg.kind() == Pickle::Bool;
-  if (is_const && !is({"CONST", "VCONST"})) return false;
-  if (is({"CONST"})) return is_const || arg.kind() == Pickle::Number || type == "InvalidType";
-  if (is({"ADD", "MUL", "SHL", "SHR", "IDIV", "CDIV", "MAX", "MOD", "CMOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "OR",
-          "AND", "THREEFRY", "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD"}))
-    return sources == 2 && arg.is_none();
-  if (is({"WHERE", "MULACC"})) return sources == 3 && arg.is_none();
-  if (is({"EXP2", "LOG2", "SIN", "SQRT", "RECIP", "RECIPROCAL", "NEG", "TRUNC"})) return sources == 1 && arg.is_none();
-  if (is({"CAST", "BITCAST"})) return sources == 1;
-  if (is({"SPECIAL", "SOURCE", "CUSTOM", "CUSTOMI"})) return arg.kind() == Pickle::Text;
-  if (is({"STORE", "INDEX", "END"})) return sources >= 1 && (arg.is_none() || op == "INDEX");
-  if (is({"DEFINE_GLOBAL"})) return sources == 0 && arg.kind() == Pickle::Number;
-  if (is({"SINK"})) return arg.is_none() || type == "KernelInfo" || type == "CallInfo";
+  if ((arg.kind() == Pickle::Float || arg.kind() == Pickle::Bool) && op != "CONST") return false;
+  if (op == "CONST")
+    return type == "ConstFloat" || type == "InvalidType" || arg.kind() == Pickle::Float ||
+           arg.kind() == Pickle::Bool || arg.kind() == Pickle::Number;
+  if (op == "DEVICE") return sources == 0 && (arg.kind() == Pickle::Text || arg.kind() == Pickle::Tuple);
+  if (op == "ALLREDUCE" && type == "Ops") return second.empty() || second == "DEVICE";
+  if (op == "SINK") return arg.is_none() || !type.empty();
+  if (op == "INS") return !type.empty() || arg.kind() == Pickle::Tuple || arg.is_none();
+  if (op == "KERNEL") return type == "Kernel";
+  if (op == "CUSTOM_KERNEL") return type == "CustomKernel";
+  if (op == "BUFFERIZE") return type == "BufferizeOpts";
   return true;
 }
 
@@ -212,15 +291,14 @@ std::string PickledNodes::op_name(PickleValue op) const {
 }
 
 std::string PickledNodes::enum_name(PickleValue v) const {
-  const std::string name(v.class_name());
+  const std::string_view name = v.class_name();
   if (name == "Ops") return "Ops." + op_name(v);
+  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_types]
+                           : name == "OptOps" ? kOptOps : kAddrSpaces;
   auto number = enum_number(v);
-  for (const EnumMembers& e : kEnums) {
-    if (e.name != name || dialect_.release < e.first || dialect_.release > e.last || !number) continue;
-    if (*number < 1 || size_t(*number) > e.members.size() || e.members[size_t(*number - 1)].empty()) break;
-    return name + "." + std::string(e.members[size_t(*number - 1)]);
-  }
-  fail(dialect_.producer + " has no such member of " + name);
+  if (!number || *number < 1 || size_t(*number) > members.size() || members[size_t(*number - 1)].empty())
+    fail(dialect_.producer + " has no such member of " + std::string(name));
+  return std::string(name) + "." + std::string(members[size_t(*number - 1)]);
 }
 
 std::string PickledNodes::dtype(PickleValue v) const {
@@ -282,7 +360,7 @@ std::string PickledNodes::value(PickleValue v, int depth) {
 std::string PickledNodes::object(PickleValue v, int depth) {
   const std::string name(v.class_name());
   if (name == "UOp") return R"({"uop":)" + std::to_string(add(v)) + "}";
-  if (name == "Ops" || std::ranges::find(kEnums, name, &EnumMembers::name) != std::end(kEnums))
+  if (name == "Ops" || name == "AxisType" || name == "OptOps" || name == "AddrSpace")
     return R"({"value":")" + enum_name(v) + "\"}";
   if (name == "DType" || name == "PtrDType" || name == "ImageDType") return R"({"value":)" + quoted(dtype(v)) + "}";
   if (name == "InvalidType") return R"({"value":"Invalid"})";
@@ -333,7 +411,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   return "{" + quoted(name) + ":{" + out + "}}";
 }
 
-const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes) {
+const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel) {
   std::vector<const PickleDialect*> fitting;
   auto name = [](const PickleDialect& d, PickleValue node) {
     auto number = node.size() < kFields ? std::nullopt : enum_number(node[kOp]);
@@ -342,17 +420,24 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes) {
   for (const PickleDialect& d : dialects()) {
     bool is_fitting = std::ranges::all_of(nodes, [&](PickleValue v) {
       std::string_view op = name(d, v);
-      return !op.empty() && fits(op, v[kSources].size(), v[kArg]);
+      bool has_object = !op.empty() && v[kSources].size() > 1 && v[kSources][1].class_name() == "UOp";
+      return !op.empty() && fits(op, v[kSources].size(), v[kArg], has_object ? name(d, v[kSources][1]) : "");
     });
+    if (kernel) is_fitting = is_fitting && (name(d, *kernel) == "SINK" || name(d, *kernel) == "PROGRAM");
     if (is_fitting) fitting.push_back(&d);
   }
+  // several are no problem if they name all nodes alike; the releases come first
   bool is_clear = std::ranges::all_of(fitting, [&](const PickleDialect* d) {
-    auto reads_alike = [&](PickleValue v) { return name(*d, v) == name(*fitting[0], v); };
-    return d->release == fitting[0]->release && std::ranges::all_of(nodes, reads_alike);
+    auto reads_alike = [&](PickleValue v) {
+      bool has_axis = name(*d, v) == "RANGE";
+      return name(*d, v) == name(*fitting[0], v) &&
+             (!has_axis || axis_type(*d, v[kArg]) == axis_type(*fitting[0], v[kArg]));
+    };
+    return std::ranges::all_of(nodes, reads_alike);
   });
   if (!fitting.empty() && is_clear) return *fitting[0];
-  throw Failure(Diag{.message = fitting.empty() ? "the numbers of its ops are those of no known release of tinygrad"
-                                                : "the numbers of its ops fit several releases of tinygrad",
+  throw Failure(Diag{.message = fitting.empty() ? "the numbers of its ops are those of no known version of tinygrad"
+                                                : "the numbers of its ops fit several versions of tinygrad",
                      .expected = "a graph of tinygrad 0.12.0, 0.13.0 or 0.14.0"});
 }
 
@@ -367,7 +452,7 @@ std::string pickled_graph(PickleValue root) {
     all.push_back(v);
     for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
   }
-  const PickleDialect& dialect = fitting_dialect(all);
+  const PickleDialect& dialect = fitting_dialect(all, root);
   PickledNodes nodes(dialect);
   nodes.add(root);
   std::string out = R"({"format":"tgc-graph","version":1,)";

@@ -20,6 +20,7 @@ struct PickleDialect {
   Release release;
   std::string producer;                // "tinygrad 0.14.0"
   std::vector<std::string_view> ops;   // by number
+  size_t axis_types = 0;               // index in the table of AxisType's members
 };
 
 class PickledNodes {
@@ -64,13 +65,13 @@ class PickledNodes {
   std::vector<std::string> lines_;
 };
 
-// Returns the graph under `root`, a UOp object, as tgc's JSON (graph_json.h). Throws Failure if the numbers of its ops
-// fit no release of tinygrad, or several.
+// Returns the graph under `root`, a kernel's AST, as tgc's JSON (graph_json.h). Throws Failure if the numbers of its
+// ops fit no version of tinygrad, or several.
 std::string pickled_graph(PickleValue root);
 
 // Returns the dialect whose numbers of ops fit all nodes of a pickle: a node with a KernelInfo is a SINK, a RANGE has
 // an AxisType, an ADD has two sources, and so on. Throws Failure if none fits, or if several do and read the nodes
-// differently. `nodes` are UOp objects, or the values of uop_fields.
-const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes);
+// differently. `nodes` are UOp objects, or the values of uop_fields. `kernel` is one of them that is a kernel's AST.
+const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel = {});
 
 }  // namespace tgc

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "lib/support/deep_stack.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/json_scan.h"
 
@@ -16,6 +17,7 @@ class Replay {
 
   UOp run(UOp u, int depth = 0) {
     constexpr int kMostDepth = 20000;
+    if (depth % kStackCheck == 0 && stack_is_short()) return with_stack([&] { return run(u, depth); });
     if (auto known = results_.find(u); known != results_.end()) return known->second;
     if (depth > kMostDepth) throw Failure("the recorded rewrites nest too deep");
     UOp out = u;

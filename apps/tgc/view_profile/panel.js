@@ -9,8 +9,8 @@ import {RowList, element} from "../view/list.js";
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
  *   idle: number, line: number, source: string, uop: string}} Row */
 
-export const kTabs = [["code", "Code"], ["source", "Source"], ["hot", "Hottest"], ["counters", "Counters and hints"],
-  ["kernels", "Kernels"]];
+export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"],
+  ["source", "Source"]];
 const kLine = 18;
 
 /** A rate with its unit prefix, in three digits: "61.4 T". @param {number} n */
@@ -99,7 +99,8 @@ function cellOf(name, item) {
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
   if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
   if (name === "line") return element("span", name, item.line ? String(item.line) : "");
-  return element("span", name, name === "source" ? item.source : item.uop);
+  // beside an instruction without indentation
+  return element("span", name, name === "UOp" ? item.uop : item.n >= 0 && item.text ? item.source.trim() : item.source);
 }
 
 function kindOf(text) { return text.startsWith("s_wait") ? "waits" : ""; }
