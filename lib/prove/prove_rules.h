@@ -25,10 +25,14 @@ struct RuleProof {
   std::string why = {};  // if Unknown
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
+  std::map<std::string, std::string> special = {};  // of a proof that is not bit-exact: where NaN, infinities or -0 differ
   double seconds = 0;
 };
 
 std::string_view name_of(RuleProof::Kind kind);
+
+// Returns whether both sides of the rule are values. Other rules are structural.
+bool is_value_rule(const Rule& rule);
 
 // Decides one rule. Stops after `most_seconds` of wall time: then the instances so far count.
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds = 20);
