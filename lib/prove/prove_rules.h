@@ -29,6 +29,7 @@ struct RuleProof {
   std::string why = {};  // if Unknown or Instances
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
+  std::map<std::string, std::string> special = {};  // of a proof that is not bit-exact: where NaN, infinities or -0 differ
   double seconds = 0;
 };
 
@@ -46,6 +47,9 @@ struct RuleLimits {
 
 // Returns whether `rule` rewrites nodes; the rules of lib/spec only check them.
 bool is_rewrite(const Rule& rule);
+
+// Returns whether both sides of the rule are values. Other rules are structural.
+bool is_value_rule(const Rule& rule);
 
 // Decides one rule.
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limits = {});

@@ -68,9 +68,12 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
 // An unknown value: an index within 2**40, or any value of a fixed dtype, loaded from a memory of its own.
 UOp RuleInstances::leaf(DType d) {
   if (shapes_) return shaped_leaf(d);
-  int64_t n = ++leaves_;
-  if (d.is(Scalar::Index)) return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
-  return loaded(d, n);
+  if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
+  return loaded(d, ++leaves_);
+}
+
+UOp RuleInstances::variable(const Int& least, const Int& most) {
+  return graph_->variable("v" + std::to_string(++leaves_), least, most);
 }
 
 // Element p<n> of the memory data<n>. No loop occurs, because some rules decline nodes below a loop.
@@ -136,12 +139,17 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     return graph_->constant(d, Int::pow2(uint32_t(pick(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
   if (symbolic_) return leaf(d);
+  const Const v = number(d);
+  if (dtypes::is_int(d) && !d.is(Scalar::Index) && (v.as_int() < dtypes::min(d).to_int() || v.as_int() > dtypes::max(d).to_int()))
+    return {};
+  return graph_->constant(d, v);
+}
+
+Const RuleInstances::number(DType d) {
   static constexpr int64_t kValues[] = {3, -2, 1, 0, 4, -1, 7, 2, 100, (int64_t(1) << 54) + 1};
-  if (dtypes::is_bool(d)) return graph_->constant(d, Const(pick(2) == 0));
+  if (dtypes::is_bool(d)) return Const(pick(2) == 0);
   const int64_t v = kValues[pick(std::size(kValues))];
-  if (dtypes::is_float(d)) return graph_->constant(d, Const(double(v)));
-  if (!d.is(Scalar::Index) && (Int(v) < dtypes::min(d).to_int() || Int(v) > dtypes::max(d).to_int())) return {};
-  return graph_->constant(d, Const(v));
+  return dtypes::is_float(d) ? Const(double(v)) : Const(v);
 }
 
 // An element of a memory, at an index within 0 to 63.
@@ -240,10 +248,14 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
   return graph_->node(op, d, src);
 }
 
-std::optional<UOp> RuleInstances::next(Graph& graph) {
-  if (done_) return std::nullopt;
+void RuleInstances::start(Graph& graph) {
   graph_ = &graph, at_ = 0, leaves_ = 0;
   captured_ = {};
+}
+
+std::optional<UOp> RuleInstances::next(Graph& graph) {
+  if (done_) return std::nullopt;
+  start(graph);
   auto advance = [&] {
     choices_.resize(at_);
     while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
@@ -251,7 +263,7 @@ std::optional<UOp> RuleInstances::next(Graph& graph) {
   };
   UOp out;
   try {
-    out = build(rule_.left, std::nullopt);
+    out = build_root();
   } catch (const Failure&) {  // a choice made a node that the graph refuses
     advance();
     return UOp();
