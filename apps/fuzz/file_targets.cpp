@@ -59,7 +59,7 @@ void read_profile(Bytes bytes) {
     if (must_say(graph)) must_say(load_text({}, InputKind::Json, *graph, name));
   }
   // without the reports that call LLVM, which runs in a worker
-  (void)profile::waves_json(*analyzed, ""), (void)profile::waves_text(*analyzed);
+  profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
   for (const profile::PmaEvent& e : analyzed->trace.pma)

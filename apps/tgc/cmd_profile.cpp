@@ -39,13 +39,13 @@ int run(const ProfileCommand& o) {
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
   } else if (o.waves) {
-    o.json ? print(profile::waves_json(p, name.shown())) : print_report(profile::waves_text(p));
+    o.json ? profile::print_waves_json(p, name.shown(), print) : print_report(profile::waves_text(p));
   } else if (o.counters) {
     print_report(o.json ? profile::counters_json(p, name.shown()) : profile::counters_text(p));
   } else if (o.memory) {
     print_report(o.json ? profile::memory_json(p.trace, name.shown()) : profile::memory_text(p.trace));
   } else if (o.json) {
-    print(profile::profile_json(p, name.shown()));
+    profile::print_json(p, name.shown(), print);
   } else {
     print_report(name.id.empty() ? profile::overview_text(p, name.shown()) : profile::instructions_text(p));
   }

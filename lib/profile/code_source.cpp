@@ -149,7 +149,7 @@ class SourceFinder {
     if (!c.is_tensor_graph()) return take_kernel(wanted, c, shown);
     for (size_t number : c.kernel_numbers()) {
       Compilation kernel = std::move(c.kernel(number).value_or_throw());
-      take_kernel(wanted, kernel, kernel.name());
+      take_kernel(wanted, kernel, shown + ", kernel " + std::to_string(number));
     }
   }
 

@@ -112,8 +112,10 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   });
 }
 
-// A profile can have millions of waves, so their rows are written without a JsonWriter for each value.
-void write_waves(JsonWriter& json, const Profile& p) {
+// A profile can have millions of waves, so their rows are written without a JsonWriter for each value, and printed in
+// parts: `out` is the text that `json` appends to.
+void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Print& print) {
+  constexpr size_t kPart = 1 << 18;
   std::string row;
   auto add = [&](std::string_view name, int64_t n) {
     char digits[24];
@@ -135,6 +137,7 @@ void write_waves(JsonWriter& json, const Profile& p) {
         add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
         row += '}';
         json.line().raw(row);
+        if (out.size() > kPart) print(out), out.clear();
       }
     }
   });
@@ -170,11 +173,8 @@ void write_errors(JsonWriter& json, const Profile& p) {
 
 }  // namespace
 
-std::string profile_json(const Profile& p, const std::string& file) {
-  size_t waves = 0;
-  for (const SqttSummary& s : p.summaries) waves += s.waves.size();
+void print_json(const Profile& p, const std::string& file, const Print& print) {
   std::string out;
-  out.reserve(1000 + waves * 128 + p.trace.sqtt.size() * 512);
   Listings listings(p);
   JsonWriter json(out);
   json.object([&] {
@@ -183,16 +183,19 @@ std::string profile_json(const Profile& p, const std::string& file) {
     write_sqtt(json, p);
     write_counters(json, p);
     write_instructions(json, p, listings);
-    write_waves(json, p);
+    write_waves(json, p, out, print);
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
   });
-  return out += "\n";
+  print(out += "\n");
 }
 
-std::string waves_json(const Profile& p, const std::string& file) {
-  return json_text([&](JsonWriter& json) { json.object([&] { json.member("file", file), write_waves(json, p); }); });
+void print_waves_json(const Profile& p, const std::string& file, const Print& print) {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] { json.member("file", file), write_waves(json, p, out, print); });
+  print(out += "\n");
 }
 
 }  // namespace tgc::profile

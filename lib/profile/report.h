@@ -23,7 +23,8 @@ class Listings {
 
 using Print = std::function<void(std::string_view)>;
 
-std::string profile_json(const Profile& profile, const std::string& file);
+// Everything but the packets. Prints in parts.
+void print_json(const Profile& profile, const std::string& file, const Print& print);
 // Kernels by total time, copies, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
 // The instructions of the chosen runs in the order of the code, the hottest first in a list of their own, and hints.
@@ -32,7 +33,7 @@ std::string instructions_text(const Profile& profile);
 // All packets, in the order of the traces, with the instructions that they stand for. Prints in parts.
 void print_packets(const Profile& profile, bool json, const Print& print);
 std::string waves_text(const Profile& profile);
-std::string waves_json(const Profile& profile, const std::string& file);
+void print_waves_json(const Profile& profile, const std::string& file, const Print& print);
 std::string counters_text(const Profile& profile);
 std::string counters_json(const Profile& profile, const std::string& file);
 std::string memory_text(const Trace& trace);

@@ -35,7 +35,7 @@ def main():
   parser.add_argument("--megabytes", type=float, default=40)
   options = parser.parse_args()
   all_bytes = all_packets = all_seconds = 0
-  for path in sorted(pathlib.Path("testdata/profile").glob("*.pkl.gz")):
+  for path in sorted(pathlib.Path("testdata/profile").glob("gfx*.pkl.gz")):
     pickle = gzip.decompress(path.read_bytes())
     _, size = repeated(pickle, 1)
     pickle, size = repeated(pickle, max(1, int(options.megabytes * 1e6 / size)))

@@ -86,7 +86,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .check_races = checks_races(),
                 .host_threads = log_ ? 1 : host_threads(),
                 .log = log_};
-  if (log_) log_->append(TraceRecord::Launch, code.base, architecture_ + " " + code.name);
+  if (log_) log_->append(TraceRecord::Launch, code.base, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // room for widened loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);

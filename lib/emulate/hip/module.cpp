@@ -38,6 +38,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
       check(entry);
       auto code = std::make_unique<Code>();
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
+      code->processor = processor.name;
       code->halves = entry.descriptor.is_wave32() ? 1 : 2;
       code->base = out->image_, code->has_waits = watches;
       if (processor.family == Family::Gfx9 && code->halves == 1)
