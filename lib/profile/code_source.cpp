@@ -12,6 +12,7 @@
 #include "lib/support/lines.h"
 #include "lib/support/version.h"
 #include "lib/text/pickled_nodes.h"
+#include "passes/pipeline.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"
 
@@ -59,6 +60,14 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
         }
 }
 
+// 0.12.0 stores a kernel's graph after the last stage, later versions its AST. The optimizer gives a kernel its name,
+// with colors.
+bool is_lowered(UOp root) {
+  if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo) || root.graph().is_foreign()) return false;
+  return RecordView(root.arg()).values()[0].is_str() &&
+         RecordView(root.arg()).values()[0].text().find('\x1b') != std::string_view::npos;
+}
+
 class SourceFinder {
  public:
   SourceFinder(const Session& session, const std::string& input, const Profile& profile)
@@ -68,8 +77,8 @@ class SourceFinder {
       if (!profile.chosen[n] || !run.program || out_.contains(run.program)) continue;
       if (input.empty() && !asts_.contains(run.kernel)) continue;
       CodeSource& made = out_[run.program];
-      if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
-      else if (run.arch.empty()) made.problem = "the profile does not say for which processor the kernel was compiled";
+      if (isa_of(run.arch) == Isa::None) made.problem = "traces of this processor are not mapped to instructions";
+      else if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
       else wanted_[run.arch].push_back({run.program, *text, run.kernel});
     }
   }
@@ -118,6 +127,7 @@ class SourceFinder {
         if (in.graph->is_foreign()) in = std::move(import_input(session, std::move(in)).value_or_throw());
         if (auto& refused = imported_from(in).refused) throw Failure(*refused);
         in.info.target = target;
+        if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
         take_graph(wanted, session, std::move(in));
         return Unit{};
       });

@@ -9,7 +9,7 @@
 #include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/result.h"
-#include "lib/uop/ops.h"
+#include "lib/uop/arg.h"
 
 namespace tgc {
 namespace {
@@ -404,7 +404,14 @@ std::string PickledNodes::object(PickleValue v, int depth) {
     member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
-    for (size_t n = 0; n + 1 < state->size(); n += 2) member((*state)[n].text(), value((*state)[n + 1], depth + 1));
+    // commits before 0.12.0 have fields that 0.12.0 has not
+    auto known = parse_record_class(name);
+    auto is_known = [&](std::string_view field) {
+      return dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);
+    };
+    for (size_t n = 0; n + 1 < state->size(); n += 2)
+      if (std::string_view field = (*state)[n].text(); is_known(field) || !(*state)[n + 1].is_none())
+        member(field, value((*state)[n + 1], depth + 1));
   } else {
     return R"({"raw":)" + quoted("<" + name + " " + std::to_string(v.id()) + ">") + "}";
   }

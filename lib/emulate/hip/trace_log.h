@@ -14,7 +14,8 @@ inline constexpr const char* kTraceLogVariable = "TGC_HIP_EMULATOR_TRACE_LOG";
 struct TraceRecord {
   enum Kind : uint32_t {
     Module = 1,  // number: address of the loaded image; bytes: the code object
-    // number: address of the image that has the kernel; bytes: "gfx1100 NAME", what the code is for and the kernel; then its events
+    // number: address of the image that has the kernel; bytes: "gfx1100 NAME", the processor and the kernel; then its
+    // events
     Launch = 2,
   };
   uint32_t kind = 0, bytes = 0;
