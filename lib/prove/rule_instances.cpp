@@ -88,7 +88,8 @@ UOp RuleInstances::shaped_leaf(DType d) {
   UOp i = graph_->variable("i", Const(int64_t(0)), Const(int64_t(9)));
   UOp j = graph_->variable("j", Const(int64_t(0)), Const(int64_t(3)));
   if (d.is(Scalar::Index)) {
-    switch (pick(11)) {
+    switch (pick(12)) {
+      case 10: return variable(-7, -1);
       case 0: return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
       case 1: return i;
       case 2: return i * Const(4) + j;
@@ -139,7 +140,8 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
   static constexpr int64_t kValues[] = {3, -2, 1, 0, 4, -1, 7, 2, 100, (int64_t(1) << 54) + 1};
   if (dtypes::is_bool(d)) return graph_->constant(d, Const(pick(2) == 0));
   const int64_t v = kValues[pick(std::size(kValues))];
-  if (dtypes::is_float(d)) return graph_->constant(d, Const(double(v)));
+  if (dtypes::is_float(d))
+    return py_equal(truncate(Const(double(v)), d), Const(double(v))) ? graph_->constant(d, Const(double(v))) : UOp();
   if (!d.is(Scalar::Index) && (Int(v) < dtypes::min(d).to_int() || Int(v) > dtypes::max(d).to_int())) return {};
   return graph_->constant(d, Const(v));
 }
@@ -208,7 +210,10 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
   if (compares && want && *want != dtypes::bool_) return {};
   // An op on Invalid is one on an index, whatever the op means.
   const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
-  DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(n->dtypes);
+  DTypeSet among = n->dtypes;
+  if (among.empty() && !casts && !compares)  // a source may say the dtype
+    for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
+  DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
   DType of_sources = compares || casts ? dtypes::void_ : d;  // void: not chosen yet
   if (!compares && !casts && op != Op::WHERE && !on_invalid && !has_op(op, d)) return {};
