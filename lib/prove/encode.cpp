@@ -449,6 +449,7 @@ SmtValue Encoder::comparison(UOp u, int lane) {
 }
 
 SmtValue Encoder::where(UOp u, int lane) {
+  if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
   SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
   SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.defined};
   if (!a.unwrapped.empty() || !b.unwrapped.empty())

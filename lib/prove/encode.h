@@ -96,9 +96,11 @@ class Encoder {
   SmtValue bits_op(UOp u, int lane);
   SmtValue float_op(UOp u, int lane);
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
+  void count_ieee(Op op, DType d);
   std::string float_cast(DType from, DType to, const std::string& x);
   std::string threefry(const std::string& x, const std::string& key);
   SmtValue bitcast(UOp u, int lane);
+  SmtValue exact_cast(UOp u, int lane);
   SmtValue comparison(UOp u, int lane);
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast(UOp u, int lane);
@@ -128,6 +130,7 @@ class Encoder {
   std::vector<std::string> float_terms_;
   std::string text_;
   size_t names_ = 0;
+  double ieee_cost_ = 0;  // effort of the IEEE ops so far; Z3's resource limit does not count it
   bool has_unknown_ = false, has_floats_ = false, has_bit_ops_ = false;
 };
 

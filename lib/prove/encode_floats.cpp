@@ -36,9 +36,19 @@ SmtValue Encoder::float_op(UOp u, int lane) {
   return made(float_term(u.op(), d, terms));
 }
 
+// Z3 makes circuits of IEEE ops. Those of wide products and quotients are large, so only few of them are tried.
+void Encoder::count_ieee(Op op, DType d) {
+  constexpr double kMost = 8;
+  const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
+  const bool is_quotient = op == Op::FDIV || op == Op::RECIPROCAL || op == Op::SQRT;
+  ieee_cost_ += by_width * (is_quotient ? 8 : op == Op::MUL ? 3 : op == Op::ADD || op == Op::SUB ? 0.5 : 0);
+  if (ieee_cost_ > kMost) throw Unencodable{"too many products and quotients of IEEE 754"};
+}
+
 // An op as IEEE 754 defines it, or as an unknown function.
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
+    count_ieee(op, d);
     switch (op) {
       case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
       case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";
@@ -105,8 +115,40 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   return out;
 }
 
+namespace {
+// Returns whether each value of `from` is a value of the float `to`.
+bool holds_all(DType to, DType from) {
+  if (is_index(from) || !dtypes::is_float(to) || to.bitsize() < 16) return false;
+  if (dtypes::is_bool(from)) return true;
+  if (dtypes::is_float(from)) {
+    auto [exponent, mantissa] = dtypes::finfo(from);
+    return exponent <= dtypes::finfo(to).exponent && mantissa <= dtypes::finfo(to).mantissa;
+  }
+  return from.bitsize() - is_signed(from) <= dtypes::finfo(to).mantissa + 1;
+}
+}  // namespace
+
+// A cast of a value that was cast to a wider float before: a cast of the narrow value.
+SmtValue Encoder::exact_cast(UOp u, int lane) {
+  UOp whole = u.src(0).src(0);
+  DType to = u.dtype().scalar(), from = whole.dtype().scalar();
+  SmtValue out = cast(u.graph().node(Op::CAST, u.dtype(), whole), lane);
+  if (!dtypes::is_int(to) || is_index(to) || !dtypes::is_int(from)) return out;
+  const SmtValue& a = value(whole, whole.dtype().count() > 1 ? lane : 0);
+  Int low = dtypes::min(to).to_int(), high = dtypes::max(to).to_int();
+  auto is_beyond = [&](const Int& v) { return v < dtypes::min(from).to_int() || v > dtypes::max(from).to_int(); };
+  const bool bits = senses_.ints == IntSense::Bits;
+  const char* le = !bits ? "<=" : is_signed(from) ? "bvsle" : "bvule";
+  if (!is_beyond(low)) out.defined = both(out.defined, call(le, literal(low, from), a.term));
+  if (!is_beyond(high)) out.defined = both(out.defined, call(le, a.term, literal(high, from)));
+  return out;
+}
+
 SmtValue Encoder::cast(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
+  if (UOp s = u.src(0); s.is(Op::CAST) && !cut_.contains(s.id()) && !alias_.contains(s.id()) &&
+                        !is_leaf_load(s.src(0)) && holds_all(from, s.src(0).dtype().scalar()))
+    return exact_cast(u, lane);
   // A float leaf is stored as a double. It may be any value of its own dtype.
   if (int64_t element = 0; dtypes::is_float(to) && is_leaf_load(u.src(0)))
     return fresh(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
@@ -138,16 +180,16 @@ SmtValue Encoder::cast(UOp u, int lane) {
     }
     if (senses_.floats == FloatSense::Real && !bits) return made("(to_real " + a.term + ")");
     // REF converts to float or double, and rounds narrow floats from these
-    DType first = !is_narrow_float(to)                             ? to
-                  : to.is(Scalar::Float16) && from.itemsize() >= 4 ? dtypes::float64
-                                                                   : dtypes::float32;
+    DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
     std::string term;
     if (is_ieee() && bits)
       term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
              a.term + ")";
     else
-      term =
-          call(function("CAST_" + name_of_scalar(first) + "_" + name_of_scalar(from), sort(from), sort(first)), a.term);
+    {  // the float depends on the number alone
+      const std::string name = "CAST_" + name_of_scalar(first) + "_" + (bits ? name_of_scalar(from) : "integer");
+      term = call(function(name, sort(from), sort(first)), a.term);
+    }
     SmtValue out = made(float_cast(first, to, term));
     if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the same value
       const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);

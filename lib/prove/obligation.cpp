@@ -144,28 +144,32 @@ void Prover::match_reductions(Frontier& cuts) {
 
 // Asks in a shared context first, with few resources, because a new context costs more than most questions. A question
 // that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
-SmtAnswer Prover::answer(const std::string& text, bool is_hard) {
+SmtAnswer Prover::answer(const std::string& text, uint64_t rlimit) {
   if (auto known = cache_.find(text)) return counts_.cached++, *known;
   auto begin = Clock::now();
   counts_.questions++;
+  // A thread has one shared context for all its provers.
+  struct Shared {
+    std::unique_ptr<Z3Session> session;
+    size_t questions = 0;
+  };
+  thread_local Shared shared;
+  if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto of_text = [&](const std::string& said) {
-    if (said.find("(error") != said.npos) throw Failure("Z3 does not accept an obligation: " + said + "\n" + text);
+    if (said.find("(error") != said.npos) {
+      shared.session.reset();
+      throw Failure("Z3 does not accept an obligation: " + said + "\n" + text);
+    }
     return said.starts_with("unsat") ? SmtAnswer::Unsat : said.starts_with("sat") ? SmtAnswer::Sat : SmtAnswer::Unknown;
   };
-  SmtAnswer out = SmtAnswer::Unknown;
-  if (!is_hard) {
-    if (!shared_ || ++shared_questions_ % 1000 == 0) {
-      shared_ = std::make_unique<Z3Session>();
-      (void)shared_->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")");
-    }
-    out = of_text(shared_->ask("(push)" + text + "(check-sat)\n"));
-    (void)shared_->ask("(pop)");
-  }
+  SmtAnswer out = of_text(shared.session->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) +
+                                              ")(push)" + text + "(check-sat)\n"));
+  (void)shared.session->ask("(pop)");
   if (out == SmtAnswer::Unknown) {
     counts_.hard++;
     Z3Session session;
     out =
-        of_text(session.ask("(set-option :rlimit " + std::to_string(limits_.rlimit) + ")\n" + text + "(check-sat)\n"));
+        of_text(session.ask("(set-option :rlimit " + std::to_string(rlimit) + ")\n" + text + "(check-sat)\n"));
   }
   counts_.z3_seconds += seconds_since(begin);
   cache_.add(text, out);
@@ -222,8 +226,8 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
     out.kind = Kind::Proven;
     return out;
   }
-  const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
-  switch (answer(obligation.text, is_hard)) {
+  const bool is_ieee = out.has_floats && (senses.floats == FloatSense::Exact || senses.floats == FloatSense::Finite);
+  switch (answer(obligation.text, is_ieee ? limits_.ieee_rlimit : limits_.rlimit)) {
     case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:

@@ -54,6 +54,7 @@ struct ProofOutcome {
 
 struct ProofLimits {
   uint64_t rlimit = 600'000;  // Z3's unit of work, for each question; 1 million takes about 0.3 s
+  uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
   size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
   size_t most_expanded = 60;  // nodes that both sides contain and that are encoded, not unknown values
@@ -79,7 +80,7 @@ class Prover {
   ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far);
   ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses);
   Frontier frontier(const ComparedValues& v, int lane, size_t more) const;
-  SmtAnswer answer(const std::string& text, bool is_hard);
+  SmtAnswer answer(const std::string& text, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
 
   Intervals intervals_;
@@ -88,8 +89,6 @@ class Prover {
   ProofCounts counts_;
   std::map<uint32_t, std::pair<UOp, FloatSense>> equal_reductions_;  // by node id: an equal reduction of the other side
   int depth_ = 0;
-  std::unique_ptr<Z3Session> shared_;
-  size_t shared_questions_ = 0;
 };
 
 }  // namespace tgc

@@ -60,6 +60,15 @@ Sides restricted(UOp before, UOp after, UOp when) {
   return {when.where(before, zero), when.where(after, zero)};
 }
 
+// Returns whether an index in `u` may exceed 64 bits, which no index does.
+bool exceeds_index(UOp u) {
+  return std::ranges::any_of(toposort(u), [](UOp n) {
+    if (!n.dtype().is(Scalar::Index) || n.is_invalid() || !n.vmin().is_integral() || !n.vmax().is_integral())
+      return false;
+    return std::max(n.vmin().to_int().abs(), n.vmax().to_int().abs()).bit_length() > 63;
+  });
+}
+
 class RuleProver {
  public:
   RuleProver(const Rule& rule, ProofCache& cache, const RuleLimits& limits)
@@ -117,7 +126,9 @@ class RuleProver {
     if (e.values.empty()) return {false, "no values to compare"};
     if (std::ranges::none_of(toposort(sides.before), [](UOp u) { return u.in({Op::LOAD, Op::INDEX, Op::DEFINE_VAR}); }))
       return compare_numbers(sides);
-    Prover prover(isolator.isolator(), cache_, {.rlimit = limits_.rlimit});
+    Prover prover(isolator.isolator(), cache_,
+                  {.rlimit = is_symbolic_ || applied_ < 8 ? limits_.symbolic_rlimit : limits_.rlimit,
+                   .ieee_rlimit = limits_.ieee_rlimit});
     for (const ComparedValues& v : e.values) {
       ProofOutcome one = prover.prove(v);
       if (one.kind != ProofOutcome::Kind::Proven) return {false, one.why};
@@ -169,6 +180,7 @@ class RuleProver {
   bool prove_all(const Rule& spec, const Condition* condition) {
     RuleInstances instances(spec, true);
     size_t proven = 0, made = 0;
+    is_symbolic_ = true;
     auto fails = [&](const std::string& why, UOp before, UOp after) {
       if (out_.why.empty()) {
         out_.why = why;
@@ -191,7 +203,10 @@ class RuleProver {
       if (!built) continue;  // the right side has no such dtype
       if (!sides) return fails("a guard or the right side is a function", {}, {});
       for (const RightSide& side : *sides) {
-        if (side.right == *before) continue;
+        if (side.right == *before) {
+          proven++;
+          continue;
+        }
         UOp when = side.when;
         if (condition) {
           UOp more = condition->of(*before, side.right, instances.captured());
@@ -226,6 +241,7 @@ class RuleProver {
     const bool is_data = right_kind(rule_) == RightKind::Algebra;
     const bool has_shapes = !is_data || needs_shapes(rule_);
     const Matcher own({&rule_}), data(specs);
+    is_symbolic_ = false;
     const std::vector<size_t> chosen = choose(own, has_shapes);
     RuleInstances instances(rule_, false, has_shapes);
     bool covers = !chosen.empty();
@@ -238,6 +254,8 @@ class RuleProver {
       UOp after = apply(own, *before);
       bool agrees = is_data ? says(graph, *before, after, instances.captured())
                             : !specs.empty() && makes_same(graph, data, *before, after);
+      if (!agrees && is_general && is_taken_earlier(*before)) continue;
+      if (!agrees && covers && is_general) out_.before = describe(*before), out_.after = describe(after);
       covers &= agrees;
       if (is_general && agrees && !leans_on_bounds(rule_)) continue;
       decide(graph, *before, after, !is_general || !agrees);
@@ -263,7 +281,7 @@ class RuleProver {
           return after && after != *before;
         });
         if (applies && *applies) all.push_back(number);
-        else if (all.empty()) works_on_vectors_ |= makes_vectors(own, *before);
+        else if (all.empty()) works_on_vectors_ = works_on_vectors_ || applies_to_vectors(own, *before);
       }
     }
     if (all.size() <= limits_.most_instances) return all;
@@ -308,35 +326,42 @@ class RuleProver {
     return same;
   }
 
-  // Returns whether the rule applies to the same op on vectors, and makes vectors of scalars or scalars of vectors.
-  bool makes_vectors(const Matcher& matcher, UOp before) {
+  // Returns whether the rule applies to the same op on vectors.
+  bool applies_to_vectors(const Matcher& matcher, UOp before) {
     if (before.dtype().count() != 1) return false;
     auto made = catch_failures([&] {
-      std::vector<UOp> src;
-      for (UOp s : before.src()) src.push_back(s.broadcast(2));
-      UOp wide = before.graph().node(before.op(), before.dtype().vec(2), src, before.arg());
-      UOp after = apply(matcher, wide);
-      return after && after.in({Op::VECTORIZE, Op::GEP, Op::CAT});
+      for (int64_t n : {2, 4, 8}) {
+        std::vector<UOp> src;
+        for (UOp s : before.src()) src.push_back(s.broadcast(n));
+        UOp wide = before.graph().node(before.op(), before.dtype().vec(n), src, before.arg());
+        if (UOp after = apply(matcher, wide); after && after != wide) return true;
+      }
+      return false;
     });
     return made && *made;
   }
 
   void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
-    Answer answer;
-    if (must_prove && (answer = prove(graph, {before, after}, true)).proven) {
-      out_.instances++;
-      return;
-    }
     // Where the left side is undefined, the right side may have any value.
     UOp defined = is_defined(before);
     Sides sides = restricted(before, after, defined.is_const() ? UOp() : defined);
-    auto found = counterexample(graph, sides, must_prove ? limits_.rlimit : 0);
+    const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
+    constexpr size_t kSampled = 40;  // number of instances that REF evaluates before Z3 is asked
+    std::optional<Counterexample> found;
+    if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
+    Answer answer;
+    if (must_prove && !found) {
+      if (open_) answer.why = out_.why;  // the verdict is open, unless REF finds a counterexample
+      else if ((answer = prove(graph, {before, after}, true)).proven) {
+        out_.instances++;
+        return;
+      } else if (can_compare) found = counterexample(graph, sides, limits_.rlimit);
+    }
+    if (!can_compare) return;
     const bool differs = found.has_value();
     if (!differs && !must_prove) return;
     if (is_taken_earlier(before)) return;
-    if (differs || !open_) {
-      out_.before = describe(before), out_.after = describe(after), out_.why = answer.why;
-    }
+    if (differs || !open_) out_.before = describe(before), out_.after = describe(after), out_.why = answer.why;
     if (!differs) {
       open_++;
       return;
@@ -376,7 +401,7 @@ class RuleProver {
       return;
     }
     if (specs.empty()) return;
-    const RuleProof refuted = out_;
+    RuleProof refuted = out_;
     for (const Condition& c : conditions_for(*specs[0])) {
       out_.instances = 0, out_.sense = {}, out_.has_floats = false, out_.why = {};
       if (std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, &c); })) {
@@ -385,6 +410,7 @@ class RuleProver {
         out_.before = refuted.before, out_.after = refuted.after, out_.why = {};
         return;
       }
+      if (refuted.why.empty()) refuted.why = "even if " + c.text + ": " + out_.why;
     }
     out_ = refuted;
   }
@@ -398,8 +424,8 @@ class RuleProver {
   const RuleLimits limits_;
   RuleProof out_;
   std::string limit_;
-  size_t open_ = 0, applied_ = 0;
-  bool works_on_vectors_ = false;
+  size_t open_ = 0, applied_ = 0, decided_ = 0;
+  bool works_on_vectors_ = false, is_symbolic_ = false;
 };
 
 }  // namespace
@@ -418,7 +444,8 @@ RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limi
   RuleProof out{.rule = &rule};
   if (!is_value_rule(rule)) return out.kind = Kind::Structural, out;
   RuleProver prover(rule, cache, limits);
-  out = prover.run();
+  if (auto proof = catch_failures([&] { return prover.run(); })) out = *proof;
+  else out.why = proof.diag().message.substr(0, 200);
   if (out.kind == Kind::Unknown && !out.instances && prover.works_on_vectors()) {
     out = {.rule = &rule};
     out.kind = Kind::Structural;

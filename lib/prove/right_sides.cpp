@@ -88,7 +88,11 @@ class Builder {
     if (n->form == "uop") {
       std::vector<UOp> src;
       for (const PatNode* child : n->children.subspan(2)) src.push_back(node(child));
-      return graph_.node(op(n->children[0]), dtype(n->children[1]), src);
+      const Op op_of_node = op(n->children[0]);
+      const DType d = dtype(n->children[1]);
+      if (op_of_node == Op::BITCAST && src[0].dtype().itemsize() != d.itemsize())
+        throw Failure("a BITCAST changes the size");
+      return graph_.node(op_of_node, d, src);
     }
     if (n->form == "alu") return alu(op(n->children[0]), n->children.subspan(1));
     if (!n->form.empty() || n->ops.size() != 1 || is_literal(n)) throw NotData();
@@ -387,7 +391,12 @@ UOp is_defined(UOp u) {
 UOp has_no_overflow(UOp u, bool is_exact) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
-    if (!dtypes::is_int(d) || d.is(Scalar::Index) || !n.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL})) return UOp();
+    if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
+    if (is_exact && n.is(Op::CAST) && dtypes::is_int(n.src(0).dtype())) {
+      UOp exact = n.src(0).cast(dtypes::index);
+      return exact.ge(dtypes::min(d)) & exact.le(dtypes::max(d));
+    }
+    if (!n.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL})) return UOp();
     if (!is_exact) {
       if (n.is(Op::SHL)) return n.alu(Op::SHR, n.src(1)).eq(n.src(0));
       if (n.is(Op::MUL) && n.src(1).is_const() && n.src(1).arg().to_const().truthy())

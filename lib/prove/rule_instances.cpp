@@ -91,7 +91,8 @@ UOp RuleInstances::shaped_leaf(DType d) {
   UOp i = graph_->variable("i", Const(int64_t(0)), Const(int64_t(9)));
   UOp j = graph_->variable("j", Const(int64_t(0)), Const(int64_t(3)));
   if (d.is(Scalar::Index)) {
-    switch (pick(11)) {
+    switch (pick(12)) {
+      case 10: return variable(-7, -1);
       case 0: return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
       case 1: return i;
       case 2: return i * Const(4) + j;
@@ -140,8 +141,7 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
   }
   if (symbolic_) return leaf(d);
   const Const v = number(d);
-  if (dtypes::is_int(d) && !d.is(Scalar::Index) && (v.as_int() < dtypes::min(d).to_int() || v.as_int() > dtypes::max(d).to_int()))
-    return {};
+  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // the dtype lacks it
   return graph_->constant(d, v);
 }
 
@@ -216,7 +216,10 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
   if (compares && want && *want != dtypes::bool_) return {};
   // An op on Invalid is one on an index, whatever the op means.
   const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
-  DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(n->dtypes);
+  DTypeSet among = n->dtypes;
+  if (among.empty() && !casts && !compares)  // a source may say the dtype
+    for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
+  DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
   DType of_sources = compares || casts ? dtypes::void_ : d;  // void: not chosen yet
   if (!compares && !casts && op != Op::WHERE && !on_invalid && !has_op(op, d)) return {};
