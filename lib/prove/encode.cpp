@@ -91,7 +91,7 @@ std::string Encoder::function(const std::string& name, const std::string& argume
 std::string Encoder::define(DType d, const std::string& term) {
   std::string s = sort(d), name = "t" + std::to_string(names_++);
   text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
-  if (dtypes::is_float(d)) float_terms_.push_back(name);
+  if (has_ieee_sort(d)) float_terms_.push_back(name);
   return name;
 }
 
@@ -111,7 +111,7 @@ SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, cons
   std::string s = sort(d), name = "v" + std::to_string(names_++);
   text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
-  if (dtypes::is_float(d)) float_terms_.push_back(name);
+  if (has_ieee_sort(d)) float_terms_.push_back(name);
   variables_.push_back({name, u, element, at});
   return {name, interval};
 }
