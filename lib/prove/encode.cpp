@@ -28,6 +28,29 @@ bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
 
 }  // namespace
 
+namespace {
+
+// Returns n if the interval is that of the number 2**n.
+std::optional<int> shift_of(const Interval& i) {
+  auto n = single(i);
+  if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
+  return int(n->bit_length()) - 1;
+}
+
+// Returns whether the sum a + b sets no bit of both operands, as in x*8 + y for y < 8. Z3 decides more about `or`.
+bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
+  for (size_t i : {0, 1}) {
+    const UOp scaled = sum.src(i);
+    const Interval& other = i ? a.interval : b.interval;
+    if (!scaled.is(Op::MUL) || !scaled.src(1).is_const() || !scaled.src(1).arg().is_int()) continue;
+    const Int by = scaled.src(1).arg().as_int();
+    if (by > 0 && (by & (by - 1)) == 0 && is_natural(other) && other.most && *other.most < by) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::pair<UOp, int> part_of_cat(UOp u, int lane) {
   size_t i = 0;
   for (; lane >= u.src(i).dtype().count(); i++) lane -= u.src(i).dtype().count();
@@ -328,9 +351,11 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   std::string zero = literal(0, d);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
   switch (u.op()) {
-    case Op::ADD: return made(call("bvadd", a.term, b.term));
+    case Op::ADD: return made(call(has_no_carry(u, a, b) ? "bvor" : "bvadd", a.term, b.term));
     case Op::SUB: return made(call("bvsub", a.term, b.term));
-    case Op::MUL: return made(call("bvmul", a.term, b.term));
+    case Op::MUL:
+      if (auto by = shift_of(b.interval)) return made(call("bvshl", a.term, literal(*by, d)));
+      return made(call("bvmul", a.term, b.term));
     case Op::NEG: return made(call("bvneg", a.term));
     case Op::MULACC: return made(call("bvadd", call("bvmul", a.term, b.term), source(u, 2, lane).term));
     case Op::MAX: return made(ite(call(is_s ? "bvslt" : "bvult", a.term, b.term), b.term, a.term));
@@ -353,6 +378,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, zero)));
       return out;
     }
+    case Op::THREEFRY: return threefry(u, lane);
     default: return unknown(u, lane);
   }
 }

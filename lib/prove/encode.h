@@ -95,6 +95,7 @@ class Encoder {
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast(UOp u, int lane);
   SmtValue where(UOp u, int lane);
+  SmtValue threefry(UOp u, int lane);
   SmtValue unknown(UOp u, int lane);
   SmtValue fresh(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
   SmtValue wrapped(const std::string& term, UOp u, int lane);
