@@ -1,8 +1,12 @@
 // tgc prove: proves the rewrites of compilations.
 #include "apps/tgc/options.h"
 #include "lib/driver/failure_collector.h"
+#include "lib/driver/runtime_kernel.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/prove/prove_rules.h"
+#include "lib/recordings/foreign_recordings.h"
+#include "lib/recordings/recorded_counts.h"
+#include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/trace/trace_print.h"
 
@@ -14,7 +18,7 @@ struct ProveOptions {
   std::string rule, stage;
   bool json = false, strict = false, rules = false;
   unsigned jobs = 1;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
 };
 
 // Proves the rules whose name matches --rule, of the stages that --stage selects.
@@ -55,18 +59,27 @@ int run(const ProveOptions& o) {
   ProofCache cache;
   cache.read();
   std::map<Kind, size_t> verdicts;
-  size_t failed = 0;
+  size_t failed = 0, done = 0;
   {
     OrderedPool pool(session.jobs);
+    auto deliver = [&](std::unique_ptr<KernelProof>&& proof) {
+      verdicts[proof->verdict]++, failed += proof->error.has_value();
+      print_report(o.json ? proof_json(*proof) : proof_text(*proof));
+      session.progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
+    };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
+      if (shows_recording(session, graph)) {
+        if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
+          return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
+        if (!graph.record || graph.record->rewrites.empty()) throw Failure(no_rewrites(graph.file));
+        auto in = std::make_shared<InputGraph>(std::move(graph));
+        pool.submit([in, &cache] { return prove_recording(*in, cache); }, deliver);
+        return Status(Unit{});
+      }
       auto compilation = session.begin(std::move(graph));
       if (!compilation) return compilation.diag();
       auto c = std::make_shared<Compilation>(std::move(*compilation));
-      pool.submit([c, &cache] { return prove_kernel(std::move(*c), cache); },
-                  [&](std::unique_ptr<KernelProof>&& proof) {
-                    verdicts[proof->verdict]++, failed += proof->error.has_value();
-                    print_report(o.json ? proof_json(*proof) : proof_text(*proof));
-                  });
+      pool.submit([c, &cache] { return prove_kernel(std::move(*c), cache); }, deliver);
       return Status(Unit{});
     }));
     require(pool.finish());

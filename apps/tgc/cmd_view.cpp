@@ -27,7 +27,7 @@ std::string_view profile_page_code() { return {tgc_view_page_end, tgc_profile_pa
 struct ViewOptions {
   std::string input = "-", other, kernel, output;
   std::string device;
-  bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false;
+  bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false, prove = false;
   int port = 0;
   Overrides over{.live_rewrites = true};
 };
@@ -52,7 +52,8 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
 
 ViewPlan plan_of(const ViewOptions& o) {
   return {.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(), .assembly = !o.no_assembly,
-          .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect, .device = o.device};
+          .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect, .prove = o.prove,
+          .device = o.device};
 }
 
 int view(const ViewOptions& o) {
@@ -91,6 +92,7 @@ void add_view(Command& cmd) {
   cmd.flag("--run", o.run, "run the kernels and show the time of each: the fastest of 5 runs")->excludes(b);
   cmd.flag("--bisect", o.bisect, "bisect a kernel that computes a wrong result and open the page at the culprit")
       ->excludes(b);
+  cmd.flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")->excludes(b);
   cmd.group(Group::Output);
   auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
   cmd.number("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);

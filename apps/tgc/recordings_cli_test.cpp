@@ -21,7 +21,7 @@ TEST_CASE("cli: options that mean nothing for a recording of another release are
 }
 
 TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in one line") {
-  for (const char* command : {"trace ", "patterns "})
+  for (const char* command : {"trace ", "patterns ", "prove "})
     trouble(command + kernels(), "the recording has no rewrites, expected one of tinygrad_export.py --rewrites");
   trouble("check " + kernels(), "expected --live=PYTHON");
   trouble("bench " + kernels(), "the pipeline here is 0.12.0's");
@@ -41,6 +41,20 @@ TEST_CASE("cli: stages, patterns and stats of a recording take stages by slug, a
   CHECK(has(run_tgc("stats --stage=expander --json " + rewrites()).out, "\"matches\":{\"codegen/"));
   trouble("stats --stage=expandr " + rewrites(), "unknown stage 'expandr', expected expander");
   CHECK(has(run_tgc("trace --stage=expandr " + rewrites()).err, "unknown stage 'expandr', expected expander"));
+}
+
+TEST_CASE("cli: prove decides the rewrites of a recording, and those of a compilation") {
+  Ran recorded = run_tgc("prove --strict " + test_path("import/prove.jsonl.gz"));
+  INFO(recorded.out, recorded.err);
+  CHECK(recorded.code == 0);
+  CHECK(has(recorded.out, "prog.12: proven "));
+  CHECK(has(recorded.out, " rewrites of tinygrad 0.14.0, "));
+  const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+  CHECK(run_tgc("prove --strict " + kernel).code == 0);
+  Ran wrong = run_tgc("prove --json " + kernel, "/dev/null", "TGC_FAULT=add-zero");
+  CHECK(wrong.code == 1);
+  CHECK(has(wrong.out, R"("verdict":"refuted")"));
+  CHECK(has(wrong.out, R"("rule":"add-zero","rewrite":1,"counterexample":{)"));
 }
 
 TEST_CASE("cli: a dumped folder of a recording is read again, and is a side of diff") {

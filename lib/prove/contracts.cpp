@@ -1,9 +1,12 @@
 #include "lib/prove/contracts.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/rewrite/rewrite.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -15,51 +18,66 @@ constexpr int64_t kMostIterations = 1 << 20;
 
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
-// Evaluates integer expressions of loops. Returns false if an op is not known.
+// Evaluates integer expressions of loops. run() returns false if an op is not known.
 class LoopEvaluator {
  public:
-  explicit LoopEvaluator(const RangeMap& map) {
-    std::unordered_set<UOp> seen;
-    for (auto& [range, to] : map)
-      for (UOp u : toposort(to))
-        if (seen.insert(u).second) nodes_.push_back(u), values_[u] = 0;
+  explicit LoopEvaluator(std::span<const UOp> roots) {
+    std::unordered_map<UOp, size_t> places;
+    for (UOp root : roots)
+      for (UOp u : toposort(root)) {
+        if (!places.try_emplace(u, steps_.size()).second) continue;
+        Step step{u, {}};
+        for (size_t i = 0; i < std::min<size_t>(3, u.num_src()); i++) step.src[i] = places.at(u.src(i));
+        if (is_loop(u)) loops_.push_back(steps_.size());
+        steps_.push_back(step);
+      }
+    values_.resize(steps_.size());
+    for (UOp root : roots) roots_.push_back(places.at(root));
   }
-  std::vector<UOp> loops() const {
-    std::vector<UOp> out;
-    for (UOp u : nodes_)
-      if (is_loop(u)) out.push_back(u);
-    return out;
-  }
-  void set(UOp loop, int64_t value) { values_[loop] = value; }
+  size_t num_loops() const { return loops_.size(); }
+  UOp loop(size_t i) const { return steps_[loops_[i]].node; }
+  void set(size_t loop, int64_t value) { values_[loops_[loop]] = value; }
   bool run() {
-    return std::ranges::all_of(nodes_, [&](UOp u) { return evaluate(u); });
+    for (size_t i = 0; i < steps_.size(); i++)
+      if (!is_loop(steps_[i].node) && !evaluate(steps_[i], values_[i])) return false;
+    return true;
   }
-  int64_t operator[](UOp u) const { return values_.at(u); }
+  int64_t root(size_t i) const { return values_[roots_[i]]; }
 
  private:
-  bool evaluate(UOp u) {
-    if (is_loop(u)) return true;
-    auto src = [&](size_t i) { return values_.at(u.src(i)); };
-    int64_t& out = values_[u];
+  struct Step {
+    UOp node;
+    size_t src[3];  // places of the first three sources
+  };
+  bool evaluate(const Step& step, int64_t& out) const {
+    const UOp u = step.node;
+    const int64_t a = values_[step.src[0]], b = values_[step.src[1]];
     switch (u.op()) {
       case Op::CONST: return u.arg().is_int() && u.arg().as_int().is_small() && (out = u.arg().small_int(), true);
-      case Op::ADD: return !__builtin_add_overflow(src(0), src(1), &out);
-      case Op::MUL: return !__builtin_mul_overflow(src(0), src(1), &out);
-      case Op::IDIV: return src(1) != 0 && (out = src(0) / src(1), true);
-      case Op::MOD: return src(1) != 0 && (out = src(0) % src(1), true);
-      case Op::SUB: return !__builtin_sub_overflow(src(0), src(1), &out);
-      case Op::CAST: return dtypes::is_int(u.dtype()) && dtypes::is_int(u.src(0).dtype()) && (out = src(0), true);
+      case Op::ADD: return !__builtin_add_overflow(a, b, &out);
+      case Op::MUL: return !__builtin_mul_overflow(a, b, &out);
+      case Op::IDIV: return b != 0 && (out = a / b, true);
+      case Op::MOD: return b != 0 && (out = a % b, true);
+      case Op::SUB: return !__builtin_sub_overflow(a, b, &out);
+      case Op::CMPLT: return out = a < b, true;
+      case Op::CMPNE: return out = a != b, true;
+      case Op::MAX: return out = std::max(a, b), true;
+      case Op::WHERE: return out = a ? b : values_[step.src[2]], true;
+      case Op::CAST: return dtypes::is_int(u.dtype()) && dtypes::is_int(u.src(0).dtype()) && (out = a, true);
       default: return false;
     }
   }
 
-  std::vector<UOp> nodes_;  // sources first
-  std::unordered_map<UOp, int64_t> values_;
+  std::vector<Step> steps_;  // sources first
+  std::vector<int64_t> values_;
+  std::vector<size_t> loops_, roots_;
 };
 
+// Returns the size of a loop, -1 if it is not constant.
 int64_t constant_size(UOp loop) {
-  if (!loop.num_src() || !loop.src(0).is_const() || !loop.src(0).arg().is_int()) return -1;
-  auto size = loop.src(0).arg().as_int().to_int64();
+  if (!loop.num_src() || !dtypes::is_int(loop.src(0).dtype()) || !py_equal(loop.src(0).vmin(), loop.src(0).vmax()))
+    return -1;
+  auto size = loop.src(0).vmin().to_int().to_int64();
   return size ? *size : -1;
 }
 
@@ -83,51 +101,115 @@ std::unordered_set<UOp> set_of(std::span<const UOp> nodes) { return {nodes.begin
 
 }  // namespace
 
-bool is_same_iterations(const RangeMap& map) {
-  LoopEvaluator evaluator(map);
-  std::vector<UOp> loops = evaluator.loops();
-  int64_t before = 1, after = 1;
-  std::vector<int64_t> sizes;
+namespace {
+
+// An index as a digit of a loop: (loop / divisor) % size.
+struct Digit {
+  UOp loop;
+  int64_t divisor = 1, size = 0;
+};
+
+std::optional<Digit> digit_of(UOp u) {
+  if (is_loop(u)) return Digit{u, 1, constant_size(u)};
+  if (!u.in({Op::IDIV, Op::MOD}) || !u.src(1).is_const() || !u.src(1).arg().is_int()) return {};
+  auto by = u.src(1).arg().as_int().to_int64();
+  auto of = digit_of(u.src(0));
+  if (!of || of->size <= 0 || !by || *by <= 0 || of->size % *by) return {};
+  if (u.is(Op::MOD)) of->size = *by;
+  else of->divisor *= *by, of->size /= *by;
+  return of;
+}
+
+// Returns whether the targets are the digits of one loop: each of its indices has other digits, and all occur.
+bool are_digits(const RangeMap& map) {
+  std::vector<Digit> digits;
   for (auto& [range, to] : map) {
-    int64_t n = constant_size(range);
-    if (n <= 0 || __builtin_mul_overflow(before, n, &before)) return false;
+    auto digit = digit_of(to);
+    if (!digit || digit->size != constant_size(range)) return false;
+    digits.push_back(*digit);
   }
-  for (UOp loop : loops) {
-    sizes.push_back(constant_size(loop));
+  std::ranges::sort(digits, {}, [](const Digit& d) { return std::pair(d.divisor, d.size); });
+  int64_t next = 1;
+  for (const Digit& d : digits)
+    if (!(d.loop == digits[0].loop) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next)) return false;
+  return next == constant_size(digits[0].loop);
+}
+
+// Returns whether the target is the number that the loops are the digits of: a * 12 + b * 4 + c.
+bool is_number(UOp range, UOp to) {
+  std::vector<UOp> terms;
+  operands_of(to, Op::ADD, terms);
+  std::vector<std::pair<int64_t, int64_t>> digits;  // factor, size
+  std::unordered_set<UOp> loops;
+  for (UOp term : terms) {
+    const bool is_scaled = term.is(Op::MUL) && term.src(1).is_const() && term.src(1).arg().is_int();
+    const UOp loop = is_scaled ? term.src(0) : term;
+    auto factor = is_scaled ? term.src(1).arg().as_int().to_int64() : std::optional<int64_t>(1);
+    if (!is_loop(loop) || !factor || !loops.insert(loop).second) return false;
+    digits.emplace_back(*factor, constant_size(loop));
+  }
+  std::ranges::sort(digits);
+  int64_t next = 1;
+  for (auto [factor, size] : digits)
+    if (size <= 0 || factor != next || __builtin_mul_overflow(next, size, &next)) return false;
+  return next == constant_size(range);
+}
+
+// Returns whether each combination of the loops gives other indices of the ranges, and all occur, by trying them.
+bool is_one_to_one(const RangeMap& map) {
+  std::vector<UOp> targets;
+  int64_t before = 1, after = 1;
+  for (auto& [range, to] : map) {
+    const int64_t n = constant_size(range);
+    if (n <= 0 || __builtin_mul_overflow(before, n, &before)) return false;
+    targets.push_back(to);
+  }
+  LoopEvaluator evaluator(targets);
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < evaluator.num_loops(); i++) {
+    sizes.push_back(constant_size(evaluator.loop(i)));
     if (sizes.back() <= 0 || __builtin_mul_overflow(after, sizes.back(), &after)) return false;
   }
-  if (before != after) return false;
-  // A loop that only gets another name or kind needs no enumeration.
-  std::unordered_set<UOp> targets;
-  bool are_names = true;
-  for (auto& [range, to] : map)
-    are_names = are_names && is_loop(to) && constant_size(to) == constant_size(range) && targets.insert(to).second;
-  if (are_names) return true;
-  if (before > kMostIterations) {
-    // Independent parts of the map can be enumerated apart.
-    if (map.size() == 1) return false;
-    for (auto& one : map)
-      if (!is_same_iterations({one})) return false;
-    size_t total = 0;
-    for (auto& one : map) total += LoopEvaluator({one}).loops().size();
-    return total == loops.size();  // no loop is in two parts
-  }
-  std::vector<bool> hit(static_cast<size_t>(before), false);
-  std::vector<int64_t> at(loops.size(), 0);
+  if (before != after || before > kMostIterations) return false;
+  std::vector<bool> hit(size_t(before), false);
   for (int64_t n = 0; n < after; n++) {
     int64_t rest = n;
-    for (size_t i = 0; i < loops.size(); i++) evaluator.set(loops[i], rest % sizes[i]), rest /= sizes[i];
+    for (size_t i = 0; i < sizes.size(); i++) evaluator.set(i, rest % sizes[i]), rest /= sizes[i];
     if (!evaluator.run()) return false;
     int64_t index = 0;
-    for (auto& [range, to] : map) {
-      int64_t v = evaluator[to], size = constant_size(range);
+    for (size_t i = 0; i < map.size(); i++) {
+      const int64_t v = evaluator.root(i), size = constant_size(map[i].first);
       if (v < 0 || v >= size) return false;
       index = index * size + v;
     }
-    if (hit[static_cast<size_t>(index)]) return false;
-    hit[static_cast<size_t>(index)] = true;
+    if (hit[size_t(index)]) return false;
+    hit[size_t(index)] = true;
   }
   return true;
+}
+
+}  // namespace
+
+bool is_same_iterations(const RangeMap& map) {
+  // Parts of the map that share no loop are decided apart.
+  std::vector<RangeMap> parts;
+  std::vector<std::unordered_set<UOp>> loops;
+  for (auto& [range, to] : map) {
+    RangeMap part{{range, to}};
+    std::unordered_set<UOp> own;
+    for (UOp u : toposort(to))
+      if (is_loop(u)) own.insert(u);
+    for (size_t i = parts.size(); i-- > 0;) {
+      if (std::ranges::none_of(loops[i], [&](UOp u) { return own.contains(u); })) continue;
+      part.insert(part.end(), parts[i].begin(), parts[i].end());
+      own.insert(loops[i].begin(), loops[i].end());
+      parts.erase(parts.begin() + long(i)), loops.erase(loops.begin() + long(i));
+    }
+    parts.push_back(std::move(part)), loops.push_back(std::move(own));
+  }
+  return std::ranges::all_of(parts, [](const RangeMap& part) {
+    return (part.size() == 1 && is_number(part[0].first, part[0].second)) || are_digits(part) || is_one_to_one(part);
+  });
 }
 
 bool is_same_memory(UOp before, UOp after) {
@@ -203,18 +285,60 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   return are_terms(before, rest, lanes);
 }
 
+bool is_loop_in_parts(UOp before, UOp after) {
+  auto ends_one = [](UOp u) { return u.is(Op::END) && u.num_src() == 2 && u.src(1).is(Op::RANGE); };
+  if (!ends_one(before) || !after.is(Op::GROUP)) return false;
+  const UOp loop = before.src(1), body = before.src(0);
+  const int64_t size = constant_size(loop);
+  int64_t done = 0;  // iterations of the parts so far
+  for (UOp end : after.src()) {
+    if (!ends_one(end)) return false;
+    const UOp part = end.src(1);
+    const int64_t n = constant_size(part);
+    if (n <= 0 || in_backward_slice_with_self(body, part)) return false;
+    if (!(substitute(body, {{loop, part + Const(done)}}) == end.src(0))) return false;
+    if (__builtin_add_overflow(done, n, &done)) return false;
+  }
+  return done == size;
+}
+
+std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after) {
+  if (!before.is(Op::REDUCE) || !before.arg().is(Op::ADD) || before.dtype() != before.src(0).dtype()) return {};
+  std::vector<UOp> factors;
+  operands_of(after, Op::MUL, factors);
+  const auto loops = before.src().subspan(1);
+  auto is_sum = [&](UOp u) {
+    return u.is(Op::REDUCE) && u.arg() == before.arg() && std::ranges::equal(u.src().subspan(1), loops);
+  };
+  auto sum = std::ranges::find_if(factors, is_sum);
+  if (sum == factors.end() || factors.size() < 2 || !std::ranges::all_of(loops, [](UOp s) { return s.is(Op::RANGE); }))
+    return {};
+  UOp term = sum->src(0);
+  for (auto f = factors.begin(); f != factors.end(); ++f) {
+    if (f == sum) continue;
+    if (std::ranges::any_of(loops, [&](UOp loop) { return in_backward_slice_with_self(*f, loop); })) return {};
+    term = term.alu(Op::MUL, *f);
+  }
+  if (term.dtype() != before.dtype()) return {};
+  return std::pair(before.src(0), term);
+}
+
 UOp inside_ends(UOp u) {
   while (u.is(Op::END)) u = u.src(0);
   return u;
 }
 
 bool ends_same_loops(UOp before, UOp after) {
+  // Loops are the same if their names and sizes are, even if their indices have other dtypes.
   auto loops = [](UOp u) {
-    std::unordered_set<UOp> out;
+    std::set<std::string> out;
     for (; u.is(Op::END); u = u.src(0))
       for (UOp s : u.src().subspan(1))
-        for (UOp x : toposort(s))
-          if (x.is(Op::RANGE)) out.insert(x);
+        for (UOp x : toposort(s)) {
+          if (!x.is(Op::RANGE)) continue;
+          const int64_t size = constant_size(x);
+          out.insert(x.arg().repr() + " " + (size < 0 ? "node " + std::to_string(x.id()) : std::to_string(size)));
+        }
     return out;
   };
   return (before.is(Op::END) || after.is(Op::END)) && loops(before) == loops(after);

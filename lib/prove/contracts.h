@@ -1,6 +1,7 @@
 // Contracts of rewrites whose sides are not values: changed loops, registers, accumulators. README.md states each.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,8 +15,8 @@ namespace tgc {
 using RangeMap = std::vector<std::pair<UOp, UOp>>;
 
 // Returns whether the new loops run over the same iterations: the map from their indices to those of the replaced
-// ranges is one to one, and hits each. Decides by enumeration; false if there are too many iterations, or if the sizes
-// are not constant.
+// ranges is one to one, and hits each. Decides by the form of the map, else by enumeration; false if there are too many
+// iterations, or if the sizes are not constant.
 bool is_same_iterations(const RangeMap& map);
 
 // Returns whether `after` declares the memory that `before` declares, as scalars instead of vectors.
@@ -24,6 +25,14 @@ bool is_same_memory(UOp before, UOp after);
 // Returns whether `after` is the loop that computes the REDUCE `before` in a register: the register starts with the
 // identity element, each iteration adds the same terms, and the loops are those of the REDUCE.
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
+
+// Returns whether `after` runs the store of `before`, an END of one loop, in several loops: each over a part of the
+// iterations, one part after the other, which together are all of them.
+bool is_loop_in_parts(UOp before, UOp after);
+
+// If `after` is a REDUCE times factors that do not depend on its loops, returns the terms of the REDUCE `before`, and
+// the terms of the other one times the factors. The sums are equal over the reals if these terms are.
+std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 
 // Returns the node inside nested ENDs.
 UOp inside_ends(UOp u);

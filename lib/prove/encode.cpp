@@ -28,6 +28,29 @@ bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
 
 }  // namespace
 
+namespace {
+
+// Returns n if the interval is that of the number 2**n.
+std::optional<int> shift_of(const Interval& i) {
+  auto n = single(i);
+  if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
+  return int(n->bit_length()) - 1;
+}
+
+// Returns whether the sum a + b sets no bit of both operands, as in x*8 + y for y < 8. Z3 decides more about `or`.
+bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
+  for (size_t i : {0, 1}) {
+    const UOp scaled = sum.src(i);
+    const Interval& other = i ? a.interval : b.interval;
+    if (!scaled.is(Op::MUL) || !scaled.src(1).is_const() || !scaled.src(1).arg().is_int()) continue;
+    const Int by = scaled.src(1).arg().as_int();
+    if (by > 0 && (by & (by - 1)) == 0 && is_natural(other) && other.most && *other.most < by) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::pair<UOp, int> part_of_cat(UOp u, int lane) {
   size_t i = 0;
   for (; lane >= u.src(i).dtype().count(); i++) lane -= u.src(i).dtype().count();
@@ -345,9 +368,11 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   std::string zero = literal(0, d);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
   switch (u.op()) {
-    case Op::ADD: return made(call("bvadd", a.term, b.term));
+    case Op::ADD: return made(call(has_no_carry(u, a, b) ? "bvor" : "bvadd", a.term, b.term));
     case Op::SUB: return made(call("bvsub", a.term, b.term));
-    case Op::MUL: return made(call("bvmul", a.term, b.term));
+    case Op::MUL:
+      if (auto by = shift_of(b.interval)) return made(call("bvshl", a.term, literal(*by, d)));
+      return made(call("bvmul", a.term, b.term));
     case Op::NEG: return made(call("bvneg", a.term));
     case Op::MULACC: return made(call("bvadd", call("bvmul", a.term, b.term), source(u, 2, lane).term));
     case Op::MAX: return made(ite(call(is_s ? "bvslt" : "bvult", a.term, b.term), b.term, a.term));
@@ -377,30 +402,9 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       return out;
     }
     case Op::TRUNC: return a;
-    case Op::THREEFRY: return made(threefry(a.term, b.term));
+    case Op::THREEFRY: return threefry(u, lane);
     default: return unknown(u, lane);
   }
-}
-
-// The cipher Threefry 2x32 with 20 rounds of 64-bit vectors.
-std::string Encoder::threefry(const std::string& x, const std::string& key) {
-  static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  auto word = [&](const std::string& term) { return define(dtypes::uint32, term); };
-  auto low = [&](const std::string& v) { return word("((_ extract 31 0) " + v + ")"); };
-  auto high = [&](const std::string& v) { return word("((_ extract 63 32) " + v + ")"); };
-  auto sum = [&](const std::string& a, const std::string& b) { return word(call("bvadd", a, b)); };
-  const std::string k0 = low(key), k1 = high(key);
-  const std::string keys[] = {k1, word("(bvxor (bvxor " + k0 + " " + k1 + ") #x1bd11bda)"), k0};
-  std::string a = sum(low(x), keys[2]), b = sum(high(x), keys[0]);
-  for (int i = 0; i < 5; i++) {
-    for (int r : kRotations[i % 2]) {
-      a = sum(a, b);
-      b = word("(bvxor " + a + " ((_ rotate_left " + std::to_string(r) + ") " + b + "))");
-    }
-    a = sum(a, keys[i % 3]);
-    b = sum(sum(b, keys[(i + 1) % 3]), literal(i + 1, dtypes::uint32));
-  }
-  return call("concat", b, a);
 }
 
 SmtValue Encoder::bool_op(UOp u, int lane) {

@@ -98,13 +98,13 @@ class Encoder {
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
   void count_ieee(Op op, DType d);
   std::string float_cast(DType from, DType to, const std::string& x);
-  std::string threefry(const std::string& x, const std::string& key);
   SmtValue bitcast(UOp u, int lane);
   SmtValue exact_cast(UOp u, int lane);
   SmtValue comparison(UOp u, int lane);
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast(UOp u, int lane);
   SmtValue where(UOp u, int lane);
+  SmtValue threefry(UOp u, int lane);
   SmtValue unknown(UOp u, int lane);
   SmtValue fresh(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
   SmtValue wrapped(const std::string& term, UOp u, int lane);

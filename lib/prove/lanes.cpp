@@ -74,7 +74,7 @@ EndedAxes ended_by(UOp u) {
     if (s.is(Op::UNROLL))
       for (Arg axis : s.arg().items()) out.axes.emplace_back(axis[0].small_int(), axis[1].small_int());
     else if (int64_t size = expanded_size(s)) out.axes.emplace_back(s.arg()[0].small_int(), size);
-    else out.loops.push_back(s);
+    else if (!s.is_const()) out.loops.push_back(s);  // a loop of one iteration may have become its index
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "lib/prove/counterexample.h"
 #include "lib/prove/random_instances.h"
+#include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/trace/applications.h"
 #include "lib/uop/graph.h"
@@ -284,13 +285,6 @@ void for_each_instance(const Rule& rule, Visit visit) {
     });
     if (is_last || !goes_on) return;
   }
-}
-
-std::map<int64_t, int64_t> memory_sizes(UOp before) {
-  std::map<int64_t, int64_t> out;
-  for (UOp u : toposort(before))
-    if (u.is(Op::DEFINE_GLOBAL)) out[u.arg().small_int()] = 64;
-  return out;
 }
 
 // Returns whether REF computes different values for an instance of the rule.

@@ -19,7 +19,8 @@ std::string key_of_text(const std::string& text) {
 
 }  // namespace
 
-std::optional<SmtAnswer> ProofCache::find(const std::string& text) const {
+std::optional<SmtAnswer> ProofCache::find(const std::string& text) {
+  if (is_kept_) std::call_once(is_read_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
   auto it = answers_.find(key_of_text(text));
   return it == answers_.end() ? std::nullopt : std::optional(it->second);
@@ -35,13 +36,13 @@ namespace {
 // Increase this number when a change of the encoder may change the meaning of a text.
 constexpr const char* kEncoding = "2";
 
-Sha256 key_of_file() { return cache_key({"proofs", kEncoding, z3_version()}); }
+Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
 
 }  // namespace
 
 // An entry is the key and one byte for the answer.
-void ProofCache::read() {
-  auto bytes = CompileCache::shared().get(key_of_file());
+void ProofCache::read_answers() {
+  auto bytes = CompileCache::shared().get(key_of_answers());
   if (!bytes || bytes->size() % kEntry) return;
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < bytes->size(); i += kEntry)
@@ -50,12 +51,13 @@ void ProofCache::read() {
   read_ = answers_.size();
 }
 
-void ProofCache::write() const {
+void ProofCache::write() {
+  verdicts_.write();
   std::lock_guard lock(mutex_);
   if (answers_.size() == read_) return;
   std::string bytes;
   for (auto& [key, answer] : answers_) bytes += key, bytes += char(answer);
-  CompileCache::shared().put(key_of_file(), bytes);
+  CompileCache::shared().put(key_of_answers(), bytes);
 }
 
 // The nodes at which the encoding of both sides ends. Nodes that both sides contain are unknown values, so that a proof
@@ -69,32 +71,35 @@ struct Prover::Frontier {
 };
 
 // Finds the frontier of one lane: the nodes that both sides contain; or, with `more` > 0, nodes below these, after
-// expanding `more` of them.
-Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more) const {
+// expanding `more` of them. Ends at all nodes that are deeper than `most_depth` below the sides.
+Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
     UOp node;
     int lane;
     uint8_t sides;
+    size_t depth;
   };
   std::map<uint64_t, Item, std::greater<>> todo;
+  size_t depth = 0;  // of the nodes that are pushed
   auto push = [&](UOp u, int at, uint8_t sides) {
     if (!u) return;
     if (u.dtype().count() <= 1) at = 0;
-    auto [it, is_new] = todo.try_emplace(uint64_t(u.id()) << 12 | uint64_t(at), Item{u, at, 0});
-    it->second.sides |= sides;
+    auto [it, is_new] = todo.try_emplace(uint64_t(u.id()) << 12 | uint64_t(at), Item{u, at, 0, depth});
+    it->second.sides |= sides, it->second.depth = std::min(it->second.depth, depth);
   };
   push(v.before, lane, 1), push(v.before_valid, lane, 1), push(v.after, lane, 2), push(v.after_valid, lane, 2);
   Frontier out;
   size_t expanded = 0, visited = 0;
   while (!todo.empty()) {
-    auto [u, at, sides] = todo.begin()->second;
+    auto [u, at, sides, own_depth] = todo.begin()->second;
     todo.erase(todo.begin());
     if (u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::RANGE})) continue;
     if (u.is(Op::LOAD) && intervals_.leaf_of(u)) continue;
     if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of(u.src(0))) continue;
     const bool is_shared = sides == 3;
-    if ((is_shared && expanded >= more) || visited > limits_.most_nodes) {
+    depth = own_depth + 1;
+    if ((is_shared && expanded >= more) || visited > limits_.most_nodes || own_depth > most_depth) {
       out.cuts.push_back(u), out.is_whole = false;
       continue;
     }
@@ -144,8 +149,9 @@ void Prover::match_reductions(Frontier& cuts) {
 
 // Asks in a shared context first, with few resources, because a new context costs more than most questions. A question
 // that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
-SmtAnswer Prover::answer(const std::string& text, uint64_t rlimit) {
-  if (auto known = cache_.find(text)) return counts_.cached++, *known;
+SmtAnswer Prover::answer(const std::string& text, Effort effort, uint64_t rlimit) {
+  const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
+  if (auto known = cache_.find(key)) return counts_.cached++, *known;
   auto begin = Clock::now();
   counts_.questions++;
   // A thread has one shared context for all its provers.
@@ -162,19 +168,26 @@ SmtAnswer Prover::answer(const std::string& text, uint64_t rlimit) {
     }
     return said.starts_with("unsat") ? SmtAnswer::Unsat : said.starts_with("sat") ? SmtAnswer::Sat : SmtAnswer::Unknown;
   };
-  SmtAnswer out = of_text(shared.session->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) +
-                                              ")(push)" + text + "(check-sat)\n"));
-  (void)shared.session->ask("(pop)");
-  if (out == SmtAnswer::Unknown) {
+  SmtAnswer out = SmtAnswer::Unknown;
+  if (effort <= Effort::Usual) {
+    out = of_text(shared.session->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")(push)" +
+                                      text + "(check-sat)\n"));
+    (void)shared.session->ask("(pop)");
+  }
+  if (out == SmtAnswer::Unknown && effort != Effort::Light) {
     counts_.hard++;
     Z3Session session;
-    out =
-        of_text(session.ask("(set-option :rlimit " + std::to_string(rlimit) + ")\n" + text + "(check-sat)\n"));
+    const bool is_brief = effort == Effort::Brief && text.size() > limits_.small_text;
+    const uint64_t limit = is_brief ? limits_.brief_rlimit : rlimit;
+    out = of_text(session.ask("(set-option :rlimit " + std::to_string(limit) + ")\n" + text + "(check-sat)\n"));
+    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
   }
   counts_.z3_seconds += seconds_since(begin);
-  cache_.add(text, out);
+  cache_.add(key, out);
   return out;
 }
+
+static bool is_cipher(const ComparedValues& v) { return v.before.is(Op::THREEFRY); }
 
 Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
@@ -206,7 +219,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   return {.text = text + "(assert " + goal + ")\n"};
 }
 
-ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses) {
+ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
   using Kind = ProofOutcome::Kind;
   Encoder encoder(intervals_, senses);
   for (UOp u : cuts.cuts) encoder.cut(u);
@@ -226,11 +239,20 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
     out.kind = Kind::Proven;
     return out;
   }
+  // The sums of a cipher's rounds are the same on both sides, unless Z3 flattens sums of sums.
+  if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
+  const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
+  // Bit-vectors may decide sums that wrap around, so the first question about numbers may cost little.
+  const Effort effort = is_hard && is_first && senses.floats > FloatSense::Uninterpreted ? Effort::Brief
+                        : is_hard                                                       ? Effort::Hard
+                        : is_first && encoder.has_bit_ops()                             ? Effort::Light
+                                                                                        : Effort::Usual;
   const bool is_ieee = out.has_floats && (senses.floats == FloatSense::Exact || senses.floats == FloatSense::Finite);
-  switch (answer(obligation.text, is_ieee ? limits_.ieee_rlimit : limits_.rlimit)) {
+  switch (answer(obligation.text, effort, is_ieee ? limits_.ieee_rlimit : limits_.rlimit)) {
     case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:
+      out.is_settled = !encoder.has_bit_ops();
       out.why = cuts.is_whole && !encoder.has_unknown()
                     ? "Z3 found values for which the sides differ"
                     : "the sides differ for some values of parts that are not encoded";
@@ -239,35 +261,56 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
   return out;
 }
 
-ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far) {
+ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
+                                bool over_reals) {
   using Kind = ProofOutcome::Kind;
   ProofOutcome out;
-  bool has_floats = false;
-  auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints) {
-    ProofOutcome got = ask(v, lane, cuts, {floats, ints});
-    has_floats |= got.has_floats;
+  bool has_floats = false, are_settled = true;
+  std::vector<const Frontier*> frontiers{&near};
+  if (near.cuts != far.cuts) frontiers.push_back(&far);
+  auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
+    ProofOutcome got = ask(v, lane, cuts, {floats, ints}, is_first);
+    has_floats |= got.has_floats, are_settled &= got.is_settled;
     bool is_better = got.kind == Kind::Proven || out.why.empty();
     if (is_better) out = got;
     return got.kind == Kind::Proven;
   };
-  for (const Frontier* cuts : {&near, &far})
-    if (attempt(*cuts, FloatSense::Uninterpreted, IntSense::Numbers)) return out;
-  for (const Frontier* cuts : {&near, &far})
-    if (attempt(*cuts, FloatSense::Uninterpreted, IntSense::Bits)) return out;
-  if (has_floats)
-    for (FloatSense sense : {FloatSense::Exact, FloatSense::Finite, FloatSense::Real})
-      for (const Frontier* cuts : {&near, &far})
-        if (attempt(*cuts, sense, sense == FloatSense::Real ? IntSense::Numbers : IntSense::Bits)) return out;
+  auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
+    return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
+  };
+  if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
+  if (!are_settled || is_cipher(v)) {
+    if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
+    if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers)) return out;
+  }
+  // Z3 knows nothing of these ops, so no sense can show that something else computes the same.
+  constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
+  if (v.before.in(kTranscendental)) {
+    out.why = "an approximation of " + std::string(name_of(v.before.op()));
+    return out;
+  }
+  if (!has_floats) return out;
+  auto attempt_ieee = [&](auto&& try_sense) {
+    return try_sense(FloatSense::Exact) || try_sense(FloatSense::Finite);
+  };
+  if (!over_reals) {
+    // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.
+    constexpr size_t kDepth = 2;
+    const Frontier shallow = frontier(v, lane, 0, kDepth);
+    if (attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); })) return out;
+  }
+  if (attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
+  if (!over_reals) attempt_ieee([&](FloatSense sense) { return attempt_all(sense, IntSense::Bits); });
   return out;
 }
 
-ProofOutcome Prover::prove(const ComparedValues& v) {
+ProofOutcome Prover::prove(const ComparedValues& v, bool over_reals) {
   ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
   if (v.ends_alone) return {.why = "the size of a loop depends on other loops"};
   for (int lane = 0; lane < v.before.dtype().count(); lane++) {
     Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.most_expanded);
     match_reductions(near), match_reductions(far);
-    ProofOutcome one = prove_lane(v, lane, near, far);
+    ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
     if (one.kind != ProofOutcome::Kind::Proven) return one;
     out.sense = std::max(out.sense, one.sense);
     out.has_floats |= one.has_floats;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/prove/encode.h"
+#include "lib/prove/known_verdicts.h"
 #include "lib/support/z3.h"
 #include "lib/validate/side_expressions.h"
 
@@ -20,15 +21,21 @@ enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 // equal up to renaming are one. Threads may share a cache.
 class ProofCache {
  public:
-  std::optional<SmtAnswer> find(const std::string& text) const;
+  std::optional<SmtAnswer> find(const std::string& text);
   void add(const std::string& text, SmtAnswer answer);
-  size_t size() const { return answers_.size(); }
-  // Read and write the answers in the compile cache. Another version of Z3 or of the encoding has other answers.
-  void read();
-  void write() const;
+  // Take the answers of the compile cache, at the first question, and keep new ones there. Another version of Z3 or of
+  // the encoding has other answers.
+  void read() { is_kept_ = true; }
+  void write();
+  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null: no verdicts are kept
 
  private:
-  mutable std::mutex mutex_;
+  void read_answers();
+
+  bool is_kept_ = false;
+  KnownVerdicts verdicts_;
+  std::once_flag is_read_;
+  std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
   size_t read_ = 0;  // number of answers that were read
   static constexpr size_t kEntry = 33;  // bytes of an entry in the file
@@ -49,12 +56,15 @@ struct ProofOutcome {
   Kind kind = Kind::Open;
   FloatSense sense = FloatSense::Uninterpreted;  // of a proof: the weakest sense that was needed
   bool has_floats = false;
+  bool is_settled = false;  // if Open: no other encoding of integers can prove it
   std::string why = {};  // if Open: why no proof was found
 };
 
 struct ProofLimits {
   uint64_t rlimit = 600'000;  // Z3's unit of work, for each question; 1 million takes about 0.3 s
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
+  uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
+  size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
   size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
   size_t most_expanded = 60;  // nodes that both sides contain and that are encoded, not unknown values
@@ -71,16 +81,25 @@ class Prover {
   Prover(const ExprIsolator& isolator, ProofCache& cache, ProofLimits limits = {})
       : intervals_(isolator), cache_(cache), limits_(limits) {}
 
-  // Proves all lanes of the pair.
-  ProofOutcome prove(const ComparedValues& values);
+  // Proves all lanes of the pair. With `over_reals`, tries no IEEE arithmetic: floats are real numbers, or each op on
+  // them is an unknown function.
+  ProofOutcome prove(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& counts() const { return counts_; }
 
  private:
   struct Frontier;
-  ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far);
-  ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses);
-  Frontier frontier(const ComparedValues& v, int lane, size_t more) const;
-  SmtAnswer answer(const std::string& text, uint64_t rlimit);
+  ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
+                          bool over_reals);
+  enum class Effort : uint8_t {
+    Light,  // in the shared context
+    Usual,  // there, then alone
+    Brief,  // alone, with few resources
+    Hard,  // alone, with all resources
+  };
+  // With `is_first`, spends less effort, because the caller asks again in other senses.
+  ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
+  Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
+  SmtAnswer answer(const std::string& text, Effort effort, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
 
   Intervals intervals_;

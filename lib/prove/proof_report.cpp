@@ -18,10 +18,6 @@ std::string_view sense_name(const KernelProof& proof) {
   return "none";
 }
 
-std::string_view stage_name(const Application& a) {
-  return a.stage ? a.stage->name : std::string_view("before the stages");
-}
-
 }  // namespace
 
 std::string_view name_of(Kind kind) {
@@ -41,14 +37,16 @@ std::string proof_text(const KernelProof& proof) {
   if (proof.error) return out + ", " + proof.error->message + "\n";
   if (proof.verdict == Kind::Proven && proof.has_floats()) out += " (" + std::string(sense_name(proof)) + ")";
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
+  if (!proof.producer.empty()) out += " of " + proof.producer;
   for (Kind kind : {Kind::Sampled, Kind::Refuted, Kind::Unknown})
     if (size_t n = proof.count(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
   out += ", " + std::string(seconds) + "\n";
   for (const RewriteProof& r : proof.rewrites) {
     if (r.kind == Kind::Proven) continue;
-    const Application& a = proof.log.list()[r.application];
-    out += "  " + std::string(name_of(r.kind)) + ": number " + std::to_string(a.in_stage) + " of " +
-           std::string(a.rule->name) + " in '" + std::string(stage_name(a)) + "', " + location_of(*a.rule);
+    const RewritePlace& a = r.place;
+    out += "  " + std::string(name_of(r.kind)) + ": number " + std::to_string(a.number) + " of " + std::string(a.rule) +
+           " in '" + std::string(a.stage) + "'";
+    if (proof.producer.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
     if (r.kind != Kind::Refuted) out += ": " + r.why;
     for (auto& [name, value] : r.counterexample)
       out += (name == r.counterexample.begin()->first ? ": " : ", ") + name + " = " + value;
@@ -68,10 +66,9 @@ std::string proof_json(const KernelProof& proof) {
         json.key(key).array([&] {
           for (const RewriteProof& r : proof.rewrites) {
             if (r.kind != kind) continue;
-            const Application& a = proof.log.list()[r.application];
             json.object([&] {
-              json.member("stage", stage_name(a)).member("rule", a.rule->name).member("rewrite", a.in_stage);
-              if (a.branch) json.member("branch", a.branch);
+              json.member("stage", r.place.stage).member("rule", r.place.rule).member("rewrite", r.place.number);
+              if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
               else json.member("why", r.why);
             });
@@ -82,6 +79,33 @@ std::string proof_json(const KernelProof& proof) {
       json.member("floats", sense_name(proof));
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.seconds, "%.4f");
+    });
+  });
+}
+
+std::string proof_marks(const KernelProof& proof) {
+  std::vector<std::string> marks;
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.member("verdict", name_of(proof.verdict)).member("floats", sense_name(proof));
+      for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
+        json.member(name_of(kind), proof.count(kind));
+      if (proof.error) json.member("error", proof.error->message);
+      json.key("notes").array([&] {
+        for (const RewriteProof& r : proof.rewrites) {
+          const size_t stage = r.place.stage_number;
+          if (stage == SIZE_MAX) continue;
+          if (marks.size() <= stage) marks.resize(stage + 1);
+          marks[stage] += name_of(r.kind)[0];
+          if (r.kind == Kind::Proven) continue;
+          json.object([&] {
+            json.member("stage", stage).member("rewrite", marks[stage].size() - 1);
+            if (r.kind == Kind::Refuted) json.member("counterexample", r.counterexample);
+            else json.member("why", r.why);
+          });
+        }
+      });
+      json.member("marks", marks);
     });
   });
 }

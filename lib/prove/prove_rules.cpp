@@ -8,6 +8,7 @@
 #include "lib/prove/right_sides.h"
 #include "lib/prove/rule_instances.h"
 #include "lib/prove/rule_specs.h"
+#include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/clocks.h"
@@ -116,10 +117,7 @@ class RuleProver {
 
   // With `notes_special`, a proof that is not bit-exact gets a counterexample of NaN, infinities or -0.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
-    std::map<int64_t, int64_t> sizes;
-    for (UOp u : toposort(sides.before))
-      if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
-    SideIsolator isolator(graph, sizes);
+    SideIsolator isolator(graph, memory_sizes(sides.before));
     SideExpressions e = isolator.of(sides);
     if (e.kind == SideExpressions::Kind::Same) return {true};
     if (e.kind == SideExpressions::Kind::Unlike) return {false, "the sides have different dtypes"};
@@ -142,10 +140,7 @@ class RuleProver {
 
   // Searches numbers for which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
-    std::map<int64_t, int64_t> sizes;
-    for (UOp u : toposort(sides.before))
-      if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
-    SideIsolator isolator(graph, sizes);
+    SideIsolator isolator(graph, memory_sizes(sides.before));
     return find_counterexample(isolator, sides, rlimit);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/prove/counterexample.h"
+#include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/rewrite/rewrite.h"
 
@@ -91,10 +92,7 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);
       if (!after || after == before) return true;
       made++;
-      std::map<int64_t, int64_t> sizes;
-      for (UOp u : toposort(before))
-        if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
-      SideIsolator isolator(graph, sizes);
+      SideIsolator isolator(graph, memory_sizes(before));
       if (auto found = find_counterexample(isolator, {before, after}, 0)) {
         out.kind = RuleProof::Kind::Refuted;
         out.counterexample = found->point;

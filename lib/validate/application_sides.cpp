@@ -48,12 +48,21 @@ class SidesBuilder {
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
   // Replaces placeholders by their meanings in both sides. Returns empty sides if this makes dtypes or shapes differ.
   Sides without_placeholders(UOp before, UOp after) const {
-    if (before == after || meanings_.empty()) return {before, after};
+    if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
     auto out = catch_failures([&] {
       const Substitution all = clamped_meanings();
       return Sides{substitute(before, all), substitute(after, all)};
     });
     return out ? *out : Sides();
+  }
+  bool has_placeholder(UOp root) const {
+    auto is_new = [&](UOp u) { return !has_placeholder_.contains(u); };
+    if (is_new(root))
+      for (UOp u : toposort(root, is_new)) {
+        auto has = [&](UOp s) { return has_placeholder_.at(s); };
+        has_placeholder_[u] = is_placeholder(u) || std::ranges::any_of(u.src(), has);
+      }
+    return has_placeholder_.at(root);
   }
   // Limits each placeholder's meaning to the placeholder's bounds, because rules rely on these bounds.
   Substitution clamped_meanings() const {
@@ -71,6 +80,7 @@ class SidesBuilder {
   std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
   std::unordered_set<UOp> inserted_;       // placeholders that are still in the graph
   std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it stands for
+  mutable std::unordered_map<UOp, bool> has_placeholder_;  // whether there is one in the graph under a node
 };
 
 // Returns whether the rewrite gives tensors their loops: then its result may depend on loops not in the graph yet.
@@ -107,6 +117,13 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides>
                                                           const VariableValues& variables, uint64_t seed) {
   int halvings = kMostHalvings;
   return compare_in_halves(sides, arrays, variables, seed, halvings);
+}
+
+std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list) {
+  SidesBuilder builder(ast, list);
+  std::vector<Sides> out;
+  for (size_t i = 0; i < list.size(); i++) builder.advance(i), out.push_back(builder.sides(i));
+  return out;
 }
 
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,

@@ -17,6 +17,9 @@ namespace tgc {
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
                                          const std::function<bool(const Application&)>& wanted = {});
 
+// Returns the sides of a list of applications to a kernel, of any release.
+std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list);
+
 // Compares both sides of each application in `list`, which the compilation `c` made. With `wanted`, compares only the
 // applications for which it returns true. `arrays` and `variables` are those of the failing run. `seed` selects the
 // sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.

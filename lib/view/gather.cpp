@@ -9,6 +9,7 @@
 #include "lib/driver/import_input.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
+#include "lib/prove/prove_kernel.h"
 #include "lib/recordings/diff_input.h"
 #include "lib/recordings/foreign_recordings.h"
 #include "lib/run/run_model.h"
@@ -127,6 +128,14 @@ class Gatherer {
   Gatherer(const Session& session, const ViewPlan& plan) : session_(session), plan_(plan) {}
 
   Result<ViewContent> run() {
+    if (plan_.prove) proofs_.read();
+    auto out = gather();
+    if (plan_.prove) proofs_.write();
+    return out;
+  }
+
+ private:
+  Result<ViewContent> gather() {
     content_.title = shown_name(plan_.input) + (plan_.other.empty() ? "" : " and " + shown_name(plan_.other));
     if (plan_.other.empty()) {
       if (auto status = add_input(plan_.input, false); !status) return status.diag();
@@ -150,7 +159,6 @@ class Gatherer {
                 .expected = "two of a kind"};
   }
 
- private:
   std::string shown_name(const std::string& name) const {
     size_t slash = plan_.strip_paths ? name.find_last_of('/') : std::string::npos;
     return slash == std::string::npos ? name : name.substr(slash + 1);
@@ -196,7 +204,9 @@ class Gatherer {
 
   // Adds a graph of another release as it was recorded, with its rewrites if it has any. Runs or bisects it as planned.
   Status add_foreign(const InputGraph& in) {
-    if (auto status = add_as_recorded(in); !status || (!plan_.run && !plan_.bisect)) return status;
+    if (auto status = add_as_recorded(in); !status) return status;
+    if (plan_.prove && !in.is_tensor_graph) content_.graphs.back().proof = proof_marks(*prove_recording(in, proofs_));
+    if (!plan_.run && !plan_.bisect) return Unit{};
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
       return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
     if (in.is_tensor_graph)
@@ -238,6 +248,11 @@ class Gatherer {
     RecordedGraph graph = recorded(*compilation, plan_.assembly);
     graph.bundle = bundle;
     if (auto status = try_out(session_, compilation->loaded(), graph); !status) return status;
+    if (plan_.prove && !graph.is_tensor_graph) {
+      auto again = session_.begin(compilation->loaded());
+      if (!again) return again.diag();
+      graph.proof = proof_marks(*prove_kernel(std::move(*again), proofs_));
+    }
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
     return scheduled ? add_kernels(compilation) : Unit{};
@@ -304,10 +319,17 @@ class Gatherer {
       auto kernel = c->kernel(number);
       return kernel ? recorded(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
     };
+    auto proven_of = [&](size_t number) -> Result<RecordedGraph> {
+      auto graph = made_of(number);
+      auto again = c->kernel(number);
+      if (graph && again) graph->proof = proof_marks(*prove_kernel(std::move(*again), proofs_));
+      return graph;
+    };
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
     auto make = [&](size_t i) {
       size_t number = size_t(numbers[i][0]);
-      if (!plan_.later) made[i] = made_of(number);
+      if (plan_.prove) made[i] = proven_of(number);
+      else if (!plan_.later) made[i] = made_of(number);
       else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
                                    .made_for = c->kernel_made_for(number),
                                    .nodes = toposort(c->schedule()->items[number].ast).size(),
@@ -316,7 +338,8 @@ class Gatherer {
     auto tell = [&](size_t i) {
       session_.progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    if (auto status = parallel_for(made.size(), plan_.later ? 1 : session_.jobs, make, tell); !status) return status;
+    const unsigned jobs = plan_.later && !plan_.prove ? 1 : session_.jobs;
+    if (auto status = parallel_for(made.size(), jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();
       made[i]->numbers = numbers[i];
@@ -328,6 +351,7 @@ class Gatherer {
   const Session& session_;
   const ViewPlan& plan_;
   LaterNames names_;
+  ProofCache proofs_;
   ViewContent content_;
 };
 

@@ -15,6 +15,7 @@ struct ViewPlan {
   bool strip_paths = false;         // omit the folders of file names
   bool run = false;                 // run and time kernels
   bool bisect = false;              // bisect a kernel that computes a wrong result
+  bool prove = false;               // decide whether each rewrite of a kernel is right
   std::string device;               // device of `run` and `bisect`, as `tgc run --device` takes it
 };
 

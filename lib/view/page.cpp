@@ -28,6 +28,7 @@ std::string view_index(const ViewContent& content) {
           json.member("error", g.error).member("ops", g.ops).member("mem", g.mem);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);
+          if (!g.proof.empty()) json.key("proof").raw(g.proof);
           if (!g.bundle.empty()) json.key("bundle").raw(g.bundle);
         });
     });

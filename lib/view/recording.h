@@ -25,6 +25,7 @@ struct RecordedGraph {
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty
+  std::string proof;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
   std::string structure;                       // a hash of the first graph, without names of kernels
   int side = 0;                                // the input that the graph is from: 0, or 1 for the second input

@@ -6,6 +6,7 @@ import {plain} from "./data.js";
 import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
+import {exampleText, noteOf, verdictOf} from "./proof.js";
 import {changeText, kernelName, loopChanges, optsOf, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 
@@ -229,6 +230,9 @@ function rewriteOverview(app) {
   };
   add("did", withoutColors(changeText(graph, r))), add("rule", rule.text);
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
+  const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
+  add("verdict", verdict && verdict.name), add("why", note && note.why);
+  add("with", note && note.counterexample && exampleText(note.counterexample));
   add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
   if (!graph.producer) add("made", counted(r.madeCount, "node"));  // a recording does not say
   const alike = stage.rewrites.filter((x) => x.rule === r.rule).length;

@@ -2,6 +2,7 @@
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
+import {verdictOf} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
 /** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": rewrites of
@@ -168,6 +169,13 @@ export class StageList {
   #fill(row, item) {
     const {graph, app} = {graph: this.app.graph, app: this.app};
     const say = (kind, text) => row.append(element("span", kind, plain(text)));
+    const badge = (verdict) => {
+      if (!verdict) return;
+      const mark = element("span", "count proof " + verdict.name, verdict.sign);
+      mark.title = verdict.name;
+      mark.setAttribute("aria-label", verdict.name);
+      row.append(mark);
+    };
     const base = {rewrite: 2, group: 2, run: 1}[item.kind], level = base ? base + item.depth : 1;
     row.setAttribute("aria-level", String(level));
     if (item.kind === "quiet") {
@@ -190,6 +198,7 @@ export class StageList {
       row.title = stage ? stage.name + watched + "\n" + [nodes, ...loops].join("\n") : "the input graph";
       row.title += "\nwith Shift: compare with this";
       if (stage && stage.to < 0) say("count", "refused");
+      badge(verdictOf(app, item.place));
       if (app.foundAt.get(item.place)) say("count found", app.foundAt.get(item.place) + " found");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "filter") {
@@ -213,10 +222,11 @@ export class StageList {
         row.setAttribute("aria-expanded", String(isOpen));
         say("name", (isOpen ? "\u25be " : "\u25b8 ") + item.rules.map(nameOfRule).join(", "));
         say("count", "\u00d7" + item.count);
+        badge(verdictOf(app, item.place, item.index, item.last));
       } else {
         // a recording names rules by their places in tinygrad
         const short = rule.name === "substitute" && item.within || name.replace(/^[\w/]*\/(?=\w+\.py:)/, "");
-        say("rule", short), say("what", change);
+        say("rule", short), say("what", change), badge(verdictOf(app, item.place, item.index, item.index));
         row.title = plain([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");
       }
       row.title += plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""));

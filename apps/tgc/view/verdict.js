@@ -3,6 +3,7 @@ import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
+import {exampleText, nextUnproven, noteOf} from "./proof.js";
 import {changeText} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
@@ -12,8 +13,9 @@ const kMostValue = 50;  // maximum length of a differing value, in characters
 
 /** @param {App} app */
 export function showVerdict(app) {
-  const home = byId("verdict"), {accused} = app.index.graphs[app.state.g];
-  const said = accused ? saidOfBisection(app, accused) : app.graph.other ? saidOfOther(app) : null;
+  const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
+  const said = accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
+    : app.graph.other ? saidOfOther(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
   home.replaceChildren(...(said ? said.items : []));
@@ -37,6 +39,22 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
   const {s, r} = app.state, isThere = place && place.s === s && place.r === r;
   if (place && !isThere) items.push(buttonOf("show this rewrite", () => app.go({...place, d: -1, n: -1})));
   return {kind: "wrong", items};
+}
+
+// Says how many rewrites are proven, and for what values a rewrite is wrong.
+function saidOfProof(app, proof) {
+  const senses = {"bit-exact": ", bit by bit", "but-nan": ", but for NaN, infinities and -0",
+    reals: ", over the reals"};
+  const counts = ["proven", "sampled", "refuted", "unknown"].filter((kind) => proof[kind])
+    .map((kind) => `${proof[kind]} ${kind}`).join(", ");
+  const items = [bold("tgc prove: "), bold(proof.verdict),
+    span((proof.verdict === "proven" ? senses[proof.floats] || "" : "") + "; rewrites: " + (counts || "none"))];
+  if (proof.error) items.push(span("; " + proof.error));
+  const next = nextUnproven(app), note = next && noteOf(app, next.s, next.r);
+  if (note && note.counterexample) items.push(span("; with " + exampleText(note.counterexample)));
+  const kind = {r: "refuted", s: "sampled", u: "unknown"};
+  if (next) items.push(buttonOf("next " + kind[next.letter], () => app.go({s: next.s, r: next.r, d: -1, n: -1})));
+  return {kind: {proven: "right", refuted: "wrong"}[proof.verdict] || "differs", items};
 }
 
 // Says where two inputs differ first, and which colour stands for which.

@@ -1,0 +1,41 @@
+// The verdicts of `tgc view --prove`: whether each rewrite is right for all inputs.
+/** @typedef {import("./app.js").App} App */
+
+/** @type {Record<string, {name: string, sign: string, rank: number}>} */
+const kVerdicts = {p: {name: "proven", sign: "\u2713", rank: 0}, s: {name: "sampled", sign: "\u2248", rank: 1},
+  u: {name: "unknown", sign: "?", rank: 2}, r: {name: "refuted", sign: "\u2717", rank: 3}};
+
+/** Returns the marks of a stage, a letter for each rewrite; "": none. @param {App} app @param {number} place */
+function marksOf(app, place) {
+  const {proof} = app.index.graphs[app.state.g];
+  return proof && place > 0 && proof.marks[place - 1] || "";
+}
+
+/** Returns the verdict of the worst of some rewrites of the stage before `place`; null if nothing was proven.
+ * @param {App} app @param {number} place @param {number} [first] @param {number} [last] */
+export function verdictOf(app, place, first = 0, last = Infinity) {
+  const some = [...marksOf(app, place)].slice(first, last + 1).map((letter) => kVerdicts[letter]);
+  return some.length ? some.reduce((worst, v) => (v.rank > worst.rank ? v : worst)) : null;
+}
+
+/** Returns why a rewrite is not proven, and its counterexample. @param {App} app
+ * @returns {{why: string, counterexample?: Record<string, string>} | undefined} */
+export function noteOf(app, place, rewrite) {
+  return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
+}
+
+/** Says with what values a rewrite is wrong: "r0 = 0: 1 before, 2 after". @param {Record<string, string>} example */
+export function exampleText({before, after, ...inputs}) {
+  const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
+  return before === undefined ? "" : `${where ? where + ": " : ""}${before} before, ${after} after`;
+}
+
+/** Returns the next rewrite that is not proven, the refuted ones first; null if all are. @param {App} app */
+export function nextUnproven(app) {
+  const {proof} = app.index.graphs[app.state.g], {s, r} = app.state;
+  const letters = ["r", "u", "s"].find((letter) => proof.marks.some((marks) => marks.includes(letter)));
+  if (!letters) return null;
+  const all = proof.marks.flatMap((marks, stage) => [...marks].map((letter, i) => ({letter, s: stage + 1, r: i})))
+    .filter(({letter}) => letter === letters);
+  return all.find((at) => at.s > s || at.s === s && at.r > r) || all[0];
+}

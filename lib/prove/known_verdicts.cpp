@@ -1,0 +1,123 @@
+#include "lib/prove/known_verdicts.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/compile/cache.h"
+#include "lib/prove/prove_sides.h"
+
+namespace tgc {
+namespace {
+
+// Returns the build id that the linker wrote into the program; "" if it has none.
+std::string build_id() {
+  std::string out;
+  auto visit = [](dl_phdr_info* info, size_t, void* to) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+      const ElfW(Phdr)& part = info->dlpi_phdr[i];
+      if (part.p_type != PT_NOTE) continue;
+      const char* at = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+      const char* end = at + part.p_memsz;
+      while (size_t(end - at) >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        std::memcpy(&note, at, sizeof note);
+        auto padded = [](size_t n) { return (n + 3) / 4 * 4; };
+        const char* name = at + sizeof note;
+        const char* bytes = name + padded(note.n_namesz);
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
+          static_cast<std::string*>(to)->assign(bytes, note.n_descsz);
+        at = bytes + padded(note.n_descsz);
+      }
+    }
+    return 1;  // the program itself comes first
+  };
+  dl_iterate_phdr(visit, &out);
+  return out;
+}
+
+std::optional<Sha256> key_of_verdicts() {
+  std::string id = build_id();
+  if (id.empty()) return {};
+  return cache_key({"verdicts of rewrites", id});
+}
+
+// The values of RewriteProof::by.
+constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
+                                         "loops",     "accumulator", "terms",  "stores", "constants"};
+
+std::string text_of(const RewriteProof& p) {
+  auto method = std::ranges::find(kMethods, p.by);
+  const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
+  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.why;
+}
+
+RewriteProof proof_of(const std::string& text) {
+  RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
+  out.by = kMethods[size_t(text[3]) % std::size(kMethods)], out.why = text.substr(4);
+  return out;
+}
+
+void append_size(std::string& to, size_t n) { to += char(n & 255), to += char(n >> 8 & 255); }
+size_t size_at(std::string_view bytes, size_t at) { return uint8_t(bytes[at]) | size_t(uint8_t(bytes[at + 1])) << 8; }
+
+}  // namespace
+
+const Sha256& NodeKeys::of(UOp root) {
+  if (auto it = known_.find(root.id()); it != known_.end()) return it->second;
+  for (UOp u : toposort(root, [&](UOp x) { return !known_.contains(x.id()); })) {
+    if (known_.contains(u.id())) continue;
+    text_.assign(1, char(u.op()));
+    text_ += u.dtype().repr();
+    text_ += ' ';
+    u.arg().append_repr(text_);
+    for (UOp s : u.src()) {
+      const Sha256& key = known_.at(s.id());
+      text_.append(reinterpret_cast<const char*>(key.data()), key.size());
+    }
+    known_.emplace(u.id(), sha256(text_));
+  }
+  return known_.at(root.id());
+}
+
+// An entry is the key, the size of the text in two bytes, and the text.
+void KnownVerdicts::read() {
+  auto file = key_of_verdicts();
+  auto bytes = file ? CompileCache::shared().get(*file) : std::nullopt;
+  if (!bytes) return;
+  constexpr size_t kKey = 32, kHead = kKey + 2;
+  for (size_t at = 0; at + kHead <= bytes->size();) {
+    const size_t size = size_at(*bytes, at + kKey);
+    if (size < 4 || at + kHead + size > bytes->size()) break;
+    texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
+    at += kHead + size;
+  }
+  read_ = texts_.size();
+}
+
+std::optional<RewriteProof> KnownVerdicts::find(const std::string& key) {
+  std::call_once(is_read_, [this] { read(); });
+  std::lock_guard lock(mutex_);
+  auto it = texts_.find(key);
+  return it == texts_.end() ? std::nullopt : std::optional(proof_of(it->second));
+}
+
+void KnownVerdicts::add(const std::string& key, const RewriteProof& proof) {
+  using Kind = RewriteProof::Kind;
+  if (proof.kind != Kind::Proven && proof.kind != Kind::Sampled) return;
+  std::lock_guard lock(mutex_);
+  texts_.emplace(key, text_of(proof));
+}
+
+void KnownVerdicts::write() {
+  std::lock_guard lock(mutex_);
+  auto file = key_of_verdicts();
+  if (!file || texts_.size() == read_) return;
+  std::string bytes;
+  for (auto& [key, text] : texts_) bytes += key, append_size(bytes, text.size()), bytes += text;
+  CompileCache::shared().put(*file, bytes);
+}
+
+}  // namespace tgc

@@ -1,0 +1,161 @@
+#include "lib/prove/prove_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+using Kind = RewriteProof::Kind;
+
+struct ById {
+  bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
+};
+using Ranges = std::set<UOp, ById>;
+
+Ranges ranges_in(UOp root) {
+  Ranges out;
+  for (UOp u : toposort(root))
+    if (u.is(Op::RANGE)) out.insert(u);
+  return out;
+}
+
+// Returns the expression of loops of `after` that replaced `range`; null if there is none. `targets` maps the id of a
+// range to its replacements.
+UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
+  auto it = targets.find(range.id());
+  if (it == targets.end() || depth > 8) return {};
+  for (UOp target : it->second) {
+    RangeMap inner;
+    bool good = true;
+    for (UOp u : toposort(target)) {
+      if (!u.is(Op::RANGE) || after.contains(u)) continue;
+      // The rule may have simplified the size of the new loop since.
+      auto same =
+          std::ranges::find_if(after, [&](UOp r) { return r.arg() == u.arg() && py_equal(r.vmax(), u.vmax()); });
+      UOp to = same != after.end() ? *same : resolved(u, targets, after, depth + 1);
+      if (!(good = bool(to))) break;
+      inner.emplace_back(u, to);
+    }
+    if (good) return inner.empty() ? target : substitute(target, inner);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
+  std::vector<RewriteProof> out;
+  std::vector<SidePairs> pairs;
+  std::vector<std::string> keys;  // of rewrites whose verdict is not known; "": it is not to be kept
+  for (size_t i = 0; i < sides.size(); i++) {
+    const Application& a = list_[i];
+    const bool is_replaced = a.substitution_target && a.depth == 0;
+    Result<SidePairs> imported = import_(is_replaced ? Sides{a.before, a.after} : sides[i]);
+    std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
+    if (auto known = key.empty() ? std::nullopt : prover_.known()->find(key)) out.push_back(*known), key = "";
+    else out.push_back(decide(i, sides[i], imported));
+    out.back().application = i;
+    keys.push_back(std::move(key));
+    pairs.push_back(imported ? std::move(*imported) : SidePairs());
+  }
+  std::vector<RewriteProof*> open;
+  std::vector<const SidePairs*> open_pairs;
+  for (size_t i = 0; i < out.size(); i++)
+    if (out[i].kind == Kind::Unknown) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
+  prover_.sample(open, open_pairs);
+  for (size_t i = 0; i < out.size(); i++)
+    if (!keys[i].empty()) prover_.known()->add(keys[i], out[i]);
+  return out;
+}
+
+RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
+  return pairs ? prover_.decide(*pairs) : RewriteProof{.why = pairs.diag().message};
+}
+
+// Decides the application `i`, whose sides are `s`. `pairs` are these in tgc's IR, or, if a stage replaced a node, that
+// node and its replacement.
+RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs) {
+  const Application& a = list_[i];
+  const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
+  RewriteProof out = decide(pairs);
+  // The contract of the loops is decided for all replaced ranges together.
+  if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE)) return decide_loops(top_of(i));
+  if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
+    return decide_stores(top_of(i), a.after);
+  if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
+  if (RangeMap map = replaced_loops(i); !map.empty() && is_same_iterations_of(map)) {
+    RewriteProof rest = decide(import_({substitute(a.before, map), a.after}));
+    if (rest.kind == Kind::Proven) return rest.by = "loops", rest;
+  }
+  return out;
+}
+
+bool ListProver::is_same_iterations_of(const RangeMap& map) const {
+  RangeMap imported;
+  for (auto& [range, to] : map) {
+    Result<SidePairs> pairs = import_({range, to});
+    if (!pairs || pairs->size() != 1 || !(*pairs)[0].before.is(Op::RANGE)) return false;
+    imported.emplace_back((*pairs)[0].before, (*pairs)[0].after);
+  }
+  return is_same_iterations(imported);
+}
+
+// Returns the loops that the rule of application `i` replaced by substitutions of its own: expressions of the loops
+// that are in the result. A rule may try other substitutions, too, and may replace a loop of an earlier substitution.
+RangeMap ListProver::replaced_loops(size_t i) const {
+  std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
+  for (size_t k = i; k-- > first_part_of(list_, i);)
+    if (list_[k].substitution_target && list_[k].depth == list_[i].depth + 1 && list_[k].before.is(Op::RANGE))
+      targets[list_[k].before.id()].push_back(list_[k].substitution_target);
+  if (targets.empty()) return {};
+  const Ranges after = ranges_in(list_[i].after);
+  RangeMap out;
+  for (UOp u : ranges_in(list_[i].before)) {
+    if (after.contains(u) || !targets.contains(u.id())) continue;
+    UOp to = resolved(u, targets, after, 0);
+    if (!to || lies_in(list_[i].before, u)) return {};  // a loop that goes on outside of the node keeps its index
+    out.emplace_back(u, to);
+  }
+  return out;
+}
+
+// Returns the rewrite of the stage that contains application `i`.
+const TopRewrite& ListProver::top_of(size_t i) const {
+  return *std::ranges::find_if(tops_,
+                               [&](const TopRewrite& t) { return std::ranges::binary_search(t.applications, i); });
+}
+
+// Decides whether a store does what all the stores together did that the stage replaced by it.
+RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
+  std::vector<UOp> replaced;
+  for (size_t k : top.applications)
+    if (const Application& a = list_[k]; a.before.is(Op::STORE) && a.after == after) replaced.push_back(a.before);
+  RewriteProof out = decide(import_({after.graph().group(replaced), after}));
+  if (out.kind == Kind::Proven) out.by = "stores";
+  return out;
+}
+
+RewriteProof ListProver::decide_loops(const TopRewrite& top) {
+  auto [it, is_new] = loops_.try_emplace(&top);
+  if (!is_new) return it->second;
+  RangeMap map;
+  for (size_t k : top.applications)
+    if (const Application& a = list_[k]; a.before.is(Op::RANGE) && a.substitution_target)
+      map.emplace_back(a.before, a.substitution_target);
+  RewriteProof& out = it->second;
+  out.why = "the new loops may run over other iterations";
+  // The new loops must not be loops of the graph already, unless they are replaced themselves.
+  const Ranges there = ranges_in(top.input);
+  for (auto& [from, to] : map)
+    for (UOp u : ranges_in(to))
+      if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
+  if (is_same_iterations_of(map)) out = {.kind = Kind::Proven, .by = "loops"};
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,42 @@
+// Decides all rewrites of a list: those of a compilation, or those that a tinygrad recorded.
+#pragma once
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "lib/prove/contracts.h"
+#include "lib/prove/prove_sides.h"
+#include "lib/trace/applications.h"
+
+namespace tgc {
+
+class ListProver {
+ public:
+  // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
+  using Import = std::function<Result<SidePairs>(const Sides&)>;
+
+  // The applications of depth 0 of a stage are those of one of `tops`.
+  ListProver(std::span<const Application> list, std::span<const TopRewrite> tops, SidesProver& prover, Import import)
+      : list_(list), tops_(tops), prover_(prover), import_(std::move(import)) {}
+
+  // Decides each application, whose sides are sides[i], by proof or by sample points.
+  std::vector<RewriteProof> run(std::span<const Sides> sides);
+
+ private:
+  RewriteProof decide(size_t i, const Sides& s, const Result<SidePairs>& pairs);
+  RewriteProof decide(const Result<SidePairs>& pairs);
+  RewriteProof decide_loops(const TopRewrite& top);
+  RewriteProof decide_stores(const TopRewrite& top, UOp after);
+  RangeMap replaced_loops(size_t i) const;
+  bool is_same_iterations_of(const RangeMap& map) const;
+  const TopRewrite& top_of(size_t i) const;
+
+  std::span<const Application> list_;
+  std::span<const TopRewrite> tops_;
+  SidesProver& prover_;
+  Import import_;
+  std::map<const TopRewrite*, RewriteProof> loops_;
+};
+
+}  // namespace tgc

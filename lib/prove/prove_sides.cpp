@@ -1,0 +1,166 @@
+#include "lib/prove/prove_sides.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/prove/contracts.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/application_sides.h"
+
+namespace tgc {
+namespace {
+
+using Kind = RewriteProof::Kind;
+
+void add(RewriteProof& to, bool has_floats, FloatSense sense) {
+  to.has_floats |= has_floats;
+  to.sense = std::max(to.sense, sense);
+}
+
+// Returns a proof of a value whose terms are added in another order.
+RewriteProof over_the_reals(UOp before, std::string_view by) {
+  RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .by = by};
+  if (out.has_floats) out.sense = FloatSense::Real;
+  return out;
+}
+
+// Returns whether the value depends on nothing, so that REF's value is the only one.
+bool is_closed(UOp u) {
+  return std::ranges::all_of(toposort(u), [](UOp x) {
+    return x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP});
+  });
+}
+
+// Returns the relative difference that a few roundings of the dtype explain.
+double rounding_of(DType d) {
+  return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa) : 0;
+}
+
+}  // namespace
+
+RewriteProof SidesProver::decide(const SidePairs& pairs) {
+  if (pairs.size() == 1) return decide(pairs[0]);
+  RewriteProof out{.kind = Kind::Proven, .by = "same"};
+  for (const Sides& s : pairs) {
+    RewriteProof one = decide(s);
+    if (one.kind != Kind::Proven) return one;
+    add(out, one.has_floats, one.sense);
+    if (out.by == "same") out.by = one.by;
+  }
+  return pairs.empty() ? RewriteProof{.why = "the sides cannot be compared"} : out;
+}
+
+RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
+  if (!s.before || !s.after) return {.why = "the sides cannot be compared"};
+  RewriteProof out{.kind = Kind::Proven, .by = "same"};
+  if (s.before == s.after) return out;
+  switch (lanes_.compare(s.before, s.after)) {
+    case LaneForms::Answer::Same: return out.by = "lanes", out;
+    case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
+    case LaneForms::Answer::Open: break;
+  }
+  if (is_same_memory(s.before, s.after)) return out.by = "memory", out;
+  if (is_loop_in_parts(s.before, s.after)) return out.by = "loops", out;
+  if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
+  if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
+  if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
+    return {.by = "constants", .why = "constants that differ"};  // unless REF computes the same
+  SideExpressions e = isolator_.of(s);
+  switch (e.kind) {
+    case SideExpressions::Kind::Same: return out;
+    case SideExpressions::Kind::Unlike: return {.why = "the sides have different dtypes"};
+    case SideExpressions::Kind::Open: return decide_parts(s);
+    default: break;
+  }
+  out.by = "values";
+  for (const ComparedValues& v : e.values) {
+    ProofOutcome one = prover_.prove(v, over_reals);
+    add(out, one.has_floats, one.sense);
+    if (one.kind != ProofOutcome::Kind::Proven) return {.by = "values", .why = one.why};
+  }
+  return out;
+}
+
+// Decides whether two sums over the same loops are equal, by their terms.
+RewriteProof SidesProver::decide_sum(UOp before, UOp after) {
+  RewriteProof terms = decide(Sides{before, after}, true);
+  return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
+}
+
+// Compares the stores of two nodes that hold several, or that end the same loops.
+RewriteProof SidesProver::decide_parts(const Sides& s) {
+  RewriteProof out{.kind = Kind::Proven, .by = "stores"}, open{.why = "no values to compare"};
+  if (ends_same_loops(s.before, s.after)) return decide(Sides{inside_ends(s.before), inside_ends(s.after)});
+  const bool holds =
+      s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
+  if (!holds) return open;
+  for (size_t i = 0; i < s.before.num_src(); i++) {
+    RewriteProof one = decide(Sides{s.before.src(i), s.after.src(i)});
+    if (one.kind != Kind::Proven) return open.why = one.why, open;
+    add(out, one.has_floats, one.sense);
+  }
+  return out;
+}
+
+std::string SidesProver::key_of(const SidePairs& pairs) {
+  std::string out;
+  for (const Sides& s : pairs) {
+    if (!known_ || !s.before || !s.after) return "";
+    for (const Sha256* key : {&keys_.of(s.before), &keys_.of(s.after)})
+      out.append(reinterpret_cast<const char*>(key->data()), key->size());
+  }
+  if (out.empty()) return out;
+  Sha256 all = sha256(out);
+  return std::string(reinterpret_cast<const char*>(all.data()), all.size());
+}
+
+void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
+  std::vector<Sides> constants, all;
+  std::vector<RewriteProof*> of_constants, of;
+  for (size_t i = 0; i < open.size(); i++) {
+    auto are_closed = [](const Sides& s) { return s.before && s.after && is_closed(s.before) && is_closed(s.after); };
+    const bool is_constant = !pairs[i]->empty() && std::ranges::all_of(*pairs[i], are_closed);
+    for (Sides s : *pairs[i]) {
+      all.push_back(s), of.push_back(open[i]);
+      if (!is_constant) continue;
+      s.tolerance = rounding_of(s.before.dtype());
+      constants.push_back(s), of_constants.push_back(open[i]);
+    }
+  }
+  evaluate_constants(constants, of_constants);
+  if (all.empty()) return;
+  auto results = compare_in_batches(all, {}, {}, 1);
+  if (!results) return;
+  std::map<RewriteProof*, bool> is_open;
+  for (size_t i = 0; i < of.size(); i++) {
+    const EquivalenceResult& e = (*results)[i];
+    RewriteProof& r = *of[i];
+    const bool differs = e.kind == EquivalenceResult::Kind::Differ;
+    is_open[&r] |= e.kind != EquivalenceResult::Kind::Same && !differs;
+    if (!differs || !e.beyond_rounding || r.kind == Kind::Refuted) continue;
+    r.kind = Kind::Refuted, r.counterexample = e.point;
+    r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
+  }
+  for (auto [r, is_unknown] : is_open)
+    if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
+}
+
+// Proves the rewrites of constants for which REF computes the same. Folding rounds a constant once, not in each op.
+void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of) {
+  if (sides.empty()) return;
+  auto results = compare_in_batches(sides, {}, {}, 1);
+  if (!results) return;
+  std::map<RewriteProof*, RewriteProof> proofs;
+  for (size_t i = 0; i < of.size(); i++) {
+    const EquivalenceResult& e = (*results)[i];
+    const RewriteProof proven{.kind = Kind::Proven, .by = "constants"};
+    RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
+    if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
+    add(proof, dtypes::is_float(sides[i].before.dtype()),
+        e.exactly ? FloatSense::Uninterpreted : FloatSense::Real);
+  }
+  for (auto& [r, proof] : proofs)
+    if (proof.kind == Kind::Proven) proof.application = r->application, *r = proof;
+}
+
+}  // namespace tgc

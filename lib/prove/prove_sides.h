@@ -1,0 +1,77 @@
+// Decides whether the two sides of rewrites compute the same: by contracts and Z3, else at sample points in REF.
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/prove/lanes.h"
+#include "lib/prove/obligation.h"
+#include "lib/validate/rewrite_equivalence.h"
+
+namespace tgc {
+
+// Where a rewrite was made. The texts are those of the compilation or the recording.
+struct RewritePlace {
+  size_t stage_number = SIZE_MAX;  // from 0; SIZE_MAX: before the stages
+  std::string_view stage, rule, branch = {};
+  std::string_view file = {};  // of the rule
+  size_t line = 0;
+  uint64_t number = 0;  // among the rewrites of this rule in this stage, from 1
+};
+
+struct RewriteProof {
+  enum class Kind : uint8_t {
+    Proven,  // for all values
+    Sampled,  // equal at sample points in REF, but not proven
+    Refuted,  // REF computes different values
+    Unknown,  // neither proven nor evaluated
+  };
+  Kind kind = Kind::Unknown;
+  bool has_floats = false;
+  FloatSense sense = FloatSense::Uninterpreted;  // of a proof
+  std::string_view by = {};  // what decided: "values", "same", the name of a contract, "samples"
+  std::string why = {};  // why it was not proven
+  size_t application = 0;  // index of the rewrite in its list
+  RewritePlace place = {};
+  // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
+  std::map<std::string, std::string> counterexample = {};
+};
+
+// The pairs of nodes that must be equal if a rewrite is right.
+using SidePairs = std::vector<Sides>;
+
+// Decides sides of one graph. One thread may use it.
+class SidesProver {
+ public:
+  // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.
+  SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache)
+      : isolator_(graph, std::move(sizes)), prover_(isolator_.isolator(), cache), known_(cache.verdicts()) {}
+
+  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals`: see Prover::prove().
+  RewriteProof decide(const Sides& s, bool over_reals = false);
+  // The same for all pairs of a rewrite; no pairs are not decided.
+  RewriteProof decide(const SidePairs& pairs);
+
+  // Evaluates rewrites that are not proven in REF, pairs[i] for each of open[i], and sets their verdicts.
+  void sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
+
+  // Returns the key of a rewrite by the structure of its sides; "" if no verdicts are kept, or a side has no node.
+  std::string key_of(const SidePairs& pairs);
+  KnownVerdicts* known() { return known_; }
+
+  const ProofCounts& counts() const { return prover_.counts(); }
+
+ private:
+  RewriteProof decide_parts(const Sides& s);
+  RewriteProof decide_sum(UOp before, UOp after);
+  void evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of);
+
+  SideIsolator isolator_;
+  Prover prover_;
+  LaneForms lanes_;
+  KnownVerdicts* known_;
+  NodeKeys keys_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,95 @@
+#include "lib/prove/prove_sides.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/prove/contracts.h"
+#include "lib/uop/graph.h"
+#include "passes/kernel/decompositions.h"
+
+namespace tgc {
+namespace {
+
+RewriteProof decide_sides(Graph& g, UOp before, UOp after) {
+  ProofCache cache;
+  return SidesProver(g, {}, cache).decide(Sides{before, after});
+}
+
+TEST_CASE("SidesProver: a loop in parts runs each iteration once") {
+  Graph g;
+  UOp r = g.range(Const(10), 0, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(10), {}, 0);
+  auto store = [&](UOp at) { return memory.index_ptr(at).store(at.cast(dtypes::int32)); };
+  auto parts = [&](int64_t first, int64_t second, int64_t offset) {
+    UOp a = g.range(Const(first), 1, AxisType::LOOP), b = g.range(Const(second), 2, AxisType::LOOP);
+    return g.group({store(a + Const(0)).end(a), store(b + Const(offset)).end(b)});
+  };
+  const UOp whole = store(r).end(r);
+  CHECK(decide_sides(g, whole, parts(3, 7, 3)).by == "loops");
+  CHECK(decide_sides(g, whole, parts(3, 6, 3)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, whole, parts(3, 7, 2)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, whole, g.group({whole, whole})).kind != RewriteProof::Kind::Proven);
+}
+
+TEST_CASE("SidesProver: a factor of all terms is a factor of the sum") {
+  Graph g;
+  UOp r = g.range(Const(8), 0, AxisType::REDUCE), i = g.range(Const(4), 1, AxisType::LOOP);
+  auto load = [&](int64_t n, UOp at) {
+    return g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(32), {}, n).index_ptr(at).load();
+  };
+  UOp x = load(1, i * Const(8) + r), y = load(2, i), z = load(3, r);
+  auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
+  RewriteProof proof = decide_sides(g, sum(x * y * z), sum(x * z) * y);
+  CHECK(proof.by == "terms");
+  CHECK(proof.sense == FloatSense::Real);
+  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).by == "terms");
+  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.25)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, sum(x * z), sum(x) * z).kind != RewriteProof::Kind::Proven);  // z differs in each iteration
+  CHECK(decide_sides(g, sum(x * y), sum(x) * y * y).kind != RewriteProof::Kind::Proven);
+}
+
+TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
+  Graph g;
+  auto load = [&](int64_t n) {
+    return g.node(Op::DEFINE_GLOBAL, dtypes::uint64.ptr(1), {}, n).index_ptr(g.constant(dtypes::index, 0)).load();
+  };
+  UOp x = load(1), key = load(2), random = x.alu(Op::THREEFRY, key);
+  CHECK(decide_sides(g, random, threefry2x32(x, key)).kind == RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, random, threefry2x32(key, x)).kind != RewriteProof::Kind::Proven);
+}
+
+TEST_CASE("SidesProver: constants are what REF computes") {
+  Graph g;
+  ProofCache cache;
+  SidesProver prover(g, {}, cache);
+  auto number = [&](double v) { return g.constant(dtypes::float32, v); };
+  auto verdict = [&](UOp before, UOp after) {
+    RewriteProof proof;
+    SidePairs pairs{{before, after}};
+    RewriteProof* open[] = {&proof};
+    const SidePairs* all[] = {&pairs};
+    prover.sample(open, all);
+    return proof;
+  };
+  CHECK(verdict(number(3).alu(Op::EXP2), number(8)).by == "constants");
+  CHECK(verdict(number(3).alu(Op::EXP2), number(9)).kind == RewriteProof::Kind::Refuted);
+  UOp n = g.variable("n", 0, 0);  // has one value, but is no constant
+  CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);
+}
+
+TEST_CASE("is_same_iterations: digits and numbers of more loops than can be tried") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp old = g.range(Const(6'000'000), 0, AxisType::LOOP), a = g.range(Const(3000), 1, AxisType::LOOP);
+  UOp b = g.range(Const(2000), 2, AxisType::LOOP);
+  CHECK(is_same_iterations({{old, a * Const(2000) + b}}));
+  CHECK(!is_same_iterations({{old, a * Const(3000) + b}}));
+  CHECK(!is_same_iterations({{old, a * Const(2000) + a}}));
+  CHECK(is_same_iterations({{a, old / num(2000)}, {b, old % num(2000)}}));
+  CHECK(!is_same_iterations({{a, old / num(2000)}, {b, old % num(1000)}}));
+  CHECK(!is_same_iterations({{a, old / num(2000)}}));
+  UOp other = g.range(Const(12), 3, AxisType::LOOP), c = g.range(Const(12), 4, AxisType::LOOP);
+  CHECK(is_same_iterations({{old, a * Const(2000) + b}, {other, c}}));
+  CHECK(!is_same_iterations({{other, c}, {c, c}}));
+}
+
+}  // namespace
+}  // namespace tgc
