@@ -2,7 +2,7 @@
 // TARGET: runs the target on its corpus, unchanged and then mutated, for that many seconds or inputs
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
-//   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: their number, else 300
+//   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
 // Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>

@@ -15,12 +15,13 @@ namespace {
 using Point = SideEvaluator::Point;
 using Input = SideEvaluator::Input;
 
-constexpr size_t kMostPoints = 2048;
+constexpr size_t kMostPoints = 2048, kFewPoints = 512;
 
 // Returns the values of an integer input, the usual ones first.
 std::vector<Const> integers_of(const Input& in) {
   std::vector<Int> all;
-  for (int v : {0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, 7, -7, 8, -8, 9, 10, 15, 16, -16, 31, 32, 33, 63, 64, 100, -100})
+  for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
+                8, -8, 9,  10, 15, 16, -16, 31, 32, 33, 63, 64, 100, -100})
     all.push_back(v);
   for (const Int& end : {in.least, in.most})
     for (int by : {0, 1, -1, 2, -2}) all.push_back(end + by);
@@ -28,9 +29,10 @@ std::vector<Const> integers_of(const Input& in) {
   for (uint32_t bits : {7, 8, 15, 16, 31, 32})
     for (int by : {0, -1}) all.push_back(Int::pow2(bits) + by), all.push_back(-Int::pow2(bits) + by);
   std::vector<Const> out;
-  for (const Int& v : all)
-    if (v >= in.least && v <= in.most && std::ranges::find_if(out, [&](Const c) { return c.as_int() == v; }) == out.end())
-      out.push_back(v);
+  for (const Int& v : all) {
+    const bool is_there = std::ranges::any_of(out, [&](Const c) { return c.as_int() == v; });
+    if (v >= in.least && v <= in.most && !is_there) out.push_back(v);
+  }
   return out;
 }
 
@@ -39,8 +41,8 @@ std::vector<Const> usual_values(const Input& in) {
   if (dtypes::is_int(in.dtype)) return integers_of(in);
   // few digits, so that most sums and products are exact
   std::vector<Const> out;
-  for (double v : {1.0, 2.0, 0.0, -1.0, 0.5, 3.0, -2.0, -0.5, 1.5, 4.0, -3.0, 0.25, -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0,
-                   -8.0, 16.0, 100.0, -100.0})
+  for (double v : {1.0, 2.0,  0.0, -1.0, 0.5, 3.0,  -2.0, -0.5, 1.5,  4.0,   -3.0, 0.25,
+                   -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0, -8.0, 16.0, 100.0, -100.0})
     out.push_back(v);
   return out;
 }
@@ -56,12 +58,15 @@ std::vector<Const> special_values(const Input& in) {
                        : in.dtype.is(Scalar::Float64) ? std::pair(0x1p-1074, std::numeric_limits<double>::max())
                        : in.dtype.is(Scalar::BFloat16) ? std::pair(0x1p-133, 0x1.fep127)
                                                       : std::pair(0x1p-149, double(std::numeric_limits<float>::max()));
-  return {-0.0, 0.0, kInf, -kInf, kNan, 1.0, -1.0, most, -most, least, -least, 0.5, 2.0, std::sqrt(most) * 2, least * 1024};
+  // the last ones are exponents at which powers of two leave a dtype
+  return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
+          std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
+          -1074.0, 4096.5, 1e5, -3e7};
 }
 
 // Returns points of these values: all combinations if there are not too many, those of the first values first; else
 // the combinations of the first values, and random ones.
-std::vector<Point> points_of(const std::vector<std::vector<Const>>& values) {
+std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};
   const size_t n = values.size();
@@ -72,7 +77,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values) {
   };
   size_t side = 1, longest = 0;
   for (const auto& v : values) longest = std::max(longest, v.size());
-  while (side < longest && first(side + 1) <= double(kMostPoints) * 3 / 4) side++;
+  while (side < longest && first(side + 1) <= double(most_points) * 3 / 4) side++;
   std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // the sum of the indices, and the indices
   std::vector<size_t> at(n, 0);
   for (bool more = true; more;) {
@@ -92,7 +97,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values) {
     out.push_back(std::move(p));
   }
   std::mt19937_64 random(1);
-  while (side < longest && out.size() < kMostPoints) {
+  while (side < longest && out.size() < most_points) {
     Point p;
     for (size_t k = 0; k < n; k++) p.push_back(values[k][random() % values[k].size()]);
     out.push_back(std::move(p));
@@ -119,18 +124,20 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points, Counterexample::Kind kind) {
-  for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints)
-    if (auto found = sides.first_difference(points.subspan(i, std::min(SideEvaluator::kPoints, points.size() - i)), kind))
-      return found;
+std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points,
+                                     std::optional<Counterexample::Kind> kind) {
+  for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
+    auto part = points.subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+    if (auto found = sides.first_difference(part, kind)) return found;
+  }
   return std::nullopt;
 }
 
 template <class Values>
-std::vector<Point> points_for(const SideEvaluator& sides, Values values) {
+std::vector<Point> points_for(const SideEvaluator& sides, Values values, size_t most = kMostPoints) {
   std::vector<std::vector<Const>> all;
   for (const Input& in : sides.inputs()) all.push_back(values(in));
-  return points_of(all);
+  return points_of(all, most);
 }
 
 }  // namespace
@@ -141,10 +148,13 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
-    std::vector<Point> points = points_for(sides, usual_values);
+    std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    // large angles; other functions would only enlarge rounding errors
+    if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
+      for (double v : {1000.0, 2049.0, -3001.0, 4096.0, 9001.0, 30000.0}) points.push_back({Const(v)});
     if (auto out = search(sides, points, Kind::Value)) return out;
-    if (!rlimit || sides.inputs().empty()) return std::nullopt;
+    if (!rlimit || sides.inputs().empty() || sides.has_arrays()) return std::nullopt;
     std::optional<Counterexample> out;
     for_each_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
       out = sides.first_difference({&p, 1}, Kind::Value);
@@ -163,22 +173,40 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
   return std::nullopt;
 }
 
-std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
-                                                          const ComparedValues* right) {
-  using Kind = Counterexample::Kind;
+std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values) {
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
-    const std::vector<Point> points = points_for(sides, special_values);
-    if (!right) return search(sides, points, Kind::Special);
-    SideEvaluator other(isolator, *right);
+    return search(sides, points_for(sides, special_values), std::nullopt);
+  });
+  return found ? *found : std::nullopt;
+}
+
+std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
+                                                const ComparedValues& right) {
+  auto found = catch_failures([&]() -> std::optional<Counterexample> {
+    SideEvaluator sides(isolator, values), other(isolator, right);
     auto are_same = [](const Input& a, const Input& b) { return a.load == b.load; };
-    if (!other.can_run() || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
-      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+    const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
+    if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
+    std::vector<Point> points = points_for(sides, special_values);
+    for (Point& p : points_for(sides, usual_values)) points.push_back(std::move(p));
+    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    double largest = sides.rounding();
+    std::vector<std::span<const Point>> parts;
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints)
+      parts.push_back(std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i)));
+    for (auto part : parts) {
+      (void)other.differences(part);
+      for (size_t k = 0; k < part.size(); k++) largest = std::max(largest, other.error(k));
+    }
+    for (auto part : parts) {
       auto differ = sides.differences(part), differ_right = other.differences(part);
-      for (size_t k = 0; k < part.size(); k++)
-        if (differ[k] && !differ_right[k]) return sides.at(part, k, *differ[k]);
+      for (size_t k = 0; k < part.size(); k++) {
+        if (differ_right[k]) continue;
+        if (differ[k]) return sides.at(part, k, *differ[k]);
+        if (sides.error(k) > 100 * largest) return sides.at(part, k, Counterexample::Kind::Value);
+      }
     }
     return std::nullopt;
   });

@@ -21,16 +21,21 @@ struct Counterexample {
 };
 
 // Returns the first counterexample of kind Value; nullopt if none is found, or if REF cannot evaluate the sides. Points
-// at which `before` is undefined do not count (lib/prove/README.md). With `rlimit` of 0, Z3 is not asked.
+// at which `before` is undefined do not count (lib/prove/README.md). With `rlimit` of 0, Z3 is not asked, and there are
+// fewer points.
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
 // The same for all values of the two sides.
-std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit = 300'000);
+std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
+                                                  uint64_t rlimit = 300'000);
 
-// Returns a counterexample of kind Special: the points contain NaN, infinities, -0.0, and the least and greatest floats.
-// With `right`, only points at which these values do not differ count.
-std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
-                                                          const ComparedValues* right = nullptr);
+// Returns a difference of any kind at points that contain NaN, infinities, -0.0, and the least and greatest floats.
+std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
+
+// Returns a point at which `values` differ and `right` do not, in any way; or at which the error of `values` is 100
+// times the largest error of `right`. For wrong variants of right sides that are approximations.
+std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
+                                                const ComparedValues& right);
 
 }  // namespace tgc

@@ -56,10 +56,28 @@ TEST_CASE("counterexample: none where the left side is undefined or an index ove
   }).empty());
 }
 
+TEST_CASE("counterexample: sums over a memory") {
+  auto products = [](Graph& g) {
+    UOp r = g.range(Const(int64_t(8)), 0, AxisType::REDUCE);
+    UOp a = g.node(Op::DEFINE_GLOBAL, dtypes::uint8.ptr(64), {}, 1).index_ptr(r).load(), b = load(g, dtypes::uint8, 2);
+    return std::pair((a * b).reduce(r, Op::MAX), a.reduce(r, Op::MAX) * b);
+  };
+  Point found = find(products);
+  CHECK(found.contains("data1"));
+  CHECK(found["before"] != found["after"]);
+  auto sums = [](Graph& g) {
+    UOp r = g.range(Const(int64_t(8)), 0, AxisType::REDUCE);
+    UOp a = g.node(Op::DEFINE_GLOBAL, dtypes::uint8.ptr(64), {}, 1).index_ptr(r).load(), b = load(g, dtypes::uint8, 2);
+    return std::pair((a * b).reduce(r, Op::ADD), a.reduce(r, Op::ADD) * b);
+  };
+  CHECK(find(sums).empty());
+}
+
 TEST_CASE("counterexample: Z3 finds a value that no sample has") {
   auto rare = [](Graph& g) {
     UOp x = load(g, dtypes::uint32);
-    return std::pair((x * Const(int64_t(2654435761))).ne(Const(int64_t(12345))), g.constant(dtypes::bool_, Const(true)));
+    UOp differs = (x * Const(int64_t(2654435761))).ne(Const(int64_t(12345)));
+    return std::pair(differs, g.constant(dtypes::bool_, Const(true)));
   };
   CHECK(find(rare, false, 0).empty());
   Point found = find(rare);
@@ -80,6 +98,13 @@ TEST_CASE("counterexample: special values of floats") {
   };
   CHECK(find(times_zero).empty());
   CHECK_FALSE(find(times_zero, true).empty());
+  // a comparison
+  auto not_equal = [](Graph& g) {
+    UOp x = load(g, dtypes::float32);
+    return std::pair(x.ne(x), g.constant(dtypes::bool_, Const(false)));
+  };
+  CHECK(find(not_equal).empty());
+  CHECK(find(not_equal, true) == Point{{"data1", "nan"}, {"before", "1"}, {"after", "0"}});
   // a difference that rounding explains
   CHECK(find([](Graph& g) {
     UOp x = load(g, dtypes::float32);

@@ -47,6 +47,14 @@ uint64_t names_in(const PatNode* n) {
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
+// Returns the bit set of the names that are nodes of a right side, not only numbers.
+uint64_t nodes_in(const PatNode* right) {
+  if (!right || right->form == "fold") return 0;
+  uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
+  for (const PatNode* c : right->children) out |= nodes_in(c);
+  return out;
+}
+
 template <class Visit>
 void for_each_name(uint64_t names, Visit visit) {
   for (int id = 0; id < pat::kNumCaptures; id++)
@@ -108,8 +116,8 @@ void add_nodes(UOpSet& to, UOp root) {
 }
 
 // Adds the changes that apply to the node `u` at `path`, and to the nodes below it, to `to`.
-void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match, uint64_t names,
-                 const UOpSet& left_side) {
+void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match,
+                 uint64_t names, const UOpSet& left_side) {
   using Kind = ResultChange::Kind;
   auto add = [&](ResultChange change) {
     change.path = path, change.op = u.op();
@@ -287,22 +295,28 @@ void for_each_instance(const Rule& rule, Visit visit) {
   }
 }
 
-// Returns whether REF computes different values for an instance of the rule.
-bool is_refuted(const Rule& rule) {
-  bool out = false;
+// What REF computes for instances of a rule.
+struct RuleErrors {
+  bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
+};
+
+RuleErrors errors_of(const Rule& rule) {
+  RuleErrors out;
   for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
-    return !(out = find_counterexample(isolator, {before, after}, 0).has_value());
+    for (const ComparedValues& v : isolator.of({before, after}).values)
+      out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
+    return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
   });
-  if (out) return true;
+  if (out.has_value) return out;
   RuleProof proof{.rule = &rule};
   refute_rule(rule, 100, proof);
-  return proof.kind == RuleProof::Kind::Refuted;
+  return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
 }
 
-// Looks for an instance and a point at which a NaN, an infinity or the sign of zero is wrong for the mutant, but right for
-// its rule.
-std::optional<Counterexample> special_error(const Mutant& mutant) {
+// Looks for an instance and a point at which the mutant is wrong and its rule is not: a NaN, an infinity or the sign of
+// zero differs, or the mutant is a much worse approximation.
+std::optional<Counterexample> own_error(const Mutant& mutant) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;
   for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
@@ -312,7 +326,7 @@ std::optional<Counterexample> special_error(const Mutant& mutant) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
     SideExpressions wrong_values = isolator.of({before, after}), right_values = isolator.of({before, right});
     if (wrong_values.values.size() == 1 && right_values.values.size() == 1)
-      out = find_special_counterexample(isolator.isolator(), wrong_values.values[0], &right_values.values[0]);
+      out = find_larger_error(isolator.isolator(), wrong_values.values[0], right_values.values[0]);
     return !out;
   });
   return out;
@@ -346,9 +360,15 @@ std::vector<Mutant> mutants_of(const Rule& rule) {
         add({.guard = guard, .folding = f, .number = g}, rule.left,
             "guard " + pat::to_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
   uint64_t seen = 0;
-  add_patterns(rule.left, seen, [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
+  add_patterns(rule.left, seen,
+               [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
   std::set<ResultChange> changes;
-  const uint64_t names = names_in(rule.left);
+  // a constant that the right side makes may be the same node as a captured one
+  uint64_t names = names_in(rule.left), nodes = 0;
+  for (const Folding& f : foldings) nodes |= nodes_in(f.right);
+  for_each_name(names, [&](int name) {
+    if (name >= pat::kCapture_c && !(nodes >> name & 1)) names &= ~(uint64_t(1) << name);
+  });
   for_each_instance(rule, [&](UOp before, UOp after, const Match& match) {
     UOpSet left_side(before.graph());
     add_nodes(left_side, before);
@@ -368,26 +388,27 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
   MutantReport out{.candidates = all.size()};
   std::mt19937_64 random(o.seed);
   for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
-  std::map<const Rule*, bool> wrong_rules;
+  std::map<const Rule*, RuleErrors> errors;
   for (const Mutant& m : all) {
     if (out.drawn() == o.count) break;
     const Rule& original = *m.right->original;
-    auto [it, is_new] = wrong_rules.try_emplace(&original, false);
-    if (is_new) it->second = is_refuted(original);
-    if (it->second) continue;  // the mutant may be refuted by the error of its rule
+    auto [it, is_new] = errors.try_emplace(&original);
+    if (is_new) it->second = errors_of(original);
+    if (it->second.has_value) continue;  // the mutant may be refuted by the error of its rule
     RuleProof proof{.rule = &m.rule};
     if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache), true; }); !done)
       proof.why = done.diag().message;
     const bool is_proven = proof.kind == RuleProof::Kind::Proven;
     std::string_view verdict = "refuted";
     if (!proof.counterexample.empty()) out.refuted++;
-    else if (auto special = special_error(m)) {
-      out.refuted++, out.refuted_by_special++, verdict = "refuted by a special value";
-      proof.counterexample = special->point;
+    else if (auto own = own_error(m); own || (!proof.special.empty() && !it->second.has_special)) {
+      out.refuted++, out.refuted_by_rule++, verdict = "refuted beside its rule";
+      proof.counterexample = own ? own->point : proof.special;
     } else if (is_proven) out.equivalent++, verdict = "equivalent";
     else out.open++, verdict = "open";
     std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.what + ": " +
-                        std::string(verdict) + (verdict == "equivalent" ? " in " + std::to_string(proof.instances) + " instances" : "");
+                       std::string(verdict);
+    if (verdict == "equivalent") line += " in " + std::to_string(proof.instances) + " instances";
     if (verdict == "open") line += ", " + proof.why;
     for (auto& [name, value] : proof.counterexample) line += ", " + name + " = " + value;
     print(line);

@@ -345,12 +345,13 @@ class RuleProver {
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;
-    if (must_prove && !found) {
+    // Floats may differ by rounding alone, so Z3 is asked anyway.
+    if (must_prove && (!found || dtypes::is_float(before.dtype()))) {
       if (open_) answer.why = out_.why;  // the verdict is open, unless REF finds a counterexample
       else if ((answer = prove(graph, {before, after}, true)).proven) {
         out_.instances++;
         return;
-      } else if (can_compare) found = counterexample(graph, sides, limits_.rlimit);
+      } else if (can_compare && !found) found = counterexample(graph, sides, limits_.rlimit);
     }
     if (!can_compare) return;
     const bool differs = found.has_value();

@@ -29,7 +29,8 @@ struct RuleProof {
   std::string why = {};  // if Unknown or Instances
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
-  std::map<std::string, std::string> special = {};  // of a proof that is not bit-exact: where NaN, infinities or -0 differ
+  // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.
+  std::map<std::string, std::string> special = {};
   double seconds = 0;
 };
 

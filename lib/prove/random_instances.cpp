@@ -23,7 +23,8 @@ Const RandomInstances::number(DType d) {
     return Const(kFloats[pick(std::size(kFloats))]);
   }
   const bool is_index = d.is(Scalar::Index);
-  const Int least = is_index ? -Int::pow2(62) : dtypes::min(d).to_int(), most = is_index ? Int::pow2(62) : dtypes::max(d).to_int();
+  const Int least = is_index ? -Int::pow2(62) : dtypes::min(d).to_int();
+  const Int most = is_index ? Int::pow2(62) : dtypes::max(d).to_int();
   Int v;
   switch (pick(constants_.empty() ? 4 : 6)) {
     case 0:
@@ -60,8 +61,8 @@ UOp RandomInstances::expression(DType d, int depth) {
   if (dtypes::is_int(d)) {
     constexpr Op kOps[] = {Op::ADD, Op::ADD, Op::MUL, Op::MUL, Op::IDIV, Op::MOD, Op::AND, Op::MAX, Op::SHL, Op::SHR};
     if (one_in(4)) {
-      constexpr DType kFrom[] = {dtypes::int32, dtypes::uint8, dtypes::int8, dtypes::bool_, dtypes::uint32, dtypes::int64,
-                                 dtypes::index};
+      constexpr DType kFrom[] = {dtypes::int32,  dtypes::uint8, dtypes::int8, dtypes::bool_,
+                                 dtypes::uint32, dtypes::int64, dtypes::index};
       DType from = kFrom[pick(std::size(kFrom))];
       if (from != d) return expression(from, depth - 1).cast(d);
     }
@@ -84,14 +85,16 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   RandomInstances instances(rule, rule.line);
   const Matcher matcher({&rule});
   constexpr size_t kTries = 60;  // for each instance: the guards of a rule may hold for few of them
-  for (size_t tries = 0, made = 0; tries < kTries * count && made < count; tries++) {
+  constexpr size_t kMostNodes = 20'000;  // of all instances together
+  size_t nodes = 0;
+  for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
     Graph graph;
     (void)catch_failures([&] {  // a choice may make a node that the graph or the rule refuses
       UOp before = instances.make(graph), after;
       Hit hit;
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);
       if (!after || after == before) return true;
-      made++;
+      made++, nodes += toposort(after).size();
       SideIsolator isolator(graph, memory_sizes(before));
       if (auto found = find_counterexample(isolator, {before, after}, 0)) {
         out.kind = RuleProof::Kind::Refuted;
