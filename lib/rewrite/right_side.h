@@ -443,6 +443,7 @@ struct Branch {
   static constexpr bool kGuarded = sizeof...(Guards) > 0;
   static bool holds(const Match& m) { return (Guards::holds(m) && ...); }
   static std::vector<const PatNode*> guards() { return {Guards::node()...}; }
+  static std::vector<bool (*)(const Match&)> tests() { return {Guards::holds...}; }
 };
 template <Expression R, class... Guards>
 auto branch(const char* name, R right, Guards...) { return Branch<R, Guards...>{name, right}; }

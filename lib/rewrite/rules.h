@@ -37,6 +37,7 @@
 namespace tgc {
 
 class Matcher;
+struct Rule;
 
 using AnyFunction = void (*)();
 
@@ -46,6 +47,9 @@ struct Folding {
   const pat::PatNode* right;  // the right side; null for a check of lib/spec, which has no right side
   std::vector<const pat::PatNode*> guards = {};
   std::span<const char* const> cases = {};  // names of the foldings among which the right side's function chooses
+  // The parts of `Rule::call`, for mutants of rules (lib/prove/mutants.h): whether each guard holds, and the result.
+  std::vector<bool (*)(const Match&)> tests = {};
+  UOp (*build)(const Rule& rule, const Match& match) = nullptr;
 };
 
 struct Rule {
@@ -104,14 +108,21 @@ std::span<const char* const> cases_of(const R& right) {
   if constexpr (requires { right.names; }) return right.names;
   else return {};
 }
+template <size_t I, class... Branches>
+UOp build_branch(const Rule& rule, const Match& m) {
+  auto& branch = std::get<I>(*static_cast<const std::tuple<Branches...>*>(rule.right));
+  return m.branch = branch.name, branch.right.build(m);
+}
 template <class... Branches>
 std::vector<Folding> list_branches(const Rule& rule) {
-  return std::apply(
-      [&](const Branches&... branch) {
-        return std::vector<Folding>{
-            {branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right)}...};
-      },
-      *static_cast<const std::tuple<Branches...>*>(rule.right));
+  auto of = [](UOp (*build)(const Rule&, const Match&), const auto& branch) {
+    return Folding{branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right),
+                   branch.tests(), build};
+  };
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    auto& branches = *static_cast<const std::tuple<Branches...>*>(rule.right);
+    return std::vector<Folding>{of(build_branch<I, Branches...>, std::get<I>(branches))...};
+  }(std::index_sequence_for<Branches...>());
 }
 
 template <class R>
