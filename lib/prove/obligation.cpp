@@ -172,6 +172,36 @@ SmtAnswer Prover::answer(const std::string& text, bool is_hard) {
   return out;
 }
 
+Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
+  auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
+  SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
+  if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
+  size_t finite = encoder.float_terms().size();
+  b = encoder.value(v.after, lane_of(v.after));
+  if (v.after_valid) b_valid = encoder.value(v.after_valid, lane_of(v.after_valid));
+  std::string before_valid = v.before_valid ? a_valid.term : "true",
+              after_valid = v.after_valid ? b_valid.term : "true", goal;
+  if (a.term == b.term && before_valid == after_valid && a.defined == b.defined) return {.is_trivial = true};
+  std::string text = encoder.take_text();
+  // Where the left side is undefined, the right side may have any value.
+  for (const std::string& d : {a.defined, a_valid.defined})
+    if (!d.empty()) text += "(assert " + d + ")\n";
+  if (floats == FloatSense::Finite)
+    for (size_t i = 0; i < finite; i++)
+      text += "(assert (not (or (fp.isNaN " + encoder.float_terms()[i] + ") (fp.isInfinite " +
+              encoder.float_terms()[i] + "))))\n";
+  std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
+  if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
+  const bool is_index = v.before.dtype().is(Scalar::Index);  // Invalid indices are values: no access happens
+  if (v.before_valid || v.after_valid) {
+    goal = "(and " + before_valid + " (or (not " + after_valid + ") " + differ + "))";
+    if (is_index) goal = "(or " + goal + " (and (not " + before_valid + ") " + after_valid + "))";
+  } else {
+    goal = differ;
+  }
+  return {.text = text + "(assert " + goal + ")\n"};
+}
+
 ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses) {
   using Kind = ProofOutcome::Kind;
   Encoder encoder(intervals_, senses);
@@ -179,46 +209,21 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
   for (auto& [from, to] : cuts.aliases) encoder.alias(from, to);
   ProofOutcome out;
   out.sense = std::max(cuts.sense, senses.floats);
-  auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
-  std::string text, goal;
+  Obligation obligation;
   try {
-    SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
-    if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
-    size_t finite = encoder.float_terms().size();
-    b = encoder.value(v.after, lane_of(v.after));
-    if (v.after_valid) b_valid = encoder.value(v.after_valid, lane_of(v.after_valid));
-    out.has_floats = encoder.has_floats();
-    std::string before_valid = v.before_valid ? a_valid.term : "true",
-                after_valid = v.after_valid ? b_valid.term : "true";
-    if (a.term == b.term && before_valid == after_valid && a.defined == b.defined) {
-      counts_.trivial++;
-      out.kind = Kind::Proven;
-      return out;
-    }
-    text = encoder.take_text();
-    // Where the left side is undefined, the right side may have any value.
-    for (const std::string& d : {a.defined, a_valid.defined})
-      if (!d.empty()) text += "(assert " + d + ")\n";
-    if (senses.floats == FloatSense::Finite)
-      for (size_t i = 0; i < finite; i++)
-        text += "(assert (not (or (fp.isNaN " + encoder.float_terms()[i] + ") (fp.isInfinite " +
-                encoder.float_terms()[i] + "))))\n";
-    std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
-    if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
-    const bool is_index = v.before.dtype().is(Scalar::Index);  // Invalid indices are values: no access happens
-    if (v.before_valid || v.after_valid) {
-      goal = "(and " + before_valid + " (or (not " + after_valid + ") " + differ + "))";
-      if (is_index) goal = "(or " + goal + " (and (not " + before_valid + ") " + after_valid + "))";
-    } else {
-      goal = differ;
-    }
+    obligation = obligation_of(encoder, v, lane, senses.floats);
   } catch (const Unencodable& e) {
     out.why = e.why;
     return out;
   }
-  text += "(assert " + goal + ")\n";
+  out.has_floats = encoder.has_floats();
+  if (obligation.is_trivial) {
+    counts_.trivial++;
+    out.kind = Kind::Proven;
+    return out;
+  }
   const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
-  switch (answer(text, is_hard)) {
+  switch (answer(obligation.text, is_hard)) {
     case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:

@@ -34,6 +34,15 @@ class ProofCache {
   static constexpr size_t kEntry = 33;  // bytes of an entry in the file
 };
 
+// The statement that one lane of two sides differs for some values of the leaves.
+struct Obligation {
+  std::string text = {};  // SMT-LIB: the sides are equal if it is unsatisfiable
+  bool is_trivial = false;  // both sides have the same text
+};
+
+// Throws Unencodable.
+Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
+
 // The outcome for one pair of values.
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };

@@ -4,6 +4,7 @@
 
 #include "lib/execute/execution.h"
 #include "lib/prove/contracts.h"
+#include "lib/prove/counterexample.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/support/clocks.h"
@@ -218,7 +219,11 @@ class KernelProver {
     for (size_t i = 0; results && i < of.size(); i++) {
       const EquivalenceResult& e = (*results)[i];
       if (e.kind == EquivalenceResult::Kind::Same) of[i]->kind = Kind::Sampled;
-      if (e.kind != EquivalenceResult::Kind::Differ) continue;
+      if (e.kind != EquivalenceResult::Kind::Differ) {
+        if (auto found = find_counterexample(isolator_, open[i]))
+          of[i]->kind = Kind::Refuted, of[i]->counterexample = found->point;
+        continue;
+      }
       of[i]->kind = e.beyond_rounding ? Kind::Refuted : Kind::Sampled;
       of[i]->counterexample = e.point;
       of[i]->counterexample["before"] = e.before, of[i]->counterexample["after"] = e.after;

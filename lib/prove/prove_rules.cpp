@@ -1,8 +1,9 @@
 #include "lib/prove/prove_rules.h"
 
 #include <algorithm>
-#include <random>
 
+#include "lib/prove/counterexample.h"
+#include "lib/prove/random_instances.h"
 #include "lib/prove/rule_instances.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/rewrite/rewrite.h"
@@ -16,34 +17,6 @@ namespace tgc {
 namespace {
 
 using Kind = RuleProof::Kind;
-
-// Values of all sizes for the memories of an instance: data1, data2, ...
-Arrays memories_of(UOp before) {
-  Arrays out;
-  std::mt19937_64 random(1);
-  for (UOp u : toposort(before)) {
-    if (!u.is(Op::DEFINE_GLOBAL)) continue;
-    DType d = u.dtype().base();
-    Array a(d, {64});
-    for (int64_t i = 0; i < 64; i++) {
-      uint64_t bits = random(), small = random() % 9;
-      if (dtypes::is_bool(d)) bits &= 1;
-      else if (i % 2) bits = i % 4 == 1 ? small : uint64_t(0) - small;
-      if (d.is(Scalar::Float32)) a.as<float>()[size_t(i)] = float(int64_t(random() % 4001) - 2000) / 16;
-      else if (d.is(Scalar::Float64)) a.as<double>()[size_t(i)] = double(int64_t(random() % 4001) - 2000) / 16;
-      else if (d.is(Scalar::Float16) || d.is(Scalar::BFloat16)) {
-        double v = double(int64_t(random() % 401) - 200) / 16;
-        a.as<uint16_t>()[size_t(i)] = d.is(Scalar::Float16) ? float_to_half_bits(v) : float_to_bf16_bits(float(v));
-      } else std::memcpy(a.data() + i * d.itemsize(), &bits, size_t(d.itemsize()));
-    }
-    out.push_back({"data" + std::to_string(u.arg().small_int()), std::move(a)});
-  }
-  return out;
-}
-
-bool is_structural(const Rule& rule) {
-  return rule.left->ops.empty() || !ops::Elementwise.contains_all(rule.left->ops);
-}
 
 class RuleProver {
  public:
@@ -95,37 +68,39 @@ class RuleProver {
     bool proven = e.kind == SideExpressions::Kind::Same || !e.values.empty();
     std::string why =
         e.kind == SideExpressions::Kind::Unlike ? "the sides have different dtypes" : "no values to compare";
+    constexpr size_t kSampled = 40;  // number of instances that REF evaluates before Z3 is asked
+    auto found = decided_++ < kSampled ? find_counterexample(isolator, sides, 0) : std::nullopt;
     Prover prover(isolator.isolator(), cache_, {.rlimit = 300'000});
-    for (const ComparedValues& v : e.values) {
+    // Floats may differ by rounding alone, so Z3 is asked first.
+    if (found && !dtypes::is_float(before.dtype())) why = "REF computes different values", proven = false;
+    for (size_t i = 0; i < e.values.size() && proven; i++) {
+      const ComparedValues& v = e.values[i];
       ProofOutcome one = prover.prove(v);
       if (one.kind != ProofOutcome::Kind::Proven) {
         proven = false, why = one.why;
-        break;
+        continue;
       }
       out_.has_floats |= one.has_floats;
       out_.sense = std::max(out_.sense, one.sense);
+      if (one.sense >= FloatSense::Finite && out_.special.empty())
+        if (auto found = find_special_counterexample(isolator.isolator(), v)) out_.special = found->point;
     }
     if (proven) {
       out_.instances++;
       return;
     }
-    auto results = compare_sides({&sides, 1}, memories_of(before), {}, 1);
-    const bool differs =
-        results && (*results)[0].kind == EquivalenceResult::Kind::Differ && (*results)[0].beyond_rounding;
-    if (differs || out_.why.empty()) {
-      out_.before = describe(before), out_.after = describe(after), out_.why = why;
-      if (!results) out_.why += ", and REF cannot evaluate them: " + results.diag().message;
-    }
-    if (!differs) return;
+    if (!found) found = find_counterexample(isolator, sides);
+    if (found || out_.why.empty()) out_.before = describe(before), out_.after = describe(after), out_.why = why;
+    if (!found) return;
     out_.kind = Kind::Refuted;
-    out_.counterexample = (*results)[0].point;
-    out_.counterexample["before"] = (*results)[0].before, out_.counterexample["after"] = (*results)[0].after;
+    out_.counterexample = found->point;
   }
 
   const Rule& rule_;
   ProofCache& cache_;
   RuleProof& out_;
   const Matcher matcher_;
+  size_t decided_ = 0;  // number of instances so far
 };
 
 }  // namespace
@@ -141,10 +116,14 @@ std::string_view name_of(Kind kind) {
   return "";
 }
 
+bool is_value_rule(const Rule& rule) {
+  return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops);
+}
+
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds) {
   auto begin = Clock::now();
   RuleProof out{.rule = &rule};
-  if (is_structural(rule)) return out.kind = Kind::Structural, out;
+  if (!is_value_rule(rule)) return out.kind = Kind::Structural, out;
   if (rule.uses_ctx) return out.why = "the rule reads the context of its rewrite", out;
   bool symbolic = has_constants(rule) && takes_symbolic_constants(rule);
   bool is_whole = RuleProver(rule, cache, out).run(symbolic, most_seconds / 2);
@@ -157,6 +136,8 @@ RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds) {
     if (!out.instances) out.why = "no instance of the pattern could be made";
     else out.kind = is_whole && is_general ? Kind::Proven : Kind::Instances;
   }
+  constexpr size_t kRandomInstances = 300;
+  if (out.kind == Kind::Instances || out.kind == Kind::Unknown) refute_rule(rule, kRandomInstances, out);
   out.seconds = seconds_since(begin);
   return out;
 }
@@ -206,6 +187,7 @@ std::string rule_proofs_json(const std::vector<RuleProof>& all) {
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.special.empty()) json.member("special", r.special);
             json.key("seconds").number(r.seconds, "%.3f");
           });
       });

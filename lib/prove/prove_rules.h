@@ -25,10 +25,15 @@ struct RuleProof {
   std::string why = {};  // if Unknown
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
+  // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.
+  std::map<std::string, std::string> special = {};
   double seconds = 0;
 };
 
 std::string_view name_of(RuleProof::Kind kind);
+
+// Returns whether both sides of the rule are values. Other rules are structural.
+bool is_value_rule(const Rule& rule);
 
 // Decides one rule. Stops after `most_seconds` of wall time: then the instances so far count.
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, double most_seconds = 20);

@@ -55,6 +55,14 @@ size_t RuleInstances::pick(size_t n) {
   return choices_[at_++].first;
 }
 
+Const RuleInstances::constant(DType d) {
+  static constexpr int kValues[] = {3, -2, 1, 0, 4, -1, 7, 2};
+  const bool is_bool = dtypes::is_bool(d);
+  const int v = kValues[pick(is_bool ? 2 : std::size(kValues))];
+  if (is_bool) return Const(v == 3);
+  return dtypes::is_float(d) ? Const(double(v)) : Const(int64_t(v));
+}
+
 DType RuleInstances::pick_dtype(DTypeSet among) {
   std::vector<DType> all;
   for (DType d : kDTypes)
@@ -62,10 +70,14 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   return all.empty() ? dtypes::void_ : all[pick(all.size())];
 }
 
+UOp RuleInstances::variable(const Int& least, const Int& most) {
+  return graph_->variable("v" + std::to_string(++leaves_), least, most);
+}
+
 // An unknown value: an index within 2**40, or any value of a fixed dtype, loaded from a memory of its own.
 UOp RuleInstances::leaf(DType d) {
+  if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
   int64_t n = ++leaves_;
-  if (d.is(Scalar::Index)) return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
   UOp at = graph_->range(Const(int64_t(64)), n, AxisType::LOOP);
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();
 }
@@ -87,12 +99,9 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
     DType d = want ? *want : pick_dtype(n->dtypes);
     if (n->has_arg) return n->arg.is_const() ? bound(graph_->constant(d, n->arg.to_const())) : UOp();
     if (symbolic_) return bound(leaf(d));
-    static constexpr int kValues[] = {3, -2, 1, 0, 4, -1, 7, 2};
-    const bool is_small = dtypes::is_bool(d);
-    int v = kValues[pick(is_small ? 2 : std::size(kValues))];
-    if (is_small) return bound(graph_->constant(d, Const(v == 3)));
-    if (dtypes::is_unsigned(d) && v < 0) return {};
-    return bound(dtypes::is_float(d) ? graph_->constant(d, Const(double(v))) : graph_->constant(d, Const(int64_t(v))));
+    const Const v = constant(d);
+    if (!dtypes::is_float(d) && !dtypes::is_bool(d) && dtypes::is_unsigned(d) && v.as_int() < 0) return {};
+    return bound(graph_->constant(d, v));
   }
   std::vector<Op> ops;
   n->ops.for_each([&](Op op) {
@@ -128,11 +137,15 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
   return bound(graph_->node(op, d, src));
 }
 
-std::optional<UOp> RuleInstances::next(Graph& graph) {
-  if (done_) return std::nullopt;
+void RuleInstances::start(Graph& graph) {
   graph_ = &graph, at_ = 0, leaves_ = 0;
   captured_ = {};
-  UOp out = build(rule_.left, std::nullopt);
+}
+
+std::optional<UOp> RuleInstances::next(Graph& graph) {
+  if (done_) return std::nullopt;
+  start(graph);
+  UOp out = build_root();
   choices_.resize(at_);
   while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
   done_ = choices_.empty();

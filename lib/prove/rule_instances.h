@@ -14,15 +14,24 @@ class RuleInstances {
   // With `symbolic`, captured constants are unknown values; else some usual constants.
   RuleInstances(const Rule& rule, bool symbolic) : rule_(rule), symbolic_(symbolic) {}
 
+  virtual ~RuleInstances() = default;
+
   // Makes the next instance in `graph`: the node that the pattern matches. Returns nullopt after the last one, and the
   // empty UOp for a choice that makes no valid node.
   std::optional<UOp> next(Graph& graph);
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
+ protected:
+  void start(Graph& graph);
+  UOp build_root() { return build(rule_.left, std::nullopt); }
+  Graph& graph() { return *graph_; }
+  UOp variable(const Int& least, const Int& most);
+  virtual size_t pick(size_t n);  // chooses one of n alternatives
+  virtual UOp leaf(DType d);  // the node in place of a name
+  virtual Const constant(DType d);  // the number in place of a captured constant
+
  private:
-  size_t pick(size_t n);
   UOp build(const pat::PatNode* n, std::optional<DType> want);
-  UOp leaf(DType d);
   DType pick_dtype(DTypeSet among);
 
   const Rule& rule_;

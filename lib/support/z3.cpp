@@ -20,6 +20,7 @@ class Library {
   void* (*make_config)() = nullptr;
   void (*delete_config)(void*) = nullptr;
   void* (*make_context)(void*) = nullptr;
+  void (*set_error_handler)(void*, void*) = nullptr;
   void (*delete_context)(void*) = nullptr;
   const char* (*eval)(void*, const char*) = nullptr;
   const char* (*version)() = nullptr;
@@ -30,6 +31,7 @@ class Library {
       if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
     if (!handle_) return;
     bool all = find("Z3_mk_config", make_config) && find("Z3_mk_context", make_context) &&
+               find("Z3_set_error_handler", set_error_handler) &&
                find("Z3_del_config", delete_config) && find("Z3_del_context", delete_context) &&
                find("Z3_eval_smtlib2_string", eval) && find("Z3_get_full_version", version);
     if (!all) handle_ = nullptr;
@@ -50,6 +52,7 @@ Z3Session::Z3Session() {
   void* config = z3.make_config();
   context_ = z3.make_context(config);
   z3.delete_config(config);
+  z3.set_error_handler(context_, nullptr);  // the default handler ends the process; ask() returns the error
 }
 
 Z3Session::~Z3Session() { Library::instance().delete_context(context_); }

@@ -1,0 +1,216 @@
+#include "lib/prove/counterexample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <unordered_map>
+
+#include "lib/prove/side_evaluator.h"
+#include "lib/prove/smt_model.h"
+
+namespace tgc {
+namespace {
+
+using Point = SideEvaluator::Point;
+using Input = SideEvaluator::Input;
+
+constexpr size_t kMostPoints = 2048, kFewPoints = 512;
+
+// Returns the values of an integer input, the usual ones first.
+std::vector<Const> integers_of(const Input& in) {
+  std::vector<Int> all;
+  for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
+                8, -8, 9,  10, 15, 16, -16, 31, 32, 33, 63, 64, 100, -100})
+    all.push_back(v);
+  for (const Int& end : {in.least, in.most})
+    for (int by : {0, 1, -1, 2, -2}) all.push_back(end + by);
+  all.push_back((in.least + in.most) >> 1);
+  for (uint32_t bits : {7, 8, 15, 16, 31, 32})
+    for (int by : {0, -1}) all.push_back(Int::pow2(bits) + by), all.push_back(-Int::pow2(bits) + by);
+  std::vector<Const> out;
+  for (const Int& v : all) {
+    const bool is_there = std::ranges::any_of(out, [&](Const c) { return c.as_int() == v; });
+    if (v >= in.least && v <= in.most && !is_there) out.push_back(v);
+  }
+  return out;
+}
+
+std::vector<Const> usual_values(const Input& in) {
+  if (dtypes::is_bool(in.dtype)) return {Const(false), Const(true)};
+  if (dtypes::is_int(in.dtype)) return integers_of(in);
+  // few digits, so that most sums and products are exact
+  std::vector<Const> out;
+  for (double v : {1.0, 2.0,  0.0, -1.0, 0.5, 3.0,  -2.0, -0.5, 1.5,  4.0,   -3.0, 0.25,
+                   -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0, -8.0, 16.0, 100.0, -100.0})
+    out.push_back(v);
+  return out;
+}
+
+std::vector<Const> special_values(const Input& in) {
+  if (!dtypes::is_float(in.dtype)) {
+    std::vector<Const> out = usual_values(in);
+    out.resize(std::min<size_t>(out.size(), 6));
+    return out;
+  }
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  auto [least, most] = in.dtype.is(Scalar::Float16)   ? std::pair(0x1p-24, 65504.0)
+                       : in.dtype.is(Scalar::Float64) ? std::pair(0x1p-1074, std::numeric_limits<double>::max())
+                       : in.dtype.is(Scalar::BFloat16) ? std::pair(0x1p-133, 0x1.fep127)
+                                                      : std::pair(0x1p-149, double(std::numeric_limits<float>::max()));
+  // the last ones are exponents at which powers of two leave a dtype
+  return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
+          std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
+          -1074.0, 4096.5, 1e5, -3e7};
+}
+
+// Returns points of these values: all combinations if there are not too many, those of the first values first; else
+// the combinations of the first values, and random ones.
+std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
+  std::vector<Point> out;
+  if (values.empty()) return {Point()};
+  const size_t n = values.size();
+  auto first = [&](size_t most) {  // number of combinations of the first `most` values of each input
+    double product = 1;
+    for (const auto& v : values) product *= double(std::min(v.size(), most));
+    return product;
+  };
+  size_t side = 1, longest = 0;
+  for (const auto& v : values) longest = std::max(longest, v.size());
+  while (side < longest && first(side + 1) <= double(most_points) * 3 / 4) side++;
+  std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // the sum of the indices, and the indices
+  std::vector<size_t> at(n, 0);
+  for (bool more = true; more;) {
+    size_t sum = 0;
+    for (size_t i : at) sum += i;
+    chosen.emplace_back(sum, at);
+    more = false;
+    for (size_t k = n; k-- > 0 && !more;) {
+      more = ++at[k] < std::min(values[k].size(), side);
+      if (!more) at[k] = 0;
+    }
+  }
+  std::ranges::stable_sort(chosen, {}, &std::pair<size_t, std::vector<size_t>>::first);
+  for (auto& [sum, indices] : chosen) {
+    Point p;
+    for (size_t k = 0; k < n; k++) p.push_back(values[k][indices[k]]);
+    out.push_back(std::move(p));
+  }
+  std::mt19937_64 random(1);
+  while (side < longest && out.size() < most_points) {
+    Point p;
+    for (size_t k = 0; k < n; k++) p.push_back(values[k][random() % values[k].size()]);
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+// Adds random numbers between the bounds of each input, most of them of few bits.
+void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_t count) {
+  std::mt19937_64 random(2);
+  for (size_t i = 0; i < count; i++) {
+    Point p;
+    for (const Input& in : inputs) {
+      uint64_t r = random();
+      if (dtypes::is_bool(in.dtype)) p.push_back(Const(bool(r & 1)));
+      else if (dtypes::is_float(in.dtype)) p.push_back(Const(double(int64_t(r % 257) - 128) / 8));
+      else {
+        Int v = Int(int64_t(random() >> (1 + r % 63)));
+        if (r & 1ull << 40) v = -v;
+        p.push_back(std::clamp(v, in.least, in.most));
+      }
+    }
+    points.push_back(std::move(p));
+  }
+}
+
+std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points,
+                                     std::optional<Counterexample::Kind> kind) {
+  for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
+    auto part = points.subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+    if (auto found = sides.first_difference(part, kind)) return found;
+  }
+  return std::nullopt;
+}
+
+template <class Values>
+std::vector<Point> points_for(const SideEvaluator& sides, Values values, size_t most = kMostPoints) {
+  std::vector<std::vector<Const>> all;
+  for (const Input& in : sides.inputs()) all.push_back(values(in));
+  return points_of(all, most);
+}
+
+}  // namespace
+
+std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
+                                                  uint64_t rlimit) {
+  using Kind = Counterexample::Kind;
+  auto found = catch_failures([&]() -> std::optional<Counterexample> {
+    SideEvaluator sides(isolator, values);
+    if (!sides.can_run()) return std::nullopt;
+    std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
+    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    // large angles; other functions would only enlarge rounding errors
+    if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
+      for (double v : {1000.0, 2049.0, -3001.0, 4096.0, 9001.0, 30000.0}) points.push_back({Const(v)});
+    if (auto out = search(sides, points, Kind::Value)) return out;
+    if (!rlimit || sides.inputs().empty() || sides.has_arrays()) return std::nullopt;
+    std::optional<Counterexample> out;
+    for_each_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
+      out = sides.first_difference({&p, 1}, Kind::Value);
+      return !out;
+    });
+    return out;
+  });
+  return found ? *found : std::nullopt;
+}
+
+std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
+  const SideExpressions e = isolator.of(sides);
+  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // the order of stores does not count
+  for (const ComparedValues& v : e.values)
+    if (auto found = v.ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit)) return found;
+  return std::nullopt;
+}
+
+std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values) {
+  auto found = catch_failures([&]() -> std::optional<Counterexample> {
+    SideEvaluator sides(isolator, values);
+    if (!sides.can_run()) return std::nullopt;
+    return search(sides, points_for(sides, special_values), std::nullopt);
+  });
+  return found ? *found : std::nullopt;
+}
+
+std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
+                                                const ComparedValues& right) {
+  auto found = catch_failures([&]() -> std::optional<Counterexample> {
+    SideEvaluator sides(isolator, values), other(isolator, right);
+    auto are_same = [](const Input& a, const Input& b) { return a.load == b.load; };
+    const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
+    if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
+    std::vector<Point> points = points_for(sides, special_values);
+    for (Point& p : points_for(sides, usual_values)) points.push_back(std::move(p));
+    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    double largest = sides.rounding();
+    std::vector<std::span<const Point>> parts;
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints)
+      parts.push_back(std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i)));
+    for (auto part : parts) {
+      (void)other.differences(part);
+      for (size_t k = 0; k < part.size(); k++) largest = std::max(largest, other.error(k));
+    }
+    for (auto part : parts) {
+      auto differ = sides.differences(part), differ_right = other.differences(part);
+      for (size_t k = 0; k < part.size(); k++) {
+        if (differ_right[k]) continue;
+        if (differ[k]) return sides.at(part, k, *differ[k]);
+        if (sides.error(k) > 100 * largest) return sides.at(part, k, Counterexample::Kind::Value);
+      }
+    }
+    return std::nullopt;
+  });
+  return found ? *found : std::nullopt;
+}
+
+}  // namespace tgc

@@ -1,0 +1,112 @@
+#include "lib/prove/random_instances.h"
+
+#include <algorithm>
+
+#include "lib/prove/counterexample.h"
+#include "lib/rewrite/matcher.h"
+#include "lib/rewrite/rewrite.h"
+
+namespace tgc {
+UOp RandomInstances::make(Graph& graph) {
+  constants_.clear();
+  start(graph);
+  return build_root();
+}
+
+// Returns a number that the dtype holds: small, near a power of two, near an end of the dtype, or near a multiple of an
+// earlier constant.
+Const RandomInstances::constant(DType d) {
+  if (dtypes::is_bool(d)) return Const(one_in(2));
+  if (dtypes::is_float(d)) {
+    constexpr double kFloats[] = {0, 1, -1, 2, -2, 0.5, 3, -0.5, 4, 8, 0.1, -3, 1.5, 100};
+    return Const(kFloats[pick(std::size(kFloats))]);
+  }
+  const bool is_index = d.is(Scalar::Index);
+  const Int least = is_index ? -Int::pow2(62) : dtypes::min(d).to_int();
+  const Int most = is_index ? Int::pow2(62) : dtypes::max(d).to_int();
+  Int v;
+  switch (pick(constants_.empty() ? 4 : 6)) {
+    case 0:
+    case 1: v = Int(int64_t(random_() % 21) - 6); break;
+    case 2:
+      v = Int::pow2(uint32_t(random_() % 63)) + Int(int64_t(random_() % 3) - 1);
+      if (one_in(3)) v = -v;
+      break;
+    case 3: v = one_in(2) ? most - Int(int64_t(random_() % 4)) : least + Int(int64_t(random_() % 4)); break;
+    default: {
+      const Int& earlier = constants_[pick(constants_.size())];
+      const Int factor = Int(int64_t(random_() % 5) - 2);
+      v = (one_in(3) ? earlier : earlier * factor) + Int(int64_t(random_() % 3) - 1);
+    }
+  }
+  v = std::clamp(v, least, most);
+  constants_.push_back(v);
+  return v;
+}
+
+UOp RandomInstances::expression(DType d, int depth) {
+  Graph& g = graph();
+  auto number = [&](DType of) { return g.constant(of, constant(of)); };
+  if (depth <= 0) {
+    if (d.is(Scalar::Index) && !one_in(4)) {  // a variable with narrow bounds
+      const Int least = Int(int64_t(random_() % 40) - 20), size = Int(int64_t(1 + random_() % (one_in(2) ? 8 : 300)));
+      return variable(least, least + size);
+    }
+    return RuleInstances::leaf(d);
+  }
+  auto part = [&] { return expression(d, depth - 1 - int(random_() % 2)); };
+  if (one_in(6)) return number(d);
+  if (one_in(6)) return expression(dtypes::bool_, 0).where(part(), one_in(2) ? number(d) : part());
+  if (dtypes::is_int(d)) {
+    constexpr Op kOps[] = {Op::ADD, Op::ADD, Op::MUL, Op::MUL, Op::IDIV, Op::MOD, Op::AND, Op::MAX, Op::SHL, Op::SHR};
+    if (one_in(4)) {
+      constexpr DType kFrom[] = {dtypes::int32,  dtypes::uint8, dtypes::int8, dtypes::bool_,
+                                 dtypes::uint32, dtypes::int64, dtypes::index};
+      DType from = kFrom[pick(std::size(kFrom))];
+      if (from != d) return expression(from, depth - 1).cast(d);
+    }
+    Op op = kOps[pick(std::size(kOps))];
+    if (op == Op::SHL || op == Op::SHR)
+      return part().alu(op, g.constant(d, Const(int64_t(random_() % uint64_t(d.is(Scalar::Index) ? 8 : d.bitsize())))));
+    UOp other = one_in(4) ? part() : number(d);
+    if ((op == Op::IDIV || op == Op::MOD) && other.is_const() && other.arg().to_const().to_int() == 0) op = Op::ADD;
+    return part().alu(op, other);
+  }
+  if (dtypes::is_bool(d)) {
+    if (one_in(3)) return part().logical_not();
+    DType of = one_in(2) ? dtypes::index : dtypes::int32;
+    return expression(of, depth - 1).alu(one_in(3) ? Op::CMPNE : Op::CMPLT, number(of));
+  }
+  return part().alu(one_in(2) ? Op::ADD : Op::MUL, number(d));
+}
+
+void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
+  RandomInstances instances(rule, rule.line);
+  const Matcher matcher({&rule});
+  constexpr size_t kTries = 60;  // for each instance: the guards of a rule may hold for few of them
+  constexpr size_t kMostNodes = 20'000;  // of all instances together
+  size_t nodes = 0;
+  for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
+    Graph graph;
+    (void)catch_failures([&] {  // a choice may make a node that the graph or the rule refuses
+      UOp before = instances.make(graph), after;
+      Hit hit;
+      if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);
+      if (!after || after == before) return true;
+      made++, nodes += toposort(after).size();
+      std::map<int64_t, int64_t> sizes;
+      for (UOp u : toposort(before))
+        if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
+      SideIsolator isolator(graph, sizes);
+      if (auto found = find_counterexample(isolator, {before, after}, 0)) {
+        out.kind = RuleProof::Kind::Refuted;
+        out.counterexample = found->point;
+        out.before = describe(before), out.after = describe(after), out.why = "found by a random instance";
+      }
+      return true;
+    });
+    if (out.kind == RuleProof::Kind::Refuted) return;
+  }
+}
+
+}  // namespace tgc

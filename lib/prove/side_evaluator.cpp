@@ -1,0 +1,320 @@
+#include "lib/prove/side_evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <unordered_map>
+
+#include "lib/prove/encode.h"
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+// Numbers of the DEFINE_GLOBALs of inputs and outputs, apart from those of the isolated expressions.
+constexpr int64_t kInputs = 2 * ExprIsolator::kLeaves, kOutputs = 3 * ExprIsolator::kLeaves;
+constexpr int64_t kAxis = 1 << 21;
+
+// Relative difference, and least absolute difference, that rounding does not explain. `scale` is the largest leaf.
+constexpr double kClear = 0.1;
+double least_clear(DType d, double scale = 1) {
+  return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
+}
+
+}  // namespace
+
+SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v)
+    : graph_(v.before.graph()), dtype_(v.before.dtype().scalar()) {
+  std::vector<UOp> roots;
+  for (UOp root : {v.before, v.before_valid, v.after, v.after_valid})
+    if (root) roots.push_back(root);
+  add_inputs(isolator, roots);
+  if (!can_run_) return;
+  at_ = graph_.range(Const(int64_t(kPoints)), kAxis, AxisType::LOOP);
+  Substitution map;
+  for (size_t i = 0; i < inputs_.size(); i++) {
+    const Input& in = inputs_[i];
+    DType stored = in.load.dtype();
+    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(int64_t(kPoints)), {}, kInputs + int64_t(i));
+    map.emplace_back(in.load, memory.index_ptr(at_).load());
+    arrays_.emplace_back(stored, std::vector<int64_t>{int64_t(kPoints)});
+  }
+  auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
+  const UOp before = with_inputs(v.before), after = with_inputs(v.after);
+  const UOp before_valid = with_inputs(v.before_valid), after_valid = with_inputs(v.after_valid);
+  // the exponent of a power may have few digits
+  for (UOp root : roots)
+    if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
+  auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
+  auto output_of = [&](UOp u, int lane) { return u ? output(lane_of(u, lane)) : kNone; };
+  for (int lane = 0; lane < v.before.dtype().count(); lane++)
+    lanes_.push_back({output_of(before, lane), output_of(after, lane), output_of(before_valid, lane),
+                      output_of(after_valid, lane)});
+  auto both = [&](UOp a, UOp b) { return !a ? b : !b ? a : a.alu(Op::AND, b); };
+  UOp is_defined = both(defined(before), before_valid ? defined(before_valid) : UOp());
+  if (is_defined) defined_ = output(is_defined);
+  UOp is_after = both(defined(after), after_valid ? defined(after_valid) : UOp());
+  if (is_after) after_defined_ = output(is_after);
+  program_.emplace(std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(at_))).value_or_throw()));
+}
+
+void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots) {
+  Intervals intervals(isolator);
+  std::map<uint32_t, std::set<uint32_t>> loads;  // by node id of a memory: its loads
+  std::set<uint32_t> in_loop;
+  auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of(u); };
+  for (UOp root : roots)
+    for (UOp u : toposort(root)) {
+      const bool is_number = u.is_const() && u.dtype().is(Scalar::Index) && !u.is_invalid();
+      if (is_number && u.arg().to_const().to_int().bit_length() > 62) can_run_ = false;  // REF's index has 64 bits
+      if (u.is(Op::RANGE) && u != isolator.point()) in_loop.insert(u.id());
+      for (UOp s : u.src())
+        if (in_loop.contains(s.id())) in_loop.insert(u.id());
+      if (!is_memory(u)) continue;
+      if (!u.src(0).is(Op::INDEX) || u.dtype().count() != 1) return void(can_run_ = false);
+      loads[u.src(0).src(0).id()].insert(u.id());
+    }
+  auto is_element = [&](UOp u) {
+    return is_memory(u) && loads[u.src(0).src(0).id()].size() == 1 && !in_loop.contains(u.id());
+  };
+  // An element's own address does not matter, because no other load reads the memory.
+  std::vector<UOp> stack(roots.rbegin(), roots.rend());
+  std::set<uint32_t> seen;
+  while (!stack.empty()) {
+    UOp u = stack.back();
+    stack.pop_back();
+    if (!seen.insert(u.id()).second) continue;
+    const bool is_leaf = u.is(Op::LOAD) && intervals.leaf_of(u);
+    if (is_leaf || is_element(u)) {
+      add_input(isolator, u);
+      continue;
+    }
+    if (u.is(Op::LOAD)) {
+      UOp memory = u.src(0).src(0);
+      const int64_t number = memory.arg().small_int();
+      if (std::ranges::find(memories_, number, &std::pair<int64_t, Array>::first) == memories_.end())
+        memories_.emplace_back(number, Array(memory.dtype().base(), {memory.dtype().size()}));
+    }
+    for (size_t i = u.num_src(); i-- > 0;) stack.push_back(u.src(i));
+  }
+}
+
+void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
+  Intervals intervals(isolator);
+  Input in{.load = u, .dtype = u.dtype()};
+  if (const Leaf* leaf = intervals.leaf_of(u)) {
+    in.leaf = leaf->node, in.dtype = leaf->node.dtype().scalar();
+    in.name = leaf->node.is(Op::DEFINE_VAR) ? std::string(leaf->node.arg()[0].text())
+              : leaf->node.is(Op::RANGE)    ? "r" + range_str(leaf->node)
+                                            : std::string(name_of(leaf->node.op())) + std::to_string(inputs_.size());
+  } else {
+    in.name = "data" + std::to_string(u.src(0).src(0).arg().small_int());
+  }
+  if (dtypes::is_int(in.dtype)) {
+    Interval i = intervals.of(u, 0);
+    if (!i.least || !i.most) return void(can_run_ = false);
+    in.least = *i.least, in.most = *i.most;
+  }
+  inputs_.push_back(std::move(in));
+}
+
+// Adds an array for the value at all points, and returns its number.
+size_t SideEvaluator::output(UOp value) {
+  const size_t number = outputs_.size();
+  const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
+  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(int64_t(kPoints)), {}, kOutputs + int64_t(number));
+  stores_.push_back(memory.index_ptr(at_).store(value.cast(d)));
+  outputs_.emplace_back(d, std::vector<int64_t>{int64_t(kPoints)});
+  return number;
+}
+
+// ---- whether a value is defined (lib/prove/README.md)
+
+// Returns a bool: whether the op of `u` is defined for its sources; null if it always is.
+UOp SideEvaluator::defined_itself(UOp u) const {
+  const DType d = u.dtype();
+  auto number = [&](double v) { return graph_.constant(dtypes::float64, Const(v)); };
+  auto between = [&](double low, UOp x, double high) { return number(low).lt(x).alu(Op::AND, x.lt(number(high))); };
+  auto real = [](UOp x) { return x.cast(dtypes::float64); };
+  if (d.count() > 1 || !dtypes::is_int(d)) return {};
+  const bool is_index = d.is(Scalar::Index);  // an unbounded number: REF must not overflow
+  switch (u.op()) {
+    case Op::IDIV:
+    case Op::MOD: return u.src(1).ne(u.src(1).const_like(Const(int64_t(0))));
+    case Op::SHL:
+      if (is_index)
+        return between(-1, real(u.src(1)), 32).alu(Op::AND, between(-0x1p30, real(u.src(0)), 0x1p30));
+      return between(-1, real(u.src(1)), d.bitsize());
+    case Op::SHR: return between(-1, real(u.src(1)), is_index ? 64 : d.bitsize());
+    case Op::CAST:
+      if (is_index) return between(-0x1p62, real(u.src(0)), 0x1p62);
+      if (!dtypes::is_float(u.src(0).dtype())) return {};
+      return between(dtypes::min(d).to_double() - 1, real(u.src(0)), dtypes::max(d).to_double() + 1);
+    case Op::ADD:
+    case Op::SUB:
+    case Op::MUL:
+      if (!is_index) return {};
+      return between(-0x1p62, real(u.src(0)).alu(u.op(), real(u.src(1))), 0x1p62);
+    default: return {};
+  }
+}
+
+UOp SideEvaluator::defined(UOp root) {
+  std::unordered_map<uint32_t, UOp> known;
+  auto both = [](UOp a, UOp b) { return !a || a == b ? b : !b ? a : a.alu(Op::AND, b); };
+  const UOp always = graph_.constant(dtypes::bool_, Const(true));
+  for (UOp u : toposort(root, [](UOp u) { return !u.is(Op::LOAD); })) {
+    auto of = [&](UOp s) { return known.contains(s.id()) ? known[s.id()] : UOp(); };
+    UOp out;
+    if (u.is(Op::WHERE) && u.src(0).dtype().count() == 1) {  // the branch that is not chosen may be undefined
+      UOp yes = of(u.src(1)), no = of(u.src(2));
+      if (yes || no) out = u.src(0).where(yes ? yes : always, no ? no : always);
+      out = both(of(u.src(0)), out);
+    } else if (u.is(Op::REDUCE) && of(u.src(0))) {  // counts the terms that are undefined
+      std::vector<UOp> src(u.src().begin(), u.src().end());
+      src[0] = of(u.src(0)).logical_not().cast(dtypes::int64);
+      UOp terms = graph_.node(Op::REDUCE, dtypes::int64, src, Arg(Op::ADD));
+      out = terms.ne(Const(int64_t(0))).logical_not();
+    } else {
+      for (UOp s : u.src()) out = both(out, of(s));
+      out = both(out, defined_itself(u));
+    }
+    known[u.id()] = out;
+  }
+  return known[root.id()];
+}
+
+// ---- evaluation
+
+namespace {
+
+void put(Array& a, size_t i, const Const& c) {
+  const DType d = a.dtype();
+  uint8_t* to = a.data() + int64_t(i) * d.itemsize();
+  auto copy = [&](auto v) { std::memcpy(to, &v, sizeof v); };
+  if (dtypes::is_float(d)) {
+    const double v = c.to_double();
+    if (d.is(Scalar::Float64)) copy(v);
+    else if (d.is(Scalar::Float32)) copy(float(v));
+    else if (d.is(Scalar::Float16)) copy(float_to_half_bits(v));
+    else if (d.is(Scalar::BFloat16)) copy(float_to_bf16_bits(float(v)));
+    else copy(float_to_fp8(v, d.scalar_kind()));
+  } else {
+    const uint64_t bits = dtypes::is_bool(d) ? uint64_t(c.truthy()) : c.to_int().low64();
+    std::memcpy(to, &bits, size_t(d.itemsize()));
+  }
+}
+
+}  // namespace
+
+void SideEvaluator::fill(size_t input, std::span<const Point> points) {
+  for (size_t i = 0; i < points.size(); i++) put(arrays_[input], i, points[i][input]);
+}
+
+// Fills the memories with small numbers in the first run, with integers of all sizes in the others.
+void SideEvaluator::fill_memories() {
+  std::mt19937_64 random(++runs_);
+  for (auto& [number, a] : memories_) {
+    const DType d = a.dtype();
+    for (size_t i = 0; i < size_t(a.size()); i++) {
+      const uint64_t r = random();
+      if (dtypes::is_bool(d)) put(a, i, Const(bool(r & 1)));
+      else if (dtypes::is_float(d)) put(a, i, Const(double(int64_t(r % 65) - 32) / 4));
+      else put(a, i, Const(int64_t(runs_ == 1 ? r % 8 : r)));
+    }
+  }
+}
+
+// Returns the kind of the difference at point `i`; nullopt if there is none, or if rounding explains it.
+std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, size_t i) const {
+  using Kind = Counterexample::Kind;
+  const bool before_valid = holds(lane.before_valid, i), after_valid = holds(lane.after_valid, i);
+  if (!before_valid && !(after_valid && dtype_.is(Scalar::Index))) return std::nullopt;
+  if (before_valid != after_valid) return Kind::Value;
+  if (!dtypes::is_float(dtype_))
+    return integer(lane.before, i) != integer(lane.after, i) ? std::optional(Kind::Value) : std::nullopt;
+  const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+  if (std::isnan(a) && std::isnan(b)) return std::nullopt;
+  if (a == b) return std::signbit(a) != std::signbit(b) ? std::optional(Kind::Special) : std::nullopt;
+  if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
+  const double apart = std::fabs(a - b);
+  const double clear = enlarges_rounding_ ? 5 * kClear : kClear;
+  const bool is_clear = apart >= least_clear(dtype_, scale_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
+  return is_clear ? std::optional(Kind::Value) : std::nullopt;
+}
+
+std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std::span<const Point> points) {
+  for (size_t i = 0; i < inputs_.size(); i++) fill(i, points);
+  fill_memories();
+  std::vector<RefBuffer> buffers;
+  for (auto& [number, a] : memories_) buffers.push_back({number, a.data(), a.nbytes()});
+  for (size_t i = 0; i < arrays_.size(); i++)
+    buffers.push_back({kInputs + int64_t(i), arrays_[i].data(), arrays_[i].nbytes()});
+  for (size_t i = 0; i < outputs_.size(); i++)
+    buffers.push_back({kOutputs + int64_t(i), outputs_[i].data(), outputs_[i].nbytes()});
+  program_->run(buffers).value_or_throw();
+  std::vector<std::optional<Counterexample::Kind>> out(points.size());
+  for (size_t i = 0; i < points.size(); i++) {
+    if (!holds(defined_, i)) continue;
+    const bool is_after = holds(after_defined_, i);
+    scale_ = memories_.empty() ? 1 : 8;
+    for (const Const& c : points[i])
+      if (c.is_float() && std::isfinite(c.as_float())) scale_ = std::max(scale_, std::fabs(c.as_float()));
+    for (const Lane& lane : lanes_)
+      // an Invalid value differs even if its number is undefined
+      if (auto kind = difference(lane, i); kind && (is_after || !holds(lane.after_valid, i)))
+        if (out[i] != Counterexample::Kind::Value) out[i] = kind;
+  }
+  return out;
+}
+
+double SideEvaluator::error(size_t i) const {
+  if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
+  double out = 0;
+  for (const Lane& lane : lanes_) {
+    if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
+    const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+    if (std::isfinite(a) && std::isfinite(b) && a != b)
+      out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), least_clear(dtype_)}));
+  }
+  return out;
+}
+
+double SideEvaluator::rounding() const {
+  if (dtype_.is(Scalar::Float64)) return 1e-15;
+  return dtype_.is(Scalar::Float32) ? 5e-7 : dtype_.is(Scalar::Float16) ? 2e-3 : 0.02;
+}
+
+Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const {
+  Counterexample out{.kind = kind};
+  for (size_t k = 0; k < inputs_.size(); k++) out.point[inputs_[k].name] = points[i][k].str();
+  constexpr int64_t kShown = 8;
+  for (auto& [number, a] : memories_) {
+    std::string& text = out.point["data" + std::to_string(number)];
+    for (int64_t k = 0; k < std::min(kShown, a.size()); k++) text += (k ? ", " : "[") + element_text(a, k);
+    text += a.size() > kShown ? ", ...]" : "]";
+  }
+  auto lane = std::ranges::find_if(lanes_, [&](const Lane& l) { return difference(l, i) == kind; });
+  if (lane == lanes_.end()) lane = lanes_.begin();
+  auto text = [&](size_t output, size_t valid) {
+    if (!holds(valid, i)) return std::string("Invalid");
+    return dtypes::is_float(dtype_) ? Arg(outputs_[output].as<double>()[i]).repr() : Arg(integer(output, i)).repr();
+  };
+  out.point["before"] = text(lane->before, lane->before_valid);
+  out.point["after"] = text(lane->after, lane->after_valid);
+  return out;
+}
+
+std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Point> points,
+                                                              std::optional<Counterexample::Kind> kind) {
+  auto all = differences(points);
+  auto it = std::ranges::find_if(all, [&](auto k) { return k && (!kind || k == kind); });
+  return it == all.end() ? std::nullopt : std::optional(at(points, size_t(it - all.begin()), **it));
+}
+
+}  // namespace tgc
