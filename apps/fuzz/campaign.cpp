@@ -13,6 +13,7 @@
 #include "apps/fuzz/mutant_run.h"
 #include "apps/fuzz/watched.h"
 #include "lib/compilation/mutant.h"
+#include "lib/prove/mutants.h"
 
 namespace tgc::fuzz {
 namespace {
@@ -190,6 +191,19 @@ int run_mutants(const CampaignOptions& o) {
   std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(at),
               static_cast<unsigned long long>(o.seed), seconds(), findings.causes());
   return findings.causes();
+}
+
+int run_rule_mutants(const CampaignOptions& o) {
+  MutantOptions options{.seed = o.seed, .most_seconds = double(o.limit_seconds)};
+  if (o.runs) options.count = o.runs;
+  MutantReport report =
+      prove_mutants(options, [](const std::string& line) { std::printf("%s\n", line.c_str()); });
+  const size_t counted = report.refuted + report.open;
+  std::printf("%zu mutants of %zu: %zu equivalent, %zu refuted (%zu beside the rule), %zu open: %.1f %% "
+              "refuted\n", report.drawn(), report.candidates, report.equivalent, report.refuted,
+              report.refuted_by_rule, report.open,
+              100.0 * double(report.refuted) / double(std::max<size_t>(counted, 1)));
+  return report.refuted * 100 < counted * 95;
 }
 
 }  // namespace tgc::fuzz

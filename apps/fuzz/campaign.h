@@ -15,8 +15,11 @@ struct CampaignOptions {
   std::string findings;      // folder in which inputs with findings are saved; empty: findings are only printed
 };
 
-// Both functions print the findings and return the number of distinct causes.
+// These functions print the findings and return the number of distinct causes.
 int run_target(const Target& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
+// Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their
+// rule are refuted.
+int run_rule_mutants(const CampaignOptions& options);
 
 }  // namespace tgc::fuzz

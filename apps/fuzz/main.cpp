@@ -1,7 +1,8 @@
-// tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
+// tgc_fuzz TARGET|list|all|mutants|rule-mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
 // TARGET: runs the target on its corpus, unchanged and then mutated, for that many seconds or inputs
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
+//   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
 // Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 
 [[noreturn]] void usage(const std::string& what) {
   std::fprintf(stderr,
-               "tgc_fuzz: %s\nusage: tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] "
+               "tgc_fuzz: %s\nusage: tgc_fuzz TARGET|list|all|mutants|rule-mutants [-seconds=N] [-runs=N] [-seed=N] "
                "[-limit=SECONDS] [-findings=FOLDER]\n       tgc_fuzz TARGET FILE...\ntargets:",
                what.c_str());
   for (const Target& t : all_targets()) std::fprintf(stderr, " %s", std::string(t.name).c_str());
@@ -67,6 +68,8 @@ int main(int argc, char** argv) {
     for (const Target& t : all_targets()) std::printf("%s\n", std::string(t.name).c_str());
   } else if (name == "mutants") {
     findings = run_mutants(options);
+  } else if (name == "rule-mutants") {
+    findings = run_rule_mutants(options);
   } else if (name == "all") {
     for (const Target& t : all_targets()) findings += run_target(t, options);
   } else if (const Target* target = find_target(name)) {

@@ -1,0 +1,419 @@
+#include "lib/prove/mutants.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "lib/prove/counterexample.h"
+#include "lib/prove/random_instances.h"
+#include "lib/rewrite/matcher.h"
+#include "lib/trace/applications.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+using pat::PatNode;
+using Guard = MutantRight::Guard;
+
+constexpr size_t kMostInstances = 600;  // instances of a rule, or of a mutant, that are looked at
+
+// The ops that a programmer may confuse with an op.
+std::vector<Op> related_ops(Op op) {
+  switch (op) {
+    case Op::ADD: return {Op::SUB, Op::MUL};
+    case Op::SUB: return {Op::ADD};
+    case Op::MUL: return {Op::ADD};
+    case Op::IDIV: return {Op::MOD};
+    case Op::MOD: return {Op::IDIV};
+    case Op::CMPLT: return {Op::CMPNE};
+    case Op::CMPNE: return {Op::CMPLT, Op::CMPEQ};
+    case Op::AND: return {Op::OR};
+    case Op::OR: return {Op::AND, Op::XOR};
+    case Op::XOR: return {Op::OR};
+    case Op::SHL: return {Op::SHR};
+    case Op::SHR: return {Op::SHL};
+    default: return {};
+  }
+}
+constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
+
+// Returns the bit set of the names that every match of the pattern binds.
+uint64_t names_in(const PatNode* n) {
+  uint64_t out = n->alternatives ? ~uint64_t(0) : 0;
+  for (const PatNode* c : n->children) out = n->alternatives ? out & names_in(c) : out | names_in(c);
+  return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
+}
+
+// Returns the bit set of the names that are nodes of a right side, not only numbers.
+uint64_t nodes_in(const PatNode* right) {
+  if (!right || right->form == "fold") return 0;
+  uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
+  for (const PatNode* c : right->children) out |= nodes_in(c);
+  return out;
+}
+
+template <class Visit>
+void for_each_name(uint64_t names, Visit visit) {
+  for (int id = 0; id < pat::kNumCaptures; id++)
+    if (names >> id & 1) visit(id);
+}
+
+// ---- changes of the right side
+
+// Returns the constant with another number; nothing if the dtype does not hold the number.
+UOp changed_constant(UOp u, int by) {
+  if (!u.is_const() || u.is_invalid()) return {};
+  const Const c = u.arg().to_const();
+  if (dtypes::is_bool(u.dtype())) return by > 0 ? u.const_like(Const(!c.truthy())) : UOp();
+  Const other = py_add(c, Const(int64_t(by)));
+  if (!u.dtype().is(Scalar::Index) && !py_equal(truncate(other, u.dtype().scalar()), other)) return {};
+  return py_equal(other, c) ? UOp() : u.const_like(other);
+}
+
+// Returns the node that `change` makes of `u`; nothing if it does not apply.
+UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
+  using Kind = ResultChange::Kind;
+  if (change.kind == Kind::Name) {
+    UOp to = captured[change.to_name];
+    return to && captured[change.name] == u && to.dtype() == u.dtype() ? to : UOp();
+  }
+  if (!u.is(change.op)) return {};
+  switch (change.kind) {
+    case Kind::Constant: return changed_constant(u, change.value);
+    case Kind::Op: return u.replace({.op = change.to});
+    case Kind::Dropped: {
+      UOp s = size_t(change.value) < u.num_src() ? u.src(size_t(change.value)) : UOp();
+      return s && s.dtype() == u.dtype() ? s : UOp();
+    }
+    default: {
+      std::vector<UOp> src(u.src().begin(), u.src().end());
+      if (src.size() < 2) return {};
+      std::swap(src[src.size() - 1], src[src.size() - 2]);
+      return u.with_src(src);
+    }
+  }
+}
+
+// Returns `u` with the node at `path` changed. Nodes of the left side stay as they are.
+UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const Match& match,
+               const UOpSet& left_side) {
+  if (path.empty()) {
+    UOp out = left_side.contains(u) && change.kind != ResultChange::Kind::Name ? UOp()
+                                                                             : changed_node(u, change, match.captured);
+    return out ? out : u;
+  }
+  if (left_side.contains(u) || path[0] >= u.num_src()) return u;
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  src[path[0]] = changed_at(src[path[0]], path.subspan(1), change, match, left_side);
+  return u.with_src(src);
+}
+
+void add_nodes(UOpSet& to, UOp root) {
+  for (UOp u : toposort(root)) to.insert(u);
+}
+
+// Adds the changes that apply to the node `u` at `path`, and to the nodes below it, to `to`.
+void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match,
+                 uint64_t names, const UOpSet& left_side) {
+  using Kind = ResultChange::Kind;
+  auto add = [&](ResultChange change) {
+    change.path = path, change.op = u.op();
+    UOp out = changed_node(u, change, match.captured);
+    if (change.kind == Kind::Name) change.op = Op::NOOP;
+    if (out && !(out == u)) to.insert(change);
+  };
+  if (left_side.contains(u)) {
+    for_each_name(names, [&](int name) {
+      if (!(match.captured[name] == u) || u == match.root) return;
+      for_each_name(names, [&](int other) {
+        if (!(match.captured[other] == match.root)) add({.kind = Kind::Name, .name = name, .to_name = other});
+      });
+    });
+    return;
+  }
+  if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return;
+  if (u.is_const()) {
+    for (int by : {1, -1}) add({.kind = Kind::Constant, .value = by});
+    return;
+  }
+  if (u.in(ops::Elementwise)) {
+    const bool is_bool = dtypes::is_bool(u.dtype()), is_float = dtypes::is_float(u.dtype());
+    for (Op op : related_ops(u.op()))
+      if (!(is_bool && op == Op::SUB) && !(is_float && op == Op::MOD)) add({.kind = Kind::Op, .to = op});
+    for (size_t i = u.is(Op::WHERE) ? 1 : 0; i < u.num_src(); i++) add({.kind = Kind::Dropped, .value = int(i)});
+    if (u.in(kOrdered)) add({.kind = Kind::Exchanged});
+  }
+  for (size_t i = 0; i < u.num_src() && path.size() < 6; i++) {
+    std::vector<uint8_t> below = path;
+    below.push_back(uint8_t(i));
+    add_changes(to, u.src(i), below, match, names, left_side);
+  }
+}
+
+std::string path_text(std::span<const uint8_t> path) {
+  std::string out = "right side";
+  for (uint8_t i : path) out += "." + std::to_string(i);
+  return out;
+}
+
+std::string text_of(const ResultChange& c) {
+  using Kind = ResultChange::Kind;
+  std::string at = path_text(c.path) + ": ", op(name_of(c.op));
+  switch (c.kind) {
+    case Kind::Constant: return at + "constant " + (c.value > 0 ? "plus 1" : "minus 1");
+    case Kind::Op: return at + op + " becomes " + std::string(name_of(c.to));
+    case Kind::Dropped: return at + op + " becomes its source " + std::to_string(c.value);
+    case Kind::Exchanged: return at + "operands of " + op + " exchanged";
+    case Kind::Name:
+      return at + std::string(pat::name_of_capture(c.name)) + " becomes " +
+             std::string(pat::name_of_capture(c.to_name));
+  }
+  return at;
+}
+
+// ---- the mutated rule
+
+UOp call_mutant(const Rule& rule, const Match& match) {
+  const auto& right = *static_cast<const MutantRight*>(rule.right);
+  const Rule& original = *right.original;
+  UOp out;
+  if (right.guard == Guard::Kept) out = original.call(original, match);
+  for (size_t i = 0; right.guard != Guard::Kept && i < right.foldings.size() && !out; i++) {
+    const Folding& f = right.foldings[i];
+    bool holds = true;
+    for (size_t g = 0; holds && g < f.tests.size(); g++) {
+      const bool is_mutated = i == right.folding && g == right.number;
+      if (is_mutated && right.guard == Guard::Dropped) continue;
+      holds = f.tests[g](match) != is_mutated;
+    }
+    if (holds) out = f.build(original, match);
+  }
+  if (!out || !right.has_change) return out;
+  UOpSet left_side(out.graph());
+  add_nodes(left_side, match.root);
+  return changed_at(out, right.change.path, right.change, match, left_side);
+}
+
+// Lists the right sides as functions, because only `call` knows what the mutant computes.
+std::vector<Folding> list_mutant(const Rule& rule) {
+  std::vector<Folding> out = static_cast<const MutantRight*>(rule.right)->foldings;
+  for (Folding& f : out) f.right = pat::make_function("mutant", {});
+  return out;
+}
+
+Mutant mutant_of(const Rule& rule, MutantRight right, const PatNode* left, std::string what) {
+  right.original = &rule, right.foldings = foldings_of(rule), right.names = names_in(rule.left);
+  Mutant out{std::make_shared<const MutantRight>(std::move(right)), rule, std::move(what)};
+  out.rule.left = left;
+  out.rule.call = call_mutant, out.rule.list = list_mutant, out.rule.right = out.right.get();
+  out.rule.may_decline = true;
+  return out;
+}
+
+// ---- changes of the left side
+
+const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& children) {
+  auto* memory = static_cast<const PatNode**>(pat::keep(sizeof(PatNode*) * children.size(), alignof(PatNode*)));
+  std::ranges::copy(children, memory);
+  n.children = {memory, children.size()};
+  return pat::make(n);
+}
+
+// Calls add(pattern, text) for each change of the pattern node `n`. `seen` is the bit set of the names to its left.
+using AddPattern = std::function<void(const PatNode* pattern, const std::string& text)>;
+void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
+  const bool is_literal = n->has_arg && n->arg.is_const() && n->ops == OpSet{Op::CONST};
+  if (is_literal) {
+    const Const c = n->arg.to_const();
+    for (int by : {1, -1}) {
+      if (c.is_invalid() || (c.is_bool() && by < 0)) continue;
+      PatNode copy = *n;
+      copy.arg = c.is_bool() ? Arg(!c.truthy()) : Arg(py_add(c, Const(int64_t(by))));
+      add(pat::make(copy), "literal " + n->arg.repr() + " becomes " + copy.arg.repr());
+    }
+  } else if (n->ops.size() == 1 && !n->children.empty()) {
+    for (Op to : related_ops(n->ops.first())) {
+      PatNode copy = *n;
+      copy.ops = to;
+      copy.permute = ops::Commutative.contains(to) && n->permute;
+      add(pat::make(copy), std::string(name_of(n->ops.first())) + " becomes " + std::string(name_of(to)));
+    }
+  }
+  if (!n->dtypes.empty() && !is_literal && n->children.empty()) {
+    PatNode copy = *n;
+    copy.dtypes = {};
+    add(pat::make(copy), "any dtype for " + pat::to_text(*n));
+  }
+  if (n->capture >= 0 && n->children.empty() && (seen >> n->capture & 1)) {
+    PatNode copy = *n;
+    copy.capture = -1;
+    add(pat::make(copy), "any node for the second " + std::string(pat::name_of_capture(n->capture)));
+  }
+  if (n->capture >= 0) seen |= uint64_t(1) << n->capture;
+  for (size_t i = 0; i < n->children.size(); i++) {
+    uint64_t before = seen;
+    add_patterns(n->children[i], n->alternatives ? before : seen, [&](const PatNode* child, const std::string& text) {
+      std::vector<const PatNode*> children(n->children.begin(), n->children.end());
+      children[i] = child;
+      add(with_children(*n, children), text);
+    });
+  }
+}
+
+// ---- instances
+
+// Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes that the
+// names are bound to.
+template <class Visit>
+void for_each_instance(const Rule& rule, Visit visit) {
+  const Matcher matcher({&rule});
+  RuleInstances instances(rule, false);
+  for (size_t i = 0; i < kMostInstances; i++) {
+    Graph graph;
+    bool is_last = false, goes_on = true;
+    (void)catch_failures([&] {  // a choice may make a node that the graph or the rule refuses
+      auto before = instances.next(graph);
+      is_last = !before;
+      if (!before || !*before) return true;
+      Hit hit;
+      UOp after = matcher.rewrite(*before, nullptr, nullptr, hit);
+      const Match match{*before, instances.captured().data(), nullptr, nullptr};
+      if (after && !(after == *before)) goes_on = visit(*before, after, match);
+      return true;
+    });
+    if (is_last || !goes_on) return;
+  }
+}
+
+std::map<int64_t, int64_t> memory_sizes(UOp before) {
+  std::map<int64_t, int64_t> out;
+  for (UOp u : toposort(before))
+    if (u.is(Op::DEFINE_GLOBAL)) out[u.arg().small_int()] = 64;
+  return out;
+}
+
+// What REF computes for instances of a rule.
+struct RuleErrors {
+  bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
+};
+
+RuleErrors errors_of(const Rule& rule) {
+  RuleErrors out;
+  for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
+    SideIsolator isolator(before.graph(), memory_sizes(before));
+    for (const ComparedValues& v : isolator.of({before, after}).values)
+      out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
+    return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
+  });
+  if (out.has_value) return out;
+  RuleProof proof{.rule = &rule};
+  refute_rule(rule, 100, proof);
+  return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
+}
+
+// Looks for an instance and a point at which the mutant is wrong and its rule is not: a NaN, an infinity or the sign of
+// zero differs, or the mutant is a much worse approximation.
+std::optional<Counterexample> own_error(const Mutant& mutant) {
+  const Matcher original({mutant.right->original});
+  std::optional<Counterexample> out;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
+    Hit hit;
+    UOp right = original.rewrite(before, nullptr, nullptr, hit);
+    if (!right || right == after) return true;
+    SideIsolator isolator(before.graph(), memory_sizes(before));
+    SideExpressions wrong_values = isolator.of({before, after}), right_values = isolator.of({before, right});
+    if (wrong_values.values.size() == 1 && right_values.values.size() == 1)
+      out = find_larger_error(isolator.isolator(), wrong_values.values[0], right_values.values[0]);
+    return !out;
+  });
+  return out;
+}
+
+// Returns whether the mutant makes another node than its rule for some instance of its own pattern.
+bool differs(const Mutant& mutant) {
+  const Matcher original({mutant.right->original});
+  bool out = false;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
+    Hit hit;
+    UOp expected = original.rewrite(before, nullptr, nullptr, hit);
+    return !(out = !expected || !(expected == after));
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<Mutant> mutants_of(const Rule& rule) {
+  std::vector<Mutant> out;
+  auto add = [&](MutantRight right, const PatNode* left, std::string what) {
+    if (names_in(left) != names_in(rule.left)) return;  // the right side needs them
+    Mutant m = mutant_of(rule, std::move(right), left, std::move(what));
+    if (differs(m)) out.push_back(std::move(m));
+  };
+  const std::vector<Folding> foldings = foldings_of(rule);
+  for (size_t f = 0; f < foldings.size(); f++)
+    for (size_t g = 0; g < foldings[f].guards.size(); g++)
+      for (Guard guard : {Guard::Dropped, Guard::Negated})
+        add({.guard = guard, .folding = f, .number = g}, rule.left,
+            "guard " + pat::to_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
+  uint64_t seen = 0;
+  add_patterns(rule.left, seen,
+               [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
+  std::set<ResultChange> changes;
+  // a constant that the right side makes may be the same node as a captured one
+  uint64_t names = names_in(rule.left), nodes = 0;
+  for (const Folding& f : foldings) nodes |= nodes_in(f.right);
+  for_each_name(names, [&](int name) {
+    if (name >= pat::kCapture_c && !(nodes >> name & 1)) names &= ~(uint64_t(1) << name);
+  });
+  for_each_instance(rule, [&](UOp before, UOp after, const Match& match) {
+    UOpSet left_side(before.graph());
+    add_nodes(left_side, before);
+    add_changes(changes, after, {}, match, names, left_side);
+    return true;
+  });
+  for (const ResultChange& c : changes) add({.has_change = true, .change = c}, rule.left, text_of(c));
+  return out;
+}
+
+MutantReport prove_mutants(const MutantOptions& o, const std::function<void(const std::string&)>& print) {
+  ProofCache cache;
+  std::vector<Mutant> all;
+  for (const CatalogRule& r : catalog_rules())
+    if (is_value_rule(*r.rule))
+      for (Mutant& m : mutants_of(*r.rule)) all.push_back(std::move(m));
+  MutantReport out{.candidates = all.size()};
+  std::mt19937_64 random(o.seed);
+  for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
+  std::map<const Rule*, RuleErrors> errors;
+  for (const Mutant& m : all) {
+    if (out.drawn() == o.count) break;
+    const Rule& original = *m.right->original;
+    auto [it, is_new] = errors.try_emplace(&original);
+    if (is_new) it->second = errors_of(original);
+    if (it->second.has_value) continue;  // the mutant may be refuted by the error of its rule
+    RuleProof proof{.rule = &m.rule};
+    if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache, o.most_seconds), true; }); !done)
+      proof.why = done.diag().message;
+    const bool is_proven = proof.kind == RuleProof::Kind::Proven || proof.kind == RuleProof::Kind::Instances;
+    std::string_view verdict = "refuted";
+    if (proof.kind == RuleProof::Kind::Refuted) out.refuted++;
+    else if (auto own = own_error(m); own || (!proof.special.empty() && !it->second.has_special)) {
+      out.refuted++, out.refuted_by_rule++, verdict = "refuted beside its rule";
+      proof.counterexample = own ? own->point : proof.special;
+    } else if (is_proven) out.equivalent++, verdict = "equivalent";
+    else out.open++, verdict = "open";
+    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.what + ": " +
+                       std::string(verdict);
+    if (verdict == "equivalent") line += " in " + std::to_string(proof.instances) + " instances";
+    if (verdict == "open") line += ", " + proof.why;
+    for (auto& [name, value] : proof.counterexample) line += ", " + name + " = " + value;
+    print(line);
+    if (o.is_verbose && !proof.before.empty()) print(proof.before + "\n  ->\n" + proof.after);
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,75 @@
+// Mutants of rules: copies of rules with one small error each. They test that `tgc prove --rules` refutes wrong rules.
+// lib/prove/README.md says which errors there are. A mutant is made at run time from the data of its rule: its pattern,
+// its guards, and the nodes that its right side makes.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/prove/prove_rules.h"
+
+namespace tgc {
+
+// One change of a node that a right side makes.
+struct ResultChange {
+  enum class Kind : uint8_t {
+    Constant,  // another number: plus `value`; the other bool
+    Op,  // another op: `to`
+    Dropped,  // an operand is dropped: the source number `value` takes the place of the node
+    Exchanged,  // the last two sources change places
+    Name,  // another bound node: that of the name `to_name`, not that of the name `name`
+  };
+  Kind kind = Kind::Constant;
+  std::vector<uint8_t> path = {};  // numbers of sources, from the root of the right side to the changed node
+  Op op = Op::NOOP;  // the op of the changed node; a node with another op is not changed
+  Op to = Op::NOOP;
+  int name = -1, to_name = -1;
+  int value = 0;
+  auto operator<=>(const ResultChange&) const = default;
+  bool operator==(const ResultChange&) const = default;
+};
+
+// What a mutant does instead of the right side of its rule.
+struct MutantRight {
+  enum class Guard : uint8_t { Kept, Dropped, Negated };
+  const Rule* original = nullptr;
+  std::vector<Folding> foldings = {};  // of the original
+  uint64_t names = 0;  // bit set of the names that the pattern binds
+  Guard guard = Guard::Kept;
+  size_t folding = 0, number = 0;  // of the guard that is not kept
+  bool has_change = false;
+  ResultChange change = {};
+};
+
+struct Mutant {
+  std::shared_ptr<const MutantRight> right;
+  Rule rule;  // a rule like any other; it refers to `right`
+  std::string what;  // the change, as text: "guard products_match(c1, c2, c3) dropped"
+};
+
+// Returns the mutants of a rule, in an order that depends on the rule alone. Each of them makes, for at least one
+// instance of its pattern, another node than the rule does.
+std::vector<Mutant> mutants_of(const Rule& rule);
+
+struct MutantOptions {
+  size_t count = 300;
+  uint64_t seed = 1;
+  double most_seconds = 10;  // of wall time, for each rule and each mutant
+  bool is_verbose = false;  // print the sides of the instance that decided
+};
+
+struct MutantReport {
+  size_t candidates = 0;  // number of mutants of all rules
+  size_t refuted = 0;  // each counterexample is confirmed by REF
+  size_t refuted_by_rule = 0;  // of these: because the rule keeps a NaN, an infinity or a sign, or has a smaller error
+  size_t equivalent = 0;  // both sides are proven equal for all values of each instance
+  size_t open = 0;
+  size_t drawn() const { return refuted + equivalent + open; }
+};
+
+// Draws mutants of all value rules that are not refuted themselves. Decides each mutant as `tgc prove --rules` decides
+// a rule, and calls print(line) for each.
+MutantReport prove_mutants(const MutantOptions& options, const std::function<void(const std::string&)>& print);
+
+}  // namespace tgc
