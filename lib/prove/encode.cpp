@@ -24,6 +24,9 @@ std::string rational(double v) {
 }
 
 std::optional<Int> single(const Interval& i) { return i.least && i.least == i.most ? i.least : std::nullopt; }
+bool fits_64_bits(const Interval& i) {
+  return i.least && i.most && *i.least >= -Int::pow2(63) && *i.most < Int::pow2(63);
+}
 bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
 
 }  // namespace
@@ -74,7 +77,7 @@ std::string Encoder::sort(DType d) {
 std::string Encoder::literal(const Int& value, DType d) const {
   if (senses_.ints == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
   int w = width_of(d);
-  if (is_index(d) && value.abs().bit_length() > 62) throw Unencodable{"an index of more than 62 bits"};
+  if (is_index(d) && !fits_64_bits({value, value})) throw Unencodable{"an index of more than 64 bits"};
   Int m = Int::pow2(uint32_t(w));
   return "(_ bv" + floor_mod(value, m).str() + " " + std::to_string(w) + ")";
 }
@@ -121,8 +124,8 @@ std::string Encoder::define(DType d, const std::string& term) {
 void Encoder::assert_interval(const std::string& term, const Interval& i, DType d) {
   bool bits = senses_.ints == IntSense::Bits;
   if (bits && is_index(d) &&
-      (!i.least || !i.most || i.least->abs().bit_length() > 62 || i.most->abs().bit_length() > 62))
-    throw Unencodable{"an index of more than 62 bits"};
+      !fits_64_bits(i))
+    throw Unencodable{"an index of more than 64 bits"};
   const char* le = !bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
   Interval all;
   if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
@@ -362,8 +365,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
   // An index op cannot overflow 64 bits if its interval fits.
-  if (is_index(d) && (!i.least || !i.most || i.least->abs().bit_length() > 62 || i.most->abs().bit_length() > 62))
-    throw Unencodable{"an index of more than 62 bits"};
+  if (is_index(d) && !fits_64_bits(i)) throw Unencodable{"an index of more than 64 bits"};
   bool is_s = is_signed(d);
   std::string zero = literal(0, d);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };

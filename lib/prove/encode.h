@@ -96,7 +96,7 @@ class Encoder {
   SmtValue bits_op(UOp u, int lane);
   SmtValue float_op(UOp u, int lane);
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
-  void count_ieee(Op op, DType d);
+  void count_ieee(Op op, DType d, const std::vector<std::string>& x);
   std::string float_cast(DType from, DType to, const std::string& x);
   SmtValue bitcast(UOp u, int lane);
   SmtValue exact_cast(UOp u, int lane);

@@ -37,18 +37,25 @@ SmtValue Encoder::float_op(UOp u, int lane) {
 }
 
 // Z3 makes circuits of IEEE ops. Those of wide products and quotients are large, so only few of them are tried.
-void Encoder::count_ieee(Op op, DType d) {
+void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
   const bool is_quotient = op == Op::FDIV || op == Op::RECIPROCAL || op == Op::SQRT;
-  ieee_cost_ += by_width * (is_quotient ? 8 : op == Op::MUL ? 3 : op == Op::ADD || op == Op::SUB ? 0.5 : 0);
+  auto is_literal = [](const std::string& term) { return term.starts_with('('); };  // other values have names
+  if (std::ranges::all_of(x, is_literal)) return;
+  const double by_operands = std::ranges::any_of(x, is_literal) ? 0.5 : 1;
+  ieee_cost_ += by_operands * by_width *
+                (is_quotient                      ? 8
+                 : op == Op::MUL                  ? 3
+                 : op == Op::ADD || op == Op::SUB ? 0.5
+                                                  : 0);
   if (ieee_cost_ > kMost) throw Unencodable{"too many products and quotients of IEEE 754"};
 }
 
 // An op as IEEE 754 defines it, or as an unknown function.
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
-    count_ieee(op, d);
+    count_ieee(op, d, x);
     switch (op) {
       case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
       case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";

@@ -23,6 +23,10 @@ void fill(Array& array, DType d, std::mt19937_64& random) {
     int64_t small = int64_t(random() % 41) - 20;
     if (d.is(Scalar::Float32)) array.as<float>()[size_t(i)] = i == 0 ? 0.0f : i == 1 ? -0.0f : float(small) / 8;
     else if (d.is(Scalar::Float64)) array.as<double>()[size_t(i)] = i == 0 ? 0.0 : double(small) / 8;
+    else if (d.is(Scalar::Float16))
+      array.as<uint16_t>()[size_t(i)] = float_to_half_bits(i == 1 ? -0.0 : double(small) / 8);
+    else if (d.is(Scalar::BFloat16))
+      array.as<uint16_t>()[size_t(i)] = float_to_bf16_bits(i == 1 ? -0.0f : float(small) / 8);
     else if (dtypes::is_bool(d)) array.data()[i] = random() & 1;
     else {
       Int low = dtypes::min(d).to_int(), high = dtypes::max(d).to_int();
@@ -49,6 +53,9 @@ std::string float_bits(const Array& a, DType d, int64_t i) {
   if (d.is(Scalar::Float64))
     std::snprintf(text, sizeof text, "((_ to_fp 11 53) #x%016llx)",
                   static_cast<unsigned long long>(std::bit_cast<uint64_t>(a.as<double>()[size_t(i)])));
+  if (d.is(Scalar::Float16) || d.is(Scalar::BFloat16))
+    std::snprintf(text, sizeof text, "((_ to_fp %s) #x%04x)", d.is(Scalar::Float16) ? "5 11" : "8 8",
+                  a.as<uint16_t>()[size_t(i)]);
   return text;
 }
 
@@ -59,7 +66,10 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   UOp i = g.range(Const(kValues), 0, AxisType::LOOP);
   auto data = [&](int64_t n, DType t) { return g.node(Op::DEFINE_GLOBAL, t.ptr(kValues), {}, n); };
   UOp a = data(1, d).index_ptr(i).load(), b = data(2, d).index_ptr(i).load();
-  UOp value = op == Op::CAST ? a.cast(out_dtype) : op == Op::WHERE ? a.lt(b).where(b, a) : a.alu(op, b);
+  UOp value = op == Op::CAST      ? a.cast(out_dtype)
+              : op == Op::BITCAST ? a.bitcast(out_dtype)
+              : op == Op::WHERE   ? a.lt(b).where(b, a)
+                                  : a.alu(op, b);
   if (ops::Unary.contains(op)) value = a.alu(op);
   UOp sink = g.sink({data(0, out_dtype).index_ptr(i).store(value).end(i)});
   std::mt19937_64 random(seed);
@@ -138,6 +148,25 @@ TEST_CASE("encode: IEEE floats agree with REF") {
   CHECK(compare(Op::CAST, dtypes::float64, dtypes::float32, exact, 1) > 3);
 }
 
+TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
+  const Senses exact{FloatSense::Exact, IntSense::Bits};
+  for (DType d : {dtypes::float16, dtypes::bfloat16}) {
+    for (Op op : {Op::ADD, Op::MUL, Op::MAX, Op::RECIPROCAL, Op::NEG, Op::SQRT, Op::TRUNC})
+      CHECK(compare(op, d, d, exact, uint64_t(op)) > 3);
+    CHECK(compare(Op::CMPLT, d, dtypes::bool_, exact, 1) > 3);
+    for (DType to : {dtypes::float32, dtypes::float64, dtypes::int16, dtypes::uint8, dtypes::bool_})
+      CHECK(compare(Op::CAST, d, to, exact, 1) > 3);
+    for (DType from : {dtypes::float32, dtypes::int32, dtypes::uint8}) CHECK(compare(Op::CAST, from, d, exact, 1) > 3);
+    CHECK(compare(Op::BITCAST, dtypes::uint16, d, exact, 1) > 3);
+  }
+  CHECK(compare(Op::BITCAST, dtypes::float32, dtypes::uint32, exact, 1) > 3);
+  CHECK(compare(Op::BITCAST, dtypes::int32, dtypes::float32, exact, 1) > 3);
+  CHECK(compare(Op::BITCAST, dtypes::int8, dtypes::uint8, {FloatSense::Uninterpreted, IntSense::Numbers}, 1) > 3);
+  CHECK(compare(Op::THREEFRY, dtypes::uint64, dtypes::uint64, {FloatSense::Uninterpreted, IntSense::Bits}, 1) > 3);
+  for (IntSense ints : {IntSense::Numbers, IntSense::Bits})
+    CHECK(compare(Op::TRUNC, dtypes::int32, dtypes::int32, {FloatSense::Uninterpreted, ints}, 1) > 3);
+}
+
 // Proves before == after for a variable n with these bounds.
 bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* sense = nullptr) {
   Graph g;
@@ -195,6 +224,28 @@ TEST_CASE("prove: equal and different sides") {
   CHECK(!proves([&](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
+  }));
+  // a float that holds all values of an integer, or of a narrower float
+  auto through = [&](DType from, DType wide, DType to) {
+    return proves([&](Graph& g) {
+      UOp x = load(g, from);
+      return std::pair(x.cast(wide).cast(to), x.cast(to));
+    });
+  };
+  CHECK(through(dtypes::uint8, dtypes::float16, dtypes::float32));
+  CHECK(through(dtypes::int16, dtypes::float32, dtypes::int64));
+  CHECK(through(dtypes::float16, dtypes::float32, dtypes::bfloat16));
+  CHECK(!through(dtypes::int32, dtypes::float32, dtypes::int64));
+  CHECK(!through(dtypes::uint16, dtypes::float16, dtypes::float32));
+  // a narrow op is a float op, rounded
+  CHECK(proves([&](Graph& g) {
+    UOp x = load(g, dtypes::bfloat16);
+    return std::pair(x.exp2(), x.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));
+  }));
+  // polynomials of integers that wrap around
+  CHECK(proves([&](Graph& g) {
+    UOp x = load(g, dtypes::int64);
+    return std::pair((x + Const(3)) * (x + Const(5)), x * x + x * Const(8) + Const(15));
   }));
   // unsigned sums wrap around
   CHECK(!proves([&](Graph& g) {

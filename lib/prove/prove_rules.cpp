@@ -230,6 +230,13 @@ class RuleProver {
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
   }
 
+  // The right side of a rule that is data is built of the names of the instance: the matcher might bind them otherwise.
+  UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
+    if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
+    Match match{before, captured.data(), nullptr, nullptr};
+    return apply_rule(rule_, match);
+  }
+
   // Runs the C++ code on instances with constants. Returns whether the data of the rule say what it makes for all of
   // them. Sets out_.kind to Refuted if REF computes different values.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
@@ -246,7 +253,7 @@ class RuleProver {
       Graph graph;
       std::optional<UOp> before;
       for (; number <= wanted; number++) before = instances.next(graph);
-      UOp after = apply(own, *before);
+      UOp after = run_code(own, *before, instances.captured());
       bool agrees = is_data ? says(graph, *before, after, instances.captured())
                             : !specs.empty() && makes_same(graph, data, *before, after);
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
@@ -272,7 +279,7 @@ class RuleProver {
         more = before.has_value() && number < kMostTried;
         if (!more || !*before) continue;
         auto applies = catch_failures([&] {
-          UOp after = apply(own, *before);
+          UOp after = run_code(own, *before, instances.captured());
           return after && after != *before;
         });
         if (applies && *applies) all.push_back(number);

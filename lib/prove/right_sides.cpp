@@ -391,7 +391,13 @@ UOp is_defined(UOp u) {
 UOp has_no_overflow(UOp u, bool is_exact) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
+    auto never = [&] { return n.graph().constant(dtypes::bool_, false); };
+    if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();  // the sum of True and True is True
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
+    if (n.is(Op::CONST) && !n.is_invalid()) {
+      Int v = n.arg().to_const().to_int();
+      return v < dtypes::min(d).to_int() || v > dtypes::max(d).to_int() ? never() : UOp();
+    }
     if (is_exact && n.is(Op::CAST) && dtypes::is_int(n.src(0).dtype())) {
       UOp exact = n.src(0).cast(dtypes::index);
       return exact.ge(dtypes::min(d)) & exact.le(dtypes::max(d));

@@ -246,6 +246,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     src[i] = s;
   }
   if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no such node
+  if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};  // an index is made of integers
   if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
   if (compares && !has_op(op, src[0].dtype())) return {};
   return graph_->node(op, d, src);
