@@ -12,7 +12,6 @@
 #include "lib/profile/report.h"
 #include "lib/recordings/recorded_pipeline.h"
 #include "lib/run/run_kernel.h"
-#include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pickled_nodes.h"
 #include "lib/text/rewrite_trace.h"
@@ -36,16 +35,16 @@ void read_gzip(Bytes bytes) {
 
 // The graphs of a recording that a rewrites.pkl was turned into must be readable.
 void read_rewrites(Bytes bytes) {
-  auto text = recording_of_rewrites(std::string(text_of(bytes)), "fuzz");
-  if (!must_say(text)) return;
-  uint32_t number = 1;
-  for (std::string_view line : lines_of(*text)) {
-    if (number++ == 1) continue;
-    auto record = std::make_shared<const GoldenRecord>(
-        parse_golden_record({std::string(line), number}, "fuzz").value_or_throw());
+  auto trace = RewriteTrace::read(std::string(text_of(bytes)), "fuzz");
+  if (!must_say(trace)) return;
+  for (uint32_t number = 1;; number++) {
+    auto line = (*trace)->next();
+    if (!must_say(line) || line->empty()) return;
+    if (number == 1) continue;
+    auto record = std::make_shared<const GoldenRecord>(parse_golden_record({*line, number}, "fuzz").value_or_throw());
     must_say(RecordedPipeline::read(record, "tinygrad 0.14.0", "fuzz"));
+    count_as_run();
   }
-  count_as_run();
 }
 
 void read_profile(Bytes bytes) {

@@ -49,15 +49,14 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   return out;
 }
 
-// Replaces the contents of a rewrites.pkl by the recording that they are.
+// If the file is a rewrites.pkl, reads it whole. Then fill() returns the lines of the recording that it is.
 Status LineReader::convert() {
   if (auto more = fill(); !more || !looks_like_rewrites(left_)) return Unit{};  // next() reports the error
   std::string pickle;
   if (auto status = rest(pickle); !status) return status;
-  auto made = recording_of_rewrites(std::move(pickle), input_name(path_));
+  auto made = RewriteTrace::read(std::move(pickle), input_name(path_));
   if (!made) return made.diag();
-  recording_ = std::move(*made);
-  left_ = recording_;
+  rewrites_ = std::move(*made);
   return Unit{};
 }
 
@@ -65,6 +64,12 @@ LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
 // Reads the next part of the file into left_, which must be empty. Returns false at the end of the file.
 Result<bool> LineReader::fill() {
+  if (rewrites_) {
+    auto line = rewrites_->next();
+    if (!line) return line.diag();
+    left_ = recorded_ = std::move(*line);
+    return !recorded_.empty();
+  }
   auto file = static_cast<gzFile>(file_);
   errno = 0;
   int n = gzread(file, chunk_.get(), unsigned(kChunk));

@@ -10,6 +10,8 @@
 
 namespace tgc {
 
+class RewriteTrace;
+
 class LineReader {
  public:
   // Opens `path`. Fails if it does not exist, cannot be read or is a directory.
@@ -38,7 +40,8 @@ class LineReader {
   uint32_t line_ = 0;
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
-  std::string recording_;  // the text, if the file is a rewrites.pkl
+  std::unique_ptr<RewriteTrace> rewrites_;  // set if the file is a rewrites.pkl
+  std::string recorded_;                    // the last line of its recording
   std::string_view left_;  // the part of chunk_ that next() has not returned yet
 };
 

@@ -116,14 +116,15 @@ const std::vector<PickleDialect>& dialects() {
 // Fields of a node: op, dtype, sources, arg, tag.
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
-std::optional<int64_t> enum_number(PickleValue v) {
-  return v.kind() == Pickle::Object && v.size() == 1 ? v[0].number() : std::nullopt;
+// Returns the number of a member of an enum; -1 for other values.
+int64_t enum_number(PickleValue v) {
+  return v.kind() == Pickle::Object && v.size() == 1 ? v[0].number().value_or(-1) : -1;
 }
 
 // Returns the name of a RANGE's axis type.
 std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
-  auto number = enum_number(arg[arg.size() - 1]);
-  return number && *number >= 1 && *number <= 12 ? kAxisTypes[d.axis_types][size_t(*number - 1)] : std::string_view();
+  int64_t number = enum_number(arg[arg.size() - 1]);
+  return number >= 1 && number <= 12 ? kAxisTypes[d.axis_types][size_t(number - 1)] : std::string_view();
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
@@ -283,11 +284,10 @@ void PickledNodes::write(Key key) {
 }
 
 std::string PickledNodes::op_name(PickleValue op) const {
-  auto number = op.class_name() == "Ops" ? enum_number(op) : std::nullopt;
-  if (!number) fail("an op is no number");
-  if (*number < 0 || size_t(*number) >= dialect_.ops.size() || dialect_.ops[size_t(*number)].empty())
-    fail(dialect_.producer + " has no op " + std::to_string(*number));
-  return std::string(dialect_.ops[size_t(*number)]);
+  int64_t number = op.class_name() == "Ops" ? enum_number(op) : -1;
+  if (number < 0 || size_t(number) >= dialect_.ops.size() || dialect_.ops[size_t(number)].empty())
+    fail(dialect_.producer + " has no op " + std::to_string(number));
+  return std::string(dialect_.ops[size_t(number)]);
 }
 
 std::string PickledNodes::enum_name(PickleValue v) const {
@@ -295,10 +295,10 @@ std::string PickledNodes::enum_name(PickleValue v) const {
   if (name == "Ops") return "Ops." + op_name(v);
   const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_types]
                            : name == "OptOps" ? kOptOps : kAddrSpaces;
-  auto number = enum_number(v);
-  if (!number || *number < 1 || size_t(*number) > members.size() || members[size_t(*number - 1)].empty())
+  int64_t number = enum_number(v);
+  if (number < 1 || size_t(number) > members.size() || members[size_t(number - 1)].empty())
     fail(dialect_.producer + " has no such member of " + std::string(name));
-  return std::string(name) + "." + std::string(members[size_t(*number - 1)]);
+  return std::string(name) + "." + std::string(members[size_t(number - 1)]);
 }
 
 std::string PickledNodes::dtype(PickleValue v) const {
@@ -421,8 +421,8 @@ std::string PickledNodes::object(PickleValue v, int depth) {
 const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel) {
   std::vector<const PickleDialect*> fitting;
   auto name = [](const PickleDialect& d, PickleValue node) {
-    auto number = node.size() < kFields ? std::nullopt : enum_number(node[kOp]);
-    return number && *number >= 0 && size_t(*number) < d.ops.size() ? d.ops[size_t(*number)] : std::string_view();
+    int64_t number = node.size() < kFields ? -1 : enum_number(node[kOp]);
+    return number >= 0 && size_t(number) < d.ops.size() ? d.ops[size_t(number)] : std::string_view();
   };
   for (const PickleDialect& d : dialects()) {
     bool is_fitting = std::ranges::all_of(nodes, [&](PickleValue v) {

@@ -74,24 +74,31 @@ struct Stage {
 // Returns the stages of a group in the order in which they ended.
 std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   std::vector<Stage> out;
-  std::vector<std::pair<const Rewrite*, bool>> running;  // outermost first; whether it is a stage
+  struct Running {
+    const Rewrite* rewrite;
+    bool is_stage;
+    size_t first;  // its place in `pending`
+  };
+  constexpr size_t kMostNesting = 1000;
+  std::vector<Running> running;  // outermost first
   std::vector<const Rewrite*> pending;
   auto end = [&] {
-    auto [rewrite, is_stage] = running.back();
+    Running r = running.back();
     running.pop_back();
-    if (!is_stage) return;
-    auto first = std::ranges::find(pending, rewrite);
-    out.push_back({rewrite, {first, pending.end()}});
+    if (!r.is_stage) return;
+    auto first = pending.begin() + std::ptrdiff_t(r.first);
+    out.push_back({r.rewrite, {first, pending.end()}});
     pending.erase(first, pending.end());
   };
   for (const Rewrite& r : group) {
     if (r.depth < group[0].depth) break;  // belongs to the caller
-    while (!running.empty() && running.back().first->depth >= r.depth) end();
+    while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
+    if (running.size() >= kMostNesting) fail("the rewrites nest too deep");
     bool is_outermost = std::ranges::all_of(
-        running, [](auto& outer) { return outer.first->name == kCaller || contains(kInner, outer.first->name); });
+        running, [](auto& outer) { return outer.rewrite->name == kCaller || contains(kInner, outer.rewrite->name); });
     bool is_named = !r.name.empty() && r.name != "graph_rewrite" && !r.name.starts_with("View") &&
                     !contains(kQueries, r.name) && !contains(kInner, r.name);
-    running.emplace_back(&r, is_outermost && is_named);
+    running.push_back({&r, is_outermost && is_named, pending.size()});
     pending.push_back(&r);
   }
   while (!running.empty()) end();
@@ -330,40 +337,77 @@ bool is_tinygrad_name(std::string_view module, std::string_view name) {
   return std::ranges::find(kOthers, std::pair(module, name)) != std::end(kOthers);
 }
 
-Result<std::string> recording_of_rewrites(std::string bytes, const std::string& file) {
-  auto out = catch_failures([&] {
-    Pickle pickle = std::move(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw());
-    PickleValue trace = pickle.root(), keys = field(trace, "keys"), groups = field(trace, "rewrites");
-    PickleValue table = field(trace, "uop_fields");
-    PickledFields fields;
-    std::vector<PickleValue> nodes;
-    for (size_t i = 0; i + 1 < table.size(); i += 2)
-      if (auto number = table[i].number()) fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
-    const PickleDialect& dialect = fitting_dialect(nodes);
-    std::string text;
-    std::map<std::string, int> uses;  // of an id
-    std::optional<Diag> problem;
-    for (size_t n = 0; n < std::min(keys.size(), groups.size()); n++) {
-      std::vector<Rewrite> group;
-      for (size_t i = 0; i < groups[n].size(); i++) group.push_back(rewrite_of(groups[n][i]));
-      if (group.empty()) continue;
-      std::string id = function_name(field(keys[n], "display_name").text());
-      if (field(keys[n], "ret").is_none()) id = "tensor";
-      int use = uses[id]++;
-      if (use || id == "tensor") id += "." + std::to_string(use);
-      auto record = catch_failures([&] { return GroupRecord(dialect, fields, file).make(keys[n], group, id); });
-      if (!record) problem = record.diag();
-      else if (!record->empty()) text += *record + "\n";
+struct RewriteTrace::State {
+  std::string file;
+  Pickle pickle;
+  PickledFields fields = {};
+  const PickleDialect* dialect = nullptr;
+  size_t group = 0;                     // the next one
+  bool has_header = false, has_record = false;
+  std::map<std::string, int> uses = {};  // of an id
+  std::optional<Diag> problem = {};      // the last one
+
+  PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
+
+  // Makes the record of a group; "": the group has no stage.
+  std::string make(size_t n) {
+    PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
+    std::vector<Rewrite> all;
+    for (size_t i = 0; i < rewrites.size(); i++) all.push_back(rewrite_of(rewrites[i]));
+    if (all.empty()) return "";
+    std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
+    int use = uses[id]++;
+    if (use || id == "tensor") id += "." + std::to_string(use);
+    return GroupRecord(*dialect, fields, file).make(key, all, id);
+  }
+
+  std::string next() {
+    if (!std::exchange(has_header, true)) {
+      std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":")";
+      return header.append(dialect->producer) + R"(","settings":{}})" + "\n";
     }
-    if (text.empty() && problem) throw Failure(*problem);
-    if (text.empty()) throw Failure(Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
-    std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":")";
-    return header.append(dialect.producer) + R"(","settings":{}})" + "\n" + text;
-  });
+    while (group < std::min(part("keys").size(), part("rewrites").size())) {
+      auto record = catch_failures([&] { return make(group++); });
+      if (!record) problem = record.diag();
+      else if (!record->empty()) return has_record = true, *record + "\n";
+    }
+    if (has_record) return "";
+    throw Failure(problem ? *problem : Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
+  }
+};
+
+RewriteTrace::RewriteTrace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RewriteTrace::~RewriteTrace() = default;
+
+namespace {
+
+// Returns work(), or its error with the name of the file.
+template <class Work>
+auto in_file(const std::string& file, Work&& work) {
+  auto out = catch_failures(std::forward<Work>(work));
   if (out) return out;
   Diag diag = out.diag();
-  diag.file = file;
-  return diag;
+  if (diag.file.empty()) diag.file = file;
+  return decltype(out)(diag);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, const std::string& file) {
+  return in_file(file, [&] {
+    auto s = std::make_unique<State>(
+        State{file, std::move(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw())});
+    PickleValue table = s->part("uop_fields");
+    std::vector<PickleValue> nodes;
+    for (size_t i = 0; i + 1 < table.size(); i += 2)
+      if (auto number = table[i].number()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
+    s->dialect = &fitting_dialect(nodes);
+    return std::unique_ptr<RewriteTrace>(new RewriteTrace(std::move(s)));
+  });
+}
+
+Result<std::string> RewriteTrace::next() {
+  return in_file(state_->file, [&] { return state_->next(); });
 }
 
 }  // namespace tgc

@@ -2,6 +2,7 @@
 // recording: golden records of kernels and tensor graphs, with stages, matches of rules, sources and launch facts. This
 // does without tinygrad what `tinygrad_export.py --viz` does. Nothing in the file is executed.
 #pragma once
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,21 @@ namespace tgc {
 // Returns whether a file that begins with `head`, at least 100 bytes of it, is a rewrites.pkl.
 bool looks_like_rewrites(std::string_view head);
 
-// Returns the text of the recording: a header and one record per line. `file` is the file's name in messages. A record
-// that cannot be made is left out; fails if none can.
-Result<std::string> recording_of_rewrites(std::string pickle, const std::string& file);
+class RewriteTrace {
+ public:
+  // `file` is the file's name in messages.
+  static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
+  ~RewriteTrace();
+
+  // Returns the next line of the recording, with its line end: the header, then one record a call. Returns "" at the
+  // end. A record that cannot be made is left out; fails at the end if none could be made.
+  Result<std::string> next();
+
+ private:
+  struct State;
+  explicit RewriteTrace(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 // Returns whether a pickle of tinygrad may name a class or function, as data: the names that profile.pkl and
 // rewrites.pkl use. The check refuses pickles of other programs.
