@@ -217,7 +217,9 @@ LaneForms::Form LaneForms::make(UOp u, int lane, const Position& at) {
       std::set<Form> loops;
       for (UOp s : ended_by(u).loops) {
         if (!axes_of(s).empty()) return opaque();
-        loops.insert(value(s, 0, at));
+        const auto ranges = ranges_of(s);
+        if (ranges.empty()) loops.insert(value(s, 0, at));
+        for (UOp r : ranges) loops.insert(value(r, 0, at));
       }
       std::string out = text("reduce") + " " + u.arg().repr();
       for (Form f : all) out += " " + std::to_string(f);

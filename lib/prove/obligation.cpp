@@ -261,6 +261,14 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
   return out;
 }
 
+// Returns whether one side computes an op that the other side does without. Z3 knows nothing of these ops, so no sense
+// can show that both are equal.
+static bool is_approximation(const ComparedValues& v) {
+  constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
+  if (!v.before.in(kTranscendental)) return false;
+  return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
+}
+
 ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                                 bool over_reals) {
   using Kind = ProofOutcome::Kind;
@@ -283,9 +291,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
     if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers)) return out;
   }
-  // Z3 knows nothing of these ops, so no sense can show that something else computes the same.
-  constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
-  if (v.before.in(kTranscendental)) {
+  if (is_approximation(v)) {
     out.why = "an approximation of " + std::string(name_of(v.before.op()));
     return out;
   }
