@@ -11,6 +11,7 @@
 #include "lib/support/counted.h"
 #include "lib/support/lines.h"
 #include "lib/support/version.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/pickled_nodes.h"
 #include "passes/pipeline.h"
 #include "passes/program.h"
@@ -84,6 +85,13 @@ class SourceFinder {
   }
 
   CodeSources find() {
+    const Settings settings = session_.settings_for().value_or_throw();
+    if (const std::string& name = session_.over.target; !name.empty()) {
+      const Target target = recorded_target(name, settings).value_or_throw();
+      if (target.device != "AMD" && target.device != "HIP")
+        throw Failure(Diag{.message = "the kernels of the profile are for AMD's GPUs, not for " + name,
+                           .expected = "a target such as AMD:LLVM:gfx1100"});
+    }
     for (auto& [arch, wanted] : wanted_) {
       std::vector<std::string> targets{session_.over.target};
       if (targets[0].empty()) targets = {"AMD:HIP:" + arch, "AMD:LLVM:" + arch};
@@ -211,7 +219,7 @@ class SourceFinder {
   std::string problem_of(const Wanted& w) const {
     const std::string input = input_.empty() ? "the profile's AST" : "'" + InputName::parse(input_).shown() + "'";
     if (w.differs.empty()) {
-      if (input_.empty()) return "tgc cannot compile " + input + ": " + last_error_;
+      if (input_.empty() && !last_error_.empty()) return "tgc cannot compile " + input + ": " + last_error_;
       std::string names;
       for (const std::string& name : seen_)
         if (names.size() < 100) names += (names.empty() ? "" : ", ") + name;
