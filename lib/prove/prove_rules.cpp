@@ -25,9 +25,21 @@ class RuleProver {
 
   // Returns whether all instances were made and decided before the deadline.
   bool run(bool symbolic, double most_seconds) {
+    constexpr size_t kSampled = 100;  // REF evaluates so many instances before Z3 is asked
+    RuleProof before_sampling = out_;
+    (void)decide_all(symbolic, most_seconds, kSampled, true);
+    if (out_.kind == Kind::Refuted) return true;
+    out_ = before_sampling;
+    return decide_all(symbolic, most_seconds, kMostInstances, false);
+  }
+
+ private:
+  static constexpr size_t kMostInstances = 3000;
+
+  bool decide_all(bool symbolic, double most_seconds, size_t most, bool only_sampled) {
     auto begin = Clock::now();
     RuleInstances instances(rule_, symbolic);
-    for (size_t i = 0; i < kMostInstances; i++) {
+    for (size_t i = 0; i < most; i++) {
       if (seconds_since(begin) > most_seconds) return false;
       Graph graph;
       std::optional<UOp> before;
@@ -40,14 +52,11 @@ class RuleProver {
       });
       if (made && !before) return true;
       if (!made || !*before || !after || after == *before) continue;
-      decide(graph, *before, after);
+      decide(graph, *before, after, only_sampled);
       if (out_.kind == Kind::Refuted) return true;
     }
     return false;
   }
-
- private:
-  static constexpr size_t kMostInstances = 3000;
 
   UOp apply(UOp before, bool symbolic, const RuleInstances& instances) {
     if (symbolic) {
@@ -58,7 +67,8 @@ class RuleProver {
     return matcher_.rewrite(before, nullptr, nullptr, hit);
   }
 
-  void decide(Graph& graph, UOp before, UOp after) {
+  // Proves or refutes an instance. With `only_sampled`, does nothing if REF computes the same at a few points.
+  void decide(Graph& graph, UOp before, UOp after, bool only_sampled) {
     std::map<int64_t, int64_t> sizes;
     for (UOp u : toposort(before))
       if (u.is(Op::DEFINE_GLOBAL)) sizes[u.arg().small_int()] = 64;
@@ -68,8 +78,8 @@ class RuleProver {
     bool proven = e.kind == SideExpressions::Kind::Same || !e.values.empty();
     std::string why =
         e.kind == SideExpressions::Kind::Unlike ? "the sides have different dtypes" : "no values to compare";
-    constexpr size_t kSampled = 40;  // number of instances that REF evaluates before Z3 is asked
-    auto found = decided_++ < kSampled ? find_counterexample(isolator, sides, 0) : std::nullopt;
+    std::optional<Counterexample> found;
+    if (only_sampled && !(found = find_counterexample(isolator, sides, 0))) return;
     Prover prover(isolator.isolator(), cache_, {.rlimit = 300'000});
     // Floats may differ by rounding alone, so Z3 is asked first.
     if (found && !dtypes::is_float(before.dtype())) why = "REF computes different values", proven = false;
@@ -100,7 +110,6 @@ class RuleProver {
   ProofCache& cache_;
   RuleProof& out_;
   const Matcher matcher_;
-  size_t decided_ = 0;  // number of instances so far
 };
 
 }  // namespace

@@ -273,14 +273,15 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   return out;
 }
 
-double SideEvaluator::error(size_t i) const {
+double SideEvaluator::error(size_t i, double least) const {
   if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
   double out = 0;
+  const double floor = least < 0 ? least_clear(dtype_) : least;
   for (const Lane& lane : lanes_) {
     if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (std::isfinite(a) && std::isfinite(b) && a != b)
-      out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), least_clear(dtype_)}));
+      out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), floor}));
   }
   return out;
 }
