@@ -68,6 +68,7 @@ class SideEvaluator {
   std::optional<Counterexample::Kind> difference(const Lane& lane, size_t i) const;
   std::vector<Lane> lanes_;
   DType dtype_;
+  bool is_sine_;  // its size does not depend on the leaves
   size_t defined_ = kNone, after_defined_ = kNone;
   UOp at_;  // the RANGE over the points
   std::vector<UOp> stores_;
