@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "lib/prove/obligation.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -54,6 +55,19 @@ TEST_CASE("counterexample: none where the left side is undefined or an index ove
     UOp x = g.variable("x", -Int::pow2(40), Int::pow2(40)), y = g.variable("y", -Int::pow2(40), Int::pow2(40));
     return std::pair((x * y).lt(x * y + Const(1)), x.lt(x + Const(1)));
   }).empty());
+}
+
+TEST_CASE("counterexample: a comparison that rounding turns is not proven over the reals") {
+  Graph g;
+  UOp n = g.variable("n", 0, 3);
+  UOp sum = (n + Const(int64_t(16777216))).cast(dtypes::float32), less = sum.lt(Const(16777220.0));
+  SideIsolator isolator(g, {});
+  SideExpressions e = isolator.of({less, g.constant(dtypes::bool_, Const(true))});
+  REQUIRE(e.values.size() == 1);
+  ProofCache cache;
+  CHECK(Prover(isolator.isolator(), cache).prove(e.values[0]).kind != ProofOutcome::Kind::Proven);
+  CHECK(find_counterexample(isolator.isolator(), e.values[0])->point ==
+        Point{{"n", "3"}, {"before", "0"}, {"after", "1"}});
 }
 
 TEST_CASE("counterexample: sums over a memory") {

@@ -29,7 +29,7 @@ double least_clear(DType d, double scale = 1) {
 }  // namespace
 
 SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v)
-    : graph_(v.before.graph()), dtype_(v.before.dtype().scalar()) {
+    : graph_(v.before.graph()), dtype_(v.before.dtype().scalar()), is_sine_(v.before.is(Op::SIN)) {
   std::vector<UOp> roots;
   for (UOp root : {v.before, v.before_valid, v.after, v.after_valid})
     if (root) roots.push_back(root);
@@ -264,7 +264,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
     const bool is_after = holds(after_defined_, i);
     scale_ = memories_.empty() ? 1 : 8;
     for (const Const& c : points[i])
-      if (c.is_float() && std::isfinite(c.as_float())) scale_ = std::max(scale_, std::fabs(c.as_float()));
+      if (!is_sine_ && c.is_float() && std::isfinite(c.as_float())) scale_ = std::max(scale_, std::fabs(c.as_float()));
     for (const Lane& lane : lanes_)
       // an Invalid value differs even if its number is undefined
       if (auto kind = difference(lane, i); kind && (is_after || !holds(lane.after_valid, i)))
@@ -273,14 +273,15 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   return out;
 }
 
-double SideEvaluator::error(size_t i) const {
+double SideEvaluator::error(size_t i, double least) const {
   if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
   double out = 0;
+  const double floor = least < 0 ? least_clear(dtype_) : least;
   for (const Lane& lane : lanes_) {
     if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (std::isfinite(a) && std::isfinite(b) && a != b)
-      out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), least_clear(dtype_)}));
+      out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), floor}));
   }
   return out;
 }

@@ -36,8 +36,9 @@ class SideEvaluator {
   // Returns the first difference of this kind; nullopt: of any kind.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
                                                  std::optional<Counterexample::Kind> kind);
-  // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values.
-  double error(size_t i) const;
+  // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values. Numbers
+  // smaller than `least` count as `least`; -1: by the dtype.
+  double error(size_t i, double least = -1) const;
   double rounding() const;  // the relative error of a few roundings
   // Returns the sides at point `i` of the last evaluation.
   Counterexample at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;
@@ -67,6 +68,7 @@ class SideEvaluator {
   std::optional<Counterexample::Kind> difference(const Lane& lane, size_t i) const;
   std::vector<Lane> lanes_;
   DType dtype_;
+  bool is_sine_;  // its size does not depend on the leaves
   size_t defined_ = kNone, after_defined_ = kNone;
   UOp at_;  // the RANGE over the points
   std::vector<UOp> stores_;
