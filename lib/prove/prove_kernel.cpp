@@ -49,18 +49,20 @@ class KernelProver {
 
   // Runs the graphs before and after each stage in REF that has a rewrite without values. Loops are shortened.
   void sample_stages() {
-    std::map<const StageRow*, std::optional<bool>> is_same;
+    std::map<const StageRow*, std::optional<std::string>> differences;  // "": none
     for (RewriteProof& r : out_.rewrites) {
       if (r.kind != Kind::Unknown) continue;
       const Application& a = out_.log.list()[r.application];
       auto run = std::ranges::find(out_.log.stages(), a.stage, &StageRun::row);
       if (!a.stage || run == out_.log.stages().end() || !run->result || !run->result.is(Op::SINK)) continue;
-      auto [it, is_new] = is_same.try_emplace(a.stage);
+      auto [it, is_new] = differences.try_emplace(a.stage);
       if (is_new) {
-        auto same = catch_failures([&] { return stages_.stores_the_same(run->result); });
-        if (same) it->second = *same;
+        auto difference = catch_failures([&] { return stages_.difference(run->result); });
+        if (difference) it->second = *difference;
       }
-      if (it->second) r.kind = *it->second ? Kind::Sampled : Kind::Refuted;
+      if (!it->second) continue;
+      r.kind = it->second->empty() ? Kind::Sampled : Kind::Refuted;
+      if (r.kind == Kind::Refuted) r.counterexample["stored"] = *it->second;
     }
   }
 

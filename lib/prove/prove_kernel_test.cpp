@@ -37,6 +37,8 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   INFO(proof_text(*bad));
   CHECK(bad->verdict == RewriteProof::Kind::Refuted);
   CHECK(bad->count(RewriteProof::Kind::Refuted) >= 1);
+  // a loop that a stage replaces by a wrong index
+  CHECK(proof_of(FaultSpec{.rule = "substitute"})->verdict != RewriteProof::Kind::Proven);
 }
 
 TEST_CASE("is_same_iterations: only maps that are one to one") {

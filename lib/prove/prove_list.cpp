@@ -146,7 +146,7 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
   RangeMap map;
   for (size_t k : top.applications)
     if (const Application& a = list_[k]; a.before.is(Op::RANGE) && a.substitution_target)
-      map.emplace_back(a.before, a.substitution_target);
+      map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
   out.why = "the new loops may run over other iterations";
   // The new loops must not be loops of the graph already, unless they are replaced themselves.

@@ -116,17 +116,19 @@ class RecordedProver {
   // Runs the graph after each stage in REF that has a rewrite without values.
   void sample_stages(const ImportedGraph& ast) {
     StageRunner runner(ast.root);
-    std::map<const RecordedPipeline::Row*, std::optional<bool>> is_same;
+    std::map<const RecordedPipeline::Row*, std::optional<std::string>> differences;  // "": none
     for (RewriteProof& r : out_.rewrites) {
       const RecordedPipeline::Row& row = *rows_[r.application];
       if (r.kind != Kind::Unknown || !row.result || !row.result.is(Op::SINK)) continue;
-      auto [it, is_new] = is_same.try_emplace(&row);
+      auto [it, is_new] = differences.try_emplace(&row);
       if (is_new) {
         auto graph = import_graph(row.result, {}, settings_);
-        auto same = catch_failures([&] { return graph && runner.stores_the_same(graph->root); });
-        if (graph && same) it->second = *same;
+        auto difference = catch_failures([&] { return graph ? runner.difference(graph->root) : ""; });
+        if (graph && difference) it->second = *difference;
       }
-      if (it->second) r.kind = *it->second ? Kind::Sampled : Kind::Refuted;
+      if (!it->second) continue;
+      r.kind = it->second->empty() ? Kind::Sampled : Kind::Refuted;
+      if (r.kind == Kind::Refuted) r.counterexample["stored"] = *it->second;
     }
   }
 

@@ -19,7 +19,7 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
   return out;
 }
 
-bool StageRunner::stores_the_same(UOp graph) {
+std::string StageRunner::difference(UOp graph) {
   constexpr double kWork = 4e6;  // limit for the UOps that REF evaluates
   constexpr size_t kMostStored = 256;  // elements of each array
   if (inputs_.empty()) {
@@ -32,7 +32,10 @@ bool StageRunner::stores_the_same(UOp graph) {
       std::move(stored_in_ref(truncate_loops(scratch, graph, kWork), inputs_, {}, kMostStored).value_or_throw());
   Arrays expected = std::move(values_at(ast_, inputs_, {}, stored.places).value_or_throw());
   auto arrays = std::move(compare_outputs(ast_, stored.values, expected).value_or_throw());
-  return std::ranges::all_of(arrays, &Comparison::passed);
+  auto wrong = std::ranges::find_if_not(arrays, &Comparison::passed);
+  if (wrong == arrays.end()) return "";
+  const std::string text = wrong->text();
+  return wrong->name + " " + text.substr(0, text.find('\n'));
 }
 
 }  // namespace tgc

@@ -1,6 +1,7 @@
 // Runs the graphs of stages in REF: samples of a stage whose rewrites have no values to compare.
 #pragma once
 #include <map>
+#include <string>
 
 #include "lib/runtime/array.h"
 #include "lib/uop/graph.h"
@@ -10,9 +11,9 @@ namespace tgc {
 class StageRunner {
  public:
   explicit StageRunner(UOp ast) : ast_(ast) {}
-  // Returns whether the graph stores the same elements as the kernel's AST. Loops are shortened. Throws Failure if REF
-  // cannot run it.
-  bool stores_the_same(UOp graph);
+  // Returns how the elements that the graph stores differ from those of the kernel's AST; "": they are the same. Loops
+  // are shortened. Throws Failure if REF cannot run it.
+  std::string difference(UOp graph);
 
  private:
   UOp ast_;
