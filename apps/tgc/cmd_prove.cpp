@@ -43,8 +43,8 @@ int prove_rules(const ProveOptions& o) {
   require(parallel_for(
       rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
       [&](size_t i) {
-        if (!o.json && all[i].kind != RuleProof::Kind::Structural)
-          print_report(rule_proof_text(all[i])), flush_output();
+        if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
+        flush_output();  // verdicts are read as they come
         session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       }));
   cache.write();

@@ -125,7 +125,7 @@ class RuleProver {
     if (std::ranges::none_of(toposort(sides.before), [](UOp u) { return u.in({Op::LOAD, Op::INDEX, Op::DEFINE_VAR}); }))
       return compare_numbers(sides);
     Prover prover(isolator.isolator(), cache_,
-                  {.rlimit = is_symbolic_ || applied_ < 8 ? limits_.symbolic_rlimit : limits_.rlimit,
+                  {.rlimit = is_symbolic_ ? limits_.symbolic_rlimit : limits_.rlimit,
                    .ieee_rlimit = limits_.ieee_rlimit});
     for (const ComparedValues& v : e.values) {
       ProofOutcome one = prover.prove(v);

@@ -56,7 +56,7 @@ TEST_CASE("prove_rule: rules have the verdicts of the table") {
   ProofCache cache;
   size_t number = 0;
   for (const CatalogRule& r : catalog_rules()) {
-    if (!is_rewrite(*r.rule) || !ops::Elementwise.contains_all(r.rule->left->ops) || number++ % 17) continue;
+    if (!is_rewrite(*r.rule) || !ops::Elementwise.contains_all(r.rule->left->ops) || number++ % 29) continue;
     INFO(describe(*r.rule));
     CHECK(name_of(prove_rule(*r.rule, cache).kind) == verdict_of(*r.rule));
   }
