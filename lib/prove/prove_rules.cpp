@@ -254,8 +254,9 @@ class RuleProver {
       std::optional<UOp> before;
       for (; number <= wanted; number++) before = instances.next(graph);
       UOp after = run_code(own, *before, instances.captured());
-      bool agrees = is_data ? says(graph, *before, after, instances.captured())
-                            : !specs.empty() && makes_same(graph, data, *before, after);
+      // Once the data differ from the code, the proof of the data is of no use, and all instances must be proven.
+      bool agrees = covers && (is_data ? says(graph, *before, after, instances.captured())
+                                       : !specs.empty() && makes_same(graph, data, *before, after));
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
       if (!agrees && covers && is_general) out_.before = describe(*before), out_.after = describe(after);
       covers &= agrees;
