@@ -121,7 +121,7 @@ class Writer:
   def write_line(self, level: str, text: str) -> None:
     fd, path = self.files[level]
     data = (text + "\n").encode()
-    if path.name.endswith(".gz"): data = gzip.compress(data, 6)
+    if path.name.endswith(".gz"): data = gzip.compress(data, 3)  # half the time of level 6, and a fifth more bytes
     while data: data = data[os.write(fd, data):]
 
   def close(self) -> None:
