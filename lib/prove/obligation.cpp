@@ -151,7 +151,9 @@ void Prover::match_reductions(Frontier& cuts) {
 // that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
 SmtAnswer Prover::answer(const std::string& text, Effort effort, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
-  if (auto known = cache_.find(key)) return counts_.cached++, *known;
+  const std::string limited_key = std::to_string(rlimit) + " " + key;  // more resources may decide what is unknown
+  for (const std::string* k : {&key, &limited_key})
+    if (auto known = cache_.find(*k)) return counts_.cached++, *known;
   auto begin = Clock::now();
   counts_.questions++;
   // A thread has one shared context for all its provers.
@@ -183,11 +185,13 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, uint64_t rlimit
     if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
   }
   counts_.z3_seconds += seconds_since(begin);
-  cache_.add(key, out);
+  cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }
 
-static bool is_cipher(const ComparedValues& v) { return v.before.is(Op::THREEFRY); }
+static bool is_cipher(const ComparedValues& v) {
+  return v.before.is(Op::THREEFRY) && v.before.dtype() == dtypes::uint64;
+}
 
 Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };

@@ -140,8 +140,11 @@ class RuleProver {
 
   // Searches numbers for which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
-    SideIsolator isolator(graph, memory_sizes(sides.before));
-    return find_counterexample(isolator, sides, rlimit);
+    auto found = catch_failures([&] {  // REF may refuse an instance, for example an index of more than 64 bits
+      SideIsolator isolator(graph, memory_sizes(sides.before));
+      return find_counterexample(isolator, sides, rlimit);
+    });
+    return found ? *found : std::nullopt;
   }
 
   // Compares sides that have no leaves: REF computes the one value of each.
