@@ -34,7 +34,7 @@ void ProofCache::add(const std::string& text, SmtAnswer answer) {
 namespace {
 
 // Increase this number when a change of the encoder may change the meaning of a text.
-constexpr const char* kEncoding = "2";
+constexpr const char* kEncoding = "3";
 
 Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
 
