@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/prove/counterexample.h"
 #include "lib/prove/contracts.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/application_sides.h"
@@ -137,7 +138,10 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     RewriteProof& r = *of[i];
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
     is_open[&r] |= e.kind != EquivalenceResult::Kind::Same && !differs;
-    if (!differs || !e.beyond_rounding || r.kind == Kind::Refuted) continue;
+    if (r.kind == Kind::Refuted) continue;
+    if (!differs)
+      if (auto found = find_counterexample(isolator_, all[i])) r.kind = Kind::Refuted, r.counterexample = found->point;
+    if (!differs || !e.beyond_rounding) continue;
     r.kind = Kind::Refuted, r.counterexample = e.point;
     r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
   }
