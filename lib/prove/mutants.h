@@ -30,7 +30,7 @@ struct ResultChange {
   bool operator==(const ResultChange&) const = default;
 };
 
-// What a mutant does instead of the right side of its rule.
+// The right side of a mutant: that of the original rule, with one error.
 struct MutantRight {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;

@@ -16,7 +16,7 @@ using pat::PatNode;
 
 struct NotData {};  // thrown for a part of a rule whose meaning is unknown
 
-// What a guard says about values.
+// The meaning of a guard, as a condition on values.
 struct Meaning {
   std::optional<bool> known = {};  // decided by dtypes and ops alone
   UOp holds = {};                  // a bool that is true wherever the guard holds; null: true

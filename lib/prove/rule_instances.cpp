@@ -33,10 +33,6 @@ bool is_invalid(const PatNode* n) { return is_constant(n) && n->has_arg && n->ar
 
 }  // namespace
 
-bool has_constants(const Rule& rule) {
-  return any_node(rule.left, [](const PatNode* n) { return is_constant(n) && !n->has_arg; });
-}
-
 bool has_values_only(const Rule& rule) {
   constexpr OpSet kValues = ops::Elementwise | kConstants | OpSet{Op::RANGE, Op::INDEX, Op::LOAD} | ops::Defines;
   return !any_node(rule.left, [&](const PatNode* n) {

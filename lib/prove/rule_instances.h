@@ -55,9 +55,6 @@ class RuleInstances {
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns whether the left side captures constants.
-bool has_constants(const Rule& rule);
-
 // Returns whether all nodes of the left side are values of scalars: no loops, stores, vectors or control flow.
 bool has_values_only(const Rule& rule);
 

@@ -33,7 +33,7 @@ struct Flushed {
   static float decode(float x) { return flush(x); }
 };
 
-// What a comparison writes: a predicate, or a register in which true is 1.0 or all bits set.
+// The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
 enum class Result : int64_t { Pred, F32, F16, B32 };
 // Writes the bits of `mask`. Op::count 1, 2 and 3 combine them with predicate c by and, or and xor; Op::value & 1
 // negates c first; Op::value >> 1 is a Result.
