@@ -139,7 +139,7 @@ let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {
   obeyed = obeyed.then(() => command.run(app)).catch((error) => app.say(String(error)));
-  app.lastCommand = command.name;
+  Object.assign(app, {lastCommand: command.name, obeyed});  // for tests
 }
 
 const focusOn = (id) => document.getElementById(id).focus();
