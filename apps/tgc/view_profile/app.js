@@ -197,9 +197,8 @@ export class ProfileApp {
   // ---- the selection
   /** Selects an instruction, and reads when it was executed. @param {number} i @param {number[] | null} e */
   async select(i, e = null) {
-    const changed = i !== this.state.i || !this.isReady, number = ++this.wanted;
-    this.state.i = i, this.state.e = e;
-    if (changed) {
+    const number = ++this.wanted;
+    if (i !== this.state.i || !this.isReady) {
       /** @type {Map<number, Hits>} */ const hits = new Map();
       for (const [n, trace] of i >= 0 ? this.run.traces.entries() : []) {
         const text = trace.hits === undefined ? undefined : byId("hits" + trace.hits).textContent.split(" ")[i];
@@ -208,6 +207,7 @@ export class ProfileApp {
       if (number !== this.wanted) return;  // another selection came first
       this.hits = hits;
     }
+    this.state.i = i, this.state.e = e;
     this.isReady = true;
     this.#showDetails(), this.#showList(), this.viewed(), this.canvas.redraw();
   }
