@@ -89,6 +89,8 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   SmtValue result = encoder.value(expr, 0);
   std::string text = encoder.take_text();
   int compared = 0;
+  Z3Session session;
+  session.ask(text);
   for (int64_t k = 0; k < kValues; k++) {
     std::string more;
     auto pin = [&](const std::string& term, const Array& array, DType t) {
@@ -105,10 +107,8 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
       }
     if (!result.defined.empty()) asserts += "(assert " + result.defined + ")\n";
     std::string same = pin(result.term, expected, out_dtype);
-    Z3Session session;
-    text += more;
-    bool is_defined = session.ask(text + asserts + "(check-sat)").starts_with("sat");
-    std::string said = session.ask("(assert (not " + same + "))(check-sat)");
+    bool is_defined = session.ask(more + "(push)" + asserts + "(check-sat)").starts_with("sat");
+    std::string said = session.ask("(assert (not " + same + "))(check-sat)(pop)");
     INFO(name_of(op), " ", d.repr(), " -> ", out_dtype.repr(), " at ", k, "\n", text, asserts, same);
     CHECK(said.starts_with("unsat"));
     compared += is_defined;
