@@ -48,15 +48,18 @@ std::optional<Sha256> key_of_verdicts() {
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants"};
 
+constexpr size_t kForm = sizeof(Sha256);
+
 std::string text_of(const RewriteProof& p) {
   auto method = std::ranges::find(kMethods, p.by);
   const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
-  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.why;
+  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form + p.why;
 }
 
 RewriteProof proof_of(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
-  out.by = kMethods[size_t(text[3]) % std::size(kMethods)], out.why = text.substr(4);
+  out.by = kMethods[size_t(text[3]) % std::size(kMethods)];
+  out.form = text.substr(4, kForm), out.why = text.substr(4 + kForm);
   return out;
 }
 
@@ -64,6 +67,11 @@ void append_size(std::string& to, size_t n) { to += char(n & 255), to += char(n 
 size_t size_at(std::string_view bytes, size_t at) { return uint8_t(bytes[at]) | size_t(uint8_t(bytes[at + 1])) << 8; }
 
 }  // namespace
+
+std::string hash_of(std::string_view text) {
+  Sha256 digest = sha256(text);
+  return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
 
 const Sha256& NodeKeys::of(UOp root) {
   if (auto it = known_.find(root.id()); it != known_.end()) return it->second;
@@ -90,7 +98,7 @@ void KnownVerdicts::read() {
   constexpr size_t kKey = 32, kHead = kKey + 2;
   for (size_t at = 0; at + kHead <= bytes->size();) {
     const size_t size = size_at(*bytes, at + kKey);
-    if (size < 4 || at + kHead + size > bytes->size()) break;
+    if (size < 4 + kForm || at + kHead + size > bytes->size()) break;
     texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
   }

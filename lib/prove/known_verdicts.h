@@ -14,6 +14,9 @@ namespace tgc {
 
 struct RewriteProof;
 
+// Returns the 32 bytes of the SHA-256 of a text.
+std::string hash_of(std::string_view text);
+
 // Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources. Each node is hashed once.
 class NodeKeys {
  public:

@@ -10,25 +10,16 @@
 #include "lib/uop/graph.h"
 
 namespace tgc {
-namespace {
-
-std::string key_of_text(const std::string& text) {
-  Sha256 digest = sha256(text);
-  return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
-}
-
-}  // namespace
-
 std::optional<SmtAnswer> ProofCache::find(const std::string& text) {
   if (is_kept_) std::call_once(is_read_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
-  auto it = answers_.find(key_of_text(text));
+  auto it = answers_.find(hash_of(text));
   return it == answers_.end() ? std::nullopt : std::optional(it->second);
 }
 
 void ProofCache::add(const std::string& text, SmtAnswer answer) {
   std::lock_guard lock(mutex_);
-  answers_.emplace(key_of_text(text), answer);
+  answers_.emplace(hash_of(text), answer);
 }
 
 namespace {
@@ -243,6 +234,7 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
     out.kind = Kind::Proven;
     return out;
   }
+  out.form = hash_of(obligation.text);
   // The sums of a cipher's rounds are the same on both sides, unless Z3 flattens sums of sums.
   if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
   const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
@@ -278,13 +270,16 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   using Kind = ProofOutcome::Kind;
   ProofOutcome out;
   bool has_floats = false, are_settled = true;
+  std::string form;
   std::vector<const Frontier*> frontiers{&near};
   if (near.cuts != far.cuts) frontiers.push_back(&far);
   auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
     ProofOutcome got = ask(v, lane, cuts, {floats, ints}, is_first);
     has_floats |= got.has_floats, are_settled &= got.is_settled;
+    if (form.empty()) form = got.form;
     bool is_better = got.kind == Kind::Proven || out.why.empty();
     if (is_better) out = got;
+    out.form = form;
     return got.kind == Kind::Proven;
   };
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
@@ -322,7 +317,8 @@ ProofOutcome Prover::prove(const ComparedValues& v, bool over_reals) {
     Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.most_expanded);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
-    if (one.kind != ProofOutcome::Kind::Proven) return one;
+    out.form = out.form.empty() ? one.form : hash_of(out.form + one.form);
+    if (one.kind != ProofOutcome::Kind::Proven) return one.form = out.form, one;
     out.sense = std::max(out.sense, one.sense);
     out.has_floats |= one.has_floats;
   }

@@ -58,6 +58,7 @@ struct ProofOutcome {
   bool has_floats = false;
   bool is_settled = false;  // if Open: no other encoding of integers can prove it
   std::string why = {};  // if Open: why no proof was found
+  std::string form = {};  // the SHA-256 of the first questions: the same for pairs that are equal up to renaming
 };
 
 struct ProofLimits {

@@ -1,4 +1,6 @@
 // The reports of tgc prove INPUT.
+#include <map>
+
 #include "lib/prove/prove_kernel.h"
 #include "lib/support/json_writer.h"
 
@@ -16,6 +18,37 @@ std::string_view sense_name(const KernelProof& proof) {
     case FloatSense::Real: return "reals";
   }
   return "none";
+}
+
+constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown};
+
+struct Counted {
+  const RewriteProof* proof;
+  size_t count = 1;  // of rewrites that are equal up to renaming
+};
+
+// Returns each refuted rewrite, and the first of equal ones that are sampled or unknown.
+std::vector<Counted> open_rewrites(const KernelProof& proof) {
+  std::vector<Counted> out;
+  std::map<std::pair<Kind, std::string_view>, size_t> of;  // by form: an index of `out`
+  for (const RewriteProof& r : proof.rewrites) {
+    if (r.kind == Kind::Proven) continue;
+    const bool is_alone = r.kind == Kind::Refuted || r.form.empty();
+    auto it = is_alone ? of.end() : of.find({r.kind, r.form});
+    if (it != of.end()) {
+      out[it->second].count++;
+      continue;
+    }
+    if (!is_alone) of.emplace(std::pair(r.kind, std::string_view(r.form)), out.size());
+    out.push_back({&r});
+  }
+  return out;
+}
+
+size_t distinct(const KernelProof& proof) {
+  size_t out = 0;
+  for (Kind kind : kKinds) out += proof.distinct(kind);
+  return out;
 }
 
 }  // namespace
@@ -38,16 +71,18 @@ std::string proof_text(const KernelProof& proof) {
   if (proof.verdict == Kind::Proven && proof.has_floats()) out += " (" + std::string(sense_name(proof)) + ")";
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
   if (!proof.producer.empty()) out += " of " + proof.producer;
+  out += ", " + std::to_string(distinct(proof)) + " distinct";
   for (Kind kind : {Kind::Sampled, Kind::Refuted, Kind::Unknown})
-    if (size_t n = proof.count(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
+    if (size_t n = proof.distinct(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
   out += ", " + std::string(seconds) + "\n";
-  for (const RewriteProof& r : proof.rewrites) {
-    if (r.kind == Kind::Proven) continue;
+  for (auto& [of, count] : open_rewrites(proof)) {
+    const RewriteProof& r = *of;
     const RewritePlace& a = r.place;
     out += "  " + std::string(name_of(r.kind)) + ": number " + std::to_string(a.number) + " of " + std::string(a.rule) +
            " in '" + std::string(a.stage) + "'";
     if (proof.producer.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
     if (r.kind != Kind::Refuted) out += ": " + r.why;
+    if (count > 1) out += " (" + std::to_string(count) + " times)";
     for (auto& [name, value] : r.counterexample)
       out += (name == r.counterexample.begin()->first ? ": " : ", ") + name + " = " + value;
     out += "\n";
@@ -56,21 +91,24 @@ std::string proof_text(const KernelProof& proof) {
 }
 
 std::string proof_json(const KernelProof& proof) {
+  const std::vector<Counted> open = open_rewrites(proof);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("kernel", proof.kernel)
           .member("verdict", name_of(proof.verdict))
-          .member("rewrites", proof.rewrites.size());
-      json.member("proven", proof.count(Kind::Proven)).member("sampled", proof.count(Kind::Sampled));
+          .member("rewrites", distinct(proof))
+          .member("applications", proof.rewrites.size());
+      json.member("proven", proof.distinct(Kind::Proven)).member("sampled", proof.distinct(Kind::Sampled));
       auto list = [&](std::string_view key, Kind kind) {
         json.key(key).array([&] {
-          for (const RewriteProof& r : proof.rewrites) {
+          for (auto& [of, count] : open) {
+            const RewriteProof& r = *of;
             if (r.kind != kind) continue;
             json.object([&] {
               json.member("stage", r.place.stage).member("rule", r.place.rule).member("rewrite", r.place.number);
               if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
-              else json.member("why", r.why);
+              else json.member("why", r.why).member("count", count);
             });
           }
         });
@@ -88,7 +126,7 @@ std::string proof_marks(const KernelProof& proof) {
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("verdict", name_of(proof.verdict)).member("floats", sense_name(proof));
-      for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
+      for (Kind kind : kKinds)
         json.member(name_of(kind), proof.count(kind));
       if (proof.error) json.member("error", proof.error->message);
       json.key("notes").array([&] {

@@ -1,6 +1,7 @@
 #include "lib/prove/prove_kernel.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
@@ -75,6 +76,14 @@ class KernelProver {
 }  // namespace
 
 size_t KernelProof::count(Kind kind) const { return size_t(std::ranges::count(rewrites, kind, &RewriteProof::kind)); }
+
+size_t KernelProof::distinct(Kind kind) const {
+  std::set<std::string_view> forms;
+  size_t out = 0;
+  for (const RewriteProof& r : rewrites)
+    out += r.kind == kind && (r.form.empty() || forms.insert(r.form).second);
+  return out;
+}
 
 FloatSense KernelProof::weakest() const {
   FloatSense out = FloatSense::Uninterpreted;

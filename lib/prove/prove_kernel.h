@@ -20,6 +20,7 @@ struct KernelProof {
   std::optional<Diag> error;  // a stage failed
 
   size_t count(RewriteProof::Kind kind) const;
+  size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once
   FloatSense weakest() const;  // the weakest sense of all proofs
   bool has_floats() const;  // whether a proof compares floats
   void set_verdict();  // sets `verdict` to the worst one of the rewrites

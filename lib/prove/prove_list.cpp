@@ -57,8 +57,11 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     const bool is_replaced = a.substitution_target && a.depth == 0;
     Result<SidePairs> imported = import_(is_replaced ? Sides{a.before, a.after} : sides[i]);
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
-    if (auto known = key.empty() ? std::nullopt : prover_.known()->find(key)) out.push_back(*known), key = "";
+    const bool is_kept = prover_.known() && !key.empty();
+    if (auto known = is_kept ? prover_.known()->find(key) : std::nullopt) out.push_back(*known), key = "";
     else out.push_back(decide(i, sides[i], imported));
+    if (std::string& form = out.back().form; form.empty()) form = key;
+    else if (form.size() != sizeof(Sha256)) form = hash_of(form);
     out.back().application = i;
     keys.push_back(std::move(key));
     pairs.push_back(imported ? std::move(*imported) : SidePairs());
@@ -69,7 +72,7 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     if (out[i].kind == Kind::Unknown) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   prover_.sample(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
-    if (!keys[i].empty()) prover_.known()->add(keys[i], out[i]);
+    if (prover_.known() && !keys[i].empty()) prover_.known()->add(keys[i], out[i]);
   return out;
 }
 

@@ -44,7 +44,8 @@ RewriteProof SidesProver::decide(const SidePairs& pairs) {
   RewriteProof out{.kind = Kind::Proven, .by = "same"};
   for (const Sides& s : pairs) {
     RewriteProof one = decide(s);
-    if (one.kind != Kind::Proven) return one;
+    out.form += one.form;
+    if (one.kind != Kind::Proven) return one.form = out.form, one;
     add(out, one.has_floats, one.sense);
     if (out.by == "same") out.by = one.by;
   }
@@ -77,7 +78,8 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   for (const ComparedValues& v : e.values) {
     ProofOutcome one = prover_.prove(v, over_reals);
     add(out, one.has_floats, one.sense);
-    if (one.kind != ProofOutcome::Kind::Proven) return {.by = "values", .why = one.why};
+    out.form += one.form;
+    if (one.kind != ProofOutcome::Kind::Proven) return {.by = "values", .why = one.why, .form = out.form};
   }
   return out;
 }
@@ -106,13 +108,11 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
 std::string SidesProver::key_of(const SidePairs& pairs) {
   std::string out;
   for (const Sides& s : pairs) {
-    if (!known_ || !s.before || !s.after) return "";
+    if (!s.before || !s.after) return "";
     for (const Sha256* key : {&keys_.of(s.before), &keys_.of(s.after)})
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
   }
-  if (out.empty()) return out;
-  Sha256 all = sha256(out);
-  return std::string(reinterpret_cast<const char*>(all.data()), all.size());
+  return out.empty() ? out : hash_of(out);
 }
 
 void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
@@ -164,7 +164,7 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
         e.exactly ? FloatSense::Uninterpreted : FloatSense::Real);
   }
   for (auto& [r, proof] : proofs)
-    if (proof.kind == Kind::Proven) proof.application = r->application, *r = proof;
+    if (proof.kind == Kind::Proven) proof.application = r->application, proof.form = r->form, *r = proof;
 }
 
 }  // namespace tgc

@@ -32,6 +32,7 @@ struct RewriteProof {
   FloatSense sense = FloatSense::Uninterpreted;  // of a proof
   std::string_view by = {};  // what decided: "values", "same", the name of a contract, "samples"
   std::string why = {};  // why it was not proven
+  std::string form = {};  // a hash, the same for rewrites that are equal up to renaming; empty: unlike all others
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};
   // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
@@ -56,7 +57,7 @@ class SidesProver {
   // Evaluates rewrites that are not proven in REF, pairs[i] for each of open[i], and sets their verdicts.
   void sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
-  // Returns the key of a rewrite by the structure of its sides; "" if no verdicts are kept, or a side has no node.
+  // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known() { return known_; }
 
