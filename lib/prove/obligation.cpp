@@ -59,6 +59,7 @@ struct Prover::Frontier {
   std::vector<UOp> before_reductions, after_reductions;
   FloatSense sense = FloatSense::Uninterpreted;
   bool is_whole = true;  // whether no node was cut
+  size_t nodes = 0;  // above the frontier
 };
 
 // Finds the frontier of one lane: the nodes that both sides contain; or, with `more` > 0, nodes below these, after
@@ -94,7 +95,7 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
       out.cuts.push_back(u), out.is_whole = false;
       continue;
     }
-    visited++;
+    out.nodes = ++visited;
     if (is_shared) expanded++;
     if (u.is(Op::REDUCE)) {
       if (sides != 2) out.before_reductions.push_back(u);
@@ -214,6 +215,14 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   return {.text = text + "(assert " + goal + ")\n"};
 }
 
+// Returns whether one side computes an op that the other side does without. Z3 knows nothing of these ops, so no sense
+// can show that both are equal.
+static bool is_approximation(const ComparedValues& v) {
+  constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
+  if (!v.before.in(kTranscendental)) return false;
+  return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
+}
+
 ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
   using Kind = ProofOutcome::Kind;
   Encoder encoder(intervals_, senses);
@@ -235,6 +244,10 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
     return out;
   }
   out.form = hash_of(obligation.text);
+  if (is_approximation(v)) {
+    out.why = "an approximation of " + std::string(name_of(v.before.op()));
+    return out;
+  }
   // The sums of a cipher's rounds are the same on both sides, unless Z3 flattens sums of sums.
   if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
   const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
@@ -257,14 +270,6 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
   return out;
 }
 
-// Returns whether one side computes an op that the other side does without. Z3 knows nothing of these ops, so no sense
-// can show that both are equal.
-static bool is_approximation(const ComparedValues& v) {
-  constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
-  if (!v.before.in(kTranscendental)) return false;
-  return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
-}
-
 ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                                 bool over_reals) {
   using Kind = ProofOutcome::Kind;
@@ -285,25 +290,25 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
     return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
   };
+  auto attempt_ieee = [&](auto&& try_sense) {
+    return try_sense(FloatSense::Exact) || try_sense(FloatSense::Finite);
+  };
+  // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.
+  auto attempt_near_root = [&] {
+    constexpr size_t kDepth = 2;
+    const Frontier shallow = frontier(v, lane, 0, kDepth);
+    return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
+  };
   if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
+  if (is_approximation(v)) return out;
+  const bool is_large = near.nodes > limits_.many_nodes && has_floats && !over_reals;
+  if (is_large && attempt_near_root()) return out;
   if (!are_settled || is_cipher(v)) {
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
     if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers)) return out;
   }
-  if (is_approximation(v)) {
-    out.why = "an approximation of " + std::string(name_of(v.before.op()));
-    return out;
-  }
   if (!has_floats) return out;
-  auto attempt_ieee = [&](auto&& try_sense) {
-    return try_sense(FloatSense::Exact) || try_sense(FloatSense::Finite);
-  };
-  if (!over_reals) {
-    // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.
-    constexpr size_t kDepth = 2;
-    const Frontier shallow = frontier(v, lane, 0, kDepth);
-    if (attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); })) return out;
-  }
+  if (!over_reals && !is_large && attempt_near_root()) return out;
   // Rounding may turn a comparison or change an integer, so that equal reals say nothing of them.
   if (dtypes::is_float(v.before.dtype()) && attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
   if (!over_reals) attempt_ieee([&](FloatSense sense) { return attempt_all(sense, IntSense::Bits); });

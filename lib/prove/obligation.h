@@ -68,6 +68,7 @@ struct ProofLimits {
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
   size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
+  size_t many_nodes = 100;  // of a large expression on floats, the nodes near its root are decided first
   size_t most_expanded = 60;  // nodes that both sides contain and that are encoded, not unknown values
 };
 

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/support/clocks.h"
+#include "lib/support/log.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
@@ -15,6 +17,20 @@ using Kind = RewriteProof::Kind;
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
+// Returns what `decide` returns, and logs a rewrite for which that took long.
+RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
+  constexpr double kLong = 0.5;  // seconds
+  auto begin = Clock::now();
+  RewriteProof out = decide();
+  if (const double seconds = seconds_since(begin); seconds > kLong)
+    log_debug(LogTopic::Prove, [&] {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.1f s for rewrite %llu of ", seconds, (unsigned long long)a.in_stage);
+      return text + std::string(a.rule ? a.rule->name : "a recorded rule") + ": " + out.why;
+    });
+  return out;
+}
+
 using Ranges = std::set<UOp, ById>;
 
 Ranges ranges_in(UOp root) {
@@ -59,7 +75,7 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
     const bool is_kept = prover_.known() && !key.empty();
     if (auto known = is_kept ? prover_.known()->find(key) : std::nullopt) out.push_back(*known), key = "";
-    else out.push_back(decide(i, sides[i], imported));
+    else out.push_back(timed(a, [&] { return decide(i, sides[i], imported); }));
     if (std::string& form = out.back().form; form.empty()) form = key;
     else if (form.size() != sizeof(Sha256)) form = hash_of(form);
     out.back().application = i;

@@ -19,7 +19,8 @@ enum class LogLevel : uint8_t { Off, Info, Debug };
   X(Compile, "compile", "compilers with their times, and their cache")                     \
   X(Contain, "contain", "worker processes: started, confined, ended")                      \
   X(Live, "live", "processes of tinygrad and of ports: started, restarted")                \
-  X(Limits, "limits", "limits that were met")
+  X(Limits, "limits", "limits that were met")                                              \
+  X(Prove, "prove", "rewrites that took long to decide")
 enum class LogTopic : uint8_t {
 #define X(id, ...) id,
   TGC_LOG_TOPICS(X)
