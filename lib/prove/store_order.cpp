@@ -17,7 +17,8 @@ struct StoredElements {
   bool overlaps(const StoredElements& other) const {
     if (memory != other.memory) return false;
     if (elements.empty() || other.elements.empty()) return true;
-    return std::ranges::any_of(elements, [&](int64_t e) { return std::ranges::find(other.elements, e) != other.elements.end(); });
+    auto is_common = [&](int64_t e) { return std::ranges::find(other.elements, e) != other.elements.end(); };
+    return std::ranges::any_of(elements, is_common);
   }
 };
 
@@ -47,7 +48,8 @@ std::vector<int64_t> lanes_of(UOp index) {
 // Returns what a store to a register or to shared memory writes.
 std::optional<StoredElements> stored_by(UOp store) {
   UOp memory = store.src(0), index;
-  while (memory.in({Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::VECTORIZE, Op::PTRCAT, Op::LOAD}) && memory.num_src()) {
+  constexpr OpSet kOfPointers{Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::VECTORIZE, Op::PTRCAT, Op::LOAD};
+  while (memory.in(kOfPointers) && memory.num_src()) {
     if (memory.is(Op::INDEX) && !index) index = memory;
     memory = memory.src(0);
   }
