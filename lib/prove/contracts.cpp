@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/prove/launch_contract.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
@@ -103,14 +104,36 @@ std::unordered_set<UOp> set_of(std::span<const UOp> nodes) { return {nodes.begin
 
 namespace {
 
-// An index as a digit of a loop: (loop / divisor) % size.
+// Returns the size of the number that the loops are the digits of: a * 12 + b * 4 + c. 0 if `u` is no such number.
+int64_t number_size(UOp u) {
+  std::vector<UOp> terms;
+  operands_of(u, Op::ADD, terms);
+  std::vector<std::pair<int64_t, int64_t>> digits;  // factor, size
+  std::unordered_set<UOp> loops;
+  for (UOp term : terms) {
+    const bool is_scaled = term.is(Op::MUL) && term.src(1).is_const() && term.src(1).arg().is_int();
+    const UOp loop = is_scaled ? term.src(0) : term;
+    auto factor = is_scaled ? term.src(1).arg().as_int().to_int64() : std::optional<int64_t>(1);
+    if (!is_loop(loop) || !factor || !loops.insert(loop).second) return 0;
+    digits.emplace_back(*factor, constant_size(loop));
+  }
+  std::ranges::sort(digits);
+  int64_t next = 1;
+  for (auto [factor, size] : digits)
+    if (size <= 0 || factor != next || __builtin_mul_overflow(next, size, &next)) return 0;
+  return next;
+}
+
+// An index as a digit of a loop, or of a number whose digits are loops: (number / divisor) % size.
 struct Digit {
-  UOp loop;
+  UOp of;
+  int64_t whole = 0;  // the size of the number
   int64_t divisor = 1, size = 0;
 };
 
 std::optional<Digit> digit_of(UOp u) {
-  if (is_loop(u)) return Digit{u, 1, constant_size(u)};
+  if (is_loop(u)) return Digit{u, constant_size(u), 1, constant_size(u)};
+  if (u.is(Op::ADD)) return Digit{u, number_size(u), 1, number_size(u)};
   if (!u.in({Op::IDIV, Op::MOD}) || !u.src(1).is_const() || !u.src(1).arg().is_int()) return {};
   auto by = u.src(1).arg().as_int().to_int64();
   auto of = digit_of(u.src(0));
@@ -120,7 +143,7 @@ std::optional<Digit> digit_of(UOp u) {
   return of;
 }
 
-// Returns whether the targets are the digits of one loop: each of its indices has other digits, and all occur.
+// Returns whether the targets are the digits of one number: each of its values has other digits, and all occur.
 bool are_digits(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
@@ -131,32 +154,16 @@ bool are_digits(const RangeMap& map) {
   std::ranges::sort(digits, {}, [](const Digit& d) { return std::pair(d.divisor, d.size); });
   int64_t next = 1;
   for (const Digit& d : digits)
-    if (!(d.loop == digits[0].loop) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next)) return false;
-  return next == constant_size(digits[0].loop);
+    if (!(d.of == digits[0].of) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next)) return false;
+  return next == digits[0].whole;
 }
 
-// Returns whether the target is the number that the loops are the digits of: a * 12 + b * 4 + c.
-bool is_number(UOp range, UOp to) {
-  std::vector<UOp> terms;
-  operands_of(to, Op::ADD, terms);
-  std::vector<std::pair<int64_t, int64_t>> digits;  // factor, size
-  std::unordered_set<UOp> loops;
-  for (UOp term : terms) {
-    const bool is_scaled = term.is(Op::MUL) && term.src(1).is_const() && term.src(1).arg().is_int();
-    const UOp loop = is_scaled ? term.src(0) : term;
-    auto factor = is_scaled ? term.src(1).arg().as_int().to_int64() : std::optional<int64_t>(1);
-    if (!is_loop(loop) || !factor || !loops.insert(loop).second) return false;
-    digits.emplace_back(*factor, constant_size(loop));
-  }
-  std::ranges::sort(digits);
-  int64_t next = 1;
-  for (auto [factor, size] : digits)
-    if (size <= 0 || factor != next || __builtin_mul_overflow(next, size, &next)) return false;
-  return next == constant_size(range);
-}
+// Returns whether the target is the number that the loops are the digits of.
+bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Returns whether each combination of the loops gives other indices of the ranges, and all occur, by trying them.
-bool is_one_to_one(const RangeMap& map) {
+// Returns whether each combination of the loops gives other indices of the ranges, and all occur, by trying them. If
+// not, sets `wrong` to an iteration that shows it.
+bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1, after = 1;
   for (auto& [range, to] : map) {
@@ -170,28 +177,43 @@ bool is_one_to_one(const RangeMap& map) {
     sizes.push_back(constant_size(evaluator.loop(i)));
     if (sizes.back() <= 0 || __builtin_mul_overflow(after, sizes.back(), &after)) return false;
   }
-  if (before != after || before > kMostIterations) return false;
+  if ((before != after && !wrong) || std::max(before, after) > kMostIterations) return false;
   std::vector<bool> hit(size_t(before), false);
+  auto iteration = [&](int64_t index, bool is_lost) {
+    WrongIteration out{.at = {}, .is_lost = is_lost};
+    for (size_t i = map.size(); i-- > 0;) {
+      const int64_t size = constant_size(map[i].first);
+      out.at.emplace_back(map[i].first, index % size), index /= size;
+    }
+    return out;
+  };
+  bool is_good = before == after;
   for (int64_t n = 0; n < after; n++) {
     int64_t rest = n;
     for (size_t i = 0; i < sizes.size(); i++) evaluator.set(i, rest % sizes[i]), rest /= sizes[i];
     if (!evaluator.run()) return false;
     int64_t index = 0;
+    bool is_inside = true;
     for (size_t i = 0; i < map.size(); i++) {
       const int64_t v = evaluator.root(i), size = constant_size(map[i].first);
-      if (v < 0 || v >= size) return false;
-      index = index * size + v;
+      is_inside &= v >= 0 && v < size;
+      if (is_inside) index = index * size + v;
     }
-    if (hit[size_t(index)]) return false;
-    hit[size_t(index)] = true;
+    const bool is_new = is_inside && !hit[size_t(index)];
+    is_good &= is_new;
+    if (!is_good && !wrong) return false;
+    if (is_inside && !is_new && !*wrong) *wrong = iteration(index, false);
+    if (is_inside) hit[size_t(index)] = true;
   }
-  return true;
+  if (auto lost = std::ranges::find(hit, false); wrong && lost != hit.end())
+    *wrong = iteration(lost - hit.begin(), true);
+  return is_good;
 }
 
 }  // namespace
 
-bool is_same_iterations(const RangeMap& map) {
-  // Parts of the map that share no loop are decided apart.
+// Returns the parts of the map that share no loop. They can be decided apart.
+static std::vector<RangeMap> parts_of(const RangeMap& map) {
   std::vector<RangeMap> parts;
   std::vector<std::unordered_set<UOp>> loops;
   for (auto& [range, to] : map) {
@@ -207,8 +229,21 @@ bool is_same_iterations(const RangeMap& map) {
     }
     parts.push_back(std::move(part)), loops.push_back(std::move(own));
   }
-  return std::ranges::all_of(parts, [](const RangeMap& part) {
-    return (part.size() == 1 && is_number(part[0].first, part[0].second)) || are_digits(part) || is_one_to_one(part);
+  return parts;
+}
+
+std::optional<WrongIteration> wrong_iteration(const RangeMap& map) {
+  std::optional<WrongIteration> out;
+  for (const RangeMap& part : parts_of(map))
+    if (!out || !out->is_lost) (void)is_one_to_one(part, &out);
+  return out;
+}
+
+bool is_same_iterations(const RangeMap& map) {
+  return std::ranges::all_of(parts_of(map), [](const RangeMap& part) {
+    const bool is_one = part.size() == 1;
+    return (is_one && (is_number(part[0].first, part[0].second) || is_launch_index(part[0].first, part[0].second))) ||
+           are_digits(part) || is_one_to_one(part);
   });
 }
 

@@ -19,6 +19,14 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 // iterations, or if the sizes are not constant.
 bool is_same_iterations(const RangeMap& map);
 
+// An iteration of the replaced loops, as values of their RANGEs, that the new loops run never or more than once.
+struct WrongIteration {
+  std::vector<std::pair<UOp, int64_t>> at;
+  bool is_lost = false;
+};
+// Returns the first lost iteration, else the first that runs twice; nullopt if there is none, or if it is not known.
+std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
+
 // Returns whether `after` declares the memory that `before` declares, as scalars instead of vectors.
 bool is_same_memory(UOp before, UOp after);
 

@@ -5,6 +5,7 @@
 
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
+#include "lib/prove/store_order.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/support/clocks.h"
@@ -31,6 +32,7 @@ class KernelProver {
     ListProver rewrites(list, out_.log.rewrites(), prover_, [](const Sides& s) { return Result(SidePairs{s}); });
     out_.rewrites = rewrites.run(sides);
     for (RewriteProof& r : out_.rewrites) r.place = place_of(list[r.application]);
+    check_order();
     sample_stages();
     out_.counts = prover_.counts();
   }
@@ -46,6 +48,15 @@ class KernelProver {
             .file = short_file(*a.rule),
             .line = a.rule->line,
             .number = a.in_stage};
+  }
+
+  void check_order() {
+    for (const StageRun& run : out_.log.stages()) {
+      std::vector<RewriteProof*> of_stage;
+      for (RewriteProof& r : out_.rewrites)
+        if (out_.log.list()[r.application].stage == run.row) of_stage.push_back(&r);
+      check_store_order(of_stage, out_.log.list(), run.input, run.result);
+    }
   }
 
   // Runs the graphs before and after each stage in REF that has a rewrite without values. Loops are shortened.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/prove/launch_contract.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/clocks.h"
 #include "lib/support/log.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
@@ -62,6 +64,15 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
   return {};
 }
 
+// Adds the wrong iteration to the values that show the error if REF confirms it.
+RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
+  if (!wrong) return proof;
+  proof.why = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
+  for (auto& [range, value] : wrong->at) proof.counterexample["r" + range_str(range)] = std::to_string(value);
+  proof.counterexample["runs"] = wrong->is_lost ? "0 times" : "twice";
+  return proof;
+}
+
 }  // namespace
 
 std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
@@ -107,21 +118,29 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
     return decide_stores(top_of(i), a.after);
   if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
-  if (RangeMap map = replaced_loops(i); !map.empty() && is_same_iterations_of(map)) {
-    RewriteProof rest = decide(import_({substitute(a.before, map), a.after}));
+  RangeMap map = replaced_loops(i);
+  if (map.empty()) return out;
+  std::optional<WrongIteration> wrong;
+  if (!is_same_iterations_of(map, wrong)) return with_iteration(std::move(out), wrong);
+  for (UOp before : {a.before, with_first_stores(a.before, map)}) {
+    if (!before) continue;
+    RewriteProof rest = decide(import_({substitute(before, map), a.after}));
     if (rest.kind == Kind::Proven) return rest.by = "loops", rest;
   }
   return out;
 }
 
-bool ListProver::is_same_iterations_of(const RangeMap& map) const {
+// Returns whether the new loops run over the same iterations. If not, sets `wrong` to a wrong one if that is known.
+bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
     Result<SidePairs> pairs = import_({range, to});
     if (!pairs || pairs->size() != 1 || !(*pairs)[0].before.is(Op::RANGE)) return false;
     imported.emplace_back((*pairs)[0].before, (*pairs)[0].after);
   }
-  return is_same_iterations(imported);
+  if (is_same_iterations(imported)) return true;
+  wrong = wrong_iteration(imported);
+  return false;
 }
 
 // Returns the loops that the rule of application `i` replaced by substitutions of its own: expressions of the loops
@@ -173,8 +192,9 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
   for (auto& [from, to] : map)
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
-  if (is_same_iterations_of(map)) out = {.kind = Kind::Proven, .by = "loops"};
-  return out;
+  std::optional<WrongIteration> wrong;
+  if (is_same_iterations_of(map, wrong)) return out = {.kind = Kind::Proven, .by = "loops"};
+  return out = with_iteration(std::move(out), wrong);
 }
 
 }  // namespace tgc

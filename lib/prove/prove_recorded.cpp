@@ -6,6 +6,7 @@
 #include "lib/prove/prove_kernel.h"
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
+#include "lib/prove/store_order.h"
 #include "lib/recordings/recorded_counts.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/support/clocks.h"
@@ -45,6 +46,7 @@ class RecordedProver {
     out_.rewrites = rewrites.run(sides);
     for (RewriteProof& r : out_.rewrites) r.place = places_[r.application];
     check_requests();
+    check_order();
     if (ast) sample_stages(*ast);
     out_.counts = prover.counts();
   }
@@ -98,6 +100,15 @@ class RecordedProver {
       if (of == list_.size() || rows_[of] != rows_[i] || out_.rewrites[of].kind == Kind::Proven) continue;
       r.kind = out_.rewrites[of].kind == Kind::Sampled ? Kind::Sampled : Kind::Unknown;
       r.why = "a part of a rewrite that is not proven";
+    }
+  }
+
+  void check_order() {
+    for (const RecordedPipeline::Row& row : pipeline_.rows()) {
+      std::vector<RewriteProof*> of_stage;
+      for (RewriteProof& r : out_.rewrites)
+        if (rows_[r.application] == &row) of_stage.push_back(&r);
+      check_store_order(of_stage, list_, row.input, row.result);
     }
   }
 

@@ -1,0 +1,61 @@
+#include "lib/prove/launch_contract.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+struct Grid {
+  Graph g;
+  UOp number(int64_t n) { return g.constant(dtypes::index, n); }
+  UOp special(UOp size, const char* name) { return g.special(size, name); }
+};
+
+TEST_CASE("is_same_iterations: launch indices") {
+  Grid grid;
+  UOp n = grid.g.variable("n", 1, 100);
+  UOp by_variable = grid.g.range(n + Const(1), 0, AxisType::GLOBAL);
+  CHECK(is_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
+  CHECK(!is_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
+  // two dims become two others of the same product, of more indices than can be tried
+  UOp a = grid.g.range(Const(300'000), 1, AxisType::GLOBAL), b = grid.g.range(Const(4), 2, AxisType::GLOBAL);
+  UOp flat = grid.special(grid.number(600'000), "gidx0") * Const(2) + grid.special(grid.number(2), "gidx1");
+  CHECK(is_same_iterations({{a, flat / grid.number(4)}, {b, flat % grid.number(4)}}));
+  CHECK(!is_same_iterations({{a, flat / grid.number(2)}, {b, flat % grid.number(4)}}));
+  UOp wrong = grid.special(grid.number(600'000), "gidx0") * Const(3) + grid.special(grid.number(2), "gidx1");
+  CHECK(!is_same_iterations({{a, wrong / grid.number(4)}, {b, wrong % grid.number(4)}}));
+}
+
+TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
+  Grid grid;
+  UOp a = grid.g.range(Const(4), 0, AxisType::GLOBAL), b = grid.g.range(Const(3), 1, AxisType::GLOBAL);
+  UOp x = grid.special(grid.number(4), "gidx0"), y = grid.special(grid.number(3), "gidx1");
+  CHECK(!wrong_iteration({{a, x}, {b, y}}));
+  auto lost = wrong_iteration({{a, y}, {b, x}});  // swapped: a is never 3
+  REQUIRE(lost);
+  CHECK(lost->is_lost);
+  CHECK(lost->at == std::vector<std::pair<UOp, int64_t>>{{a, 3}});
+  auto twice = wrong_iteration({{a, x}, {b, grid.special(grid.number(6), "gidx2") % grid.number(3)}});
+  REQUIRE(twice);
+  CHECK(!twice->is_lost);
+  CHECK(twice->at == std::vector<std::pair<UOp, int64_t>>{{b, 0}});
+}
+
+TEST_CASE("with_first_stores: only stores that do not depend on a local loop") {
+  Grid grid;
+  UOp i = grid.g.range(Const(8), 0, AxisType::GLOBAL), l = grid.g.range(Const(4), 1, AxisType::GROUP_REDUCE);
+  UOp memory = grid.g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
+  const RangeMap map{{i, grid.special(grid.number(8), "gidx0")}, {l, grid.special(grid.number(4), "lidx0")}};
+  auto stored = [&](UOp at, UOp value) { return grid.g.sink({memory.index_ptr(at).store(value).end({i, l})}); };
+  UOp one = grid.g.constant(dtypes::int32, 1);
+  UOp gated = memory.index_ptr(l.eq(0).where(i, Const::invalid())).store(one).end({i, l});
+  CHECK(with_first_stores(stored(i, one), map) == grid.g.sink({gated}));
+  CHECK(!with_first_stores(stored(i, l.cast(dtypes::int32)), map));
+  CHECK(!with_first_stores(stored((i + l) % grid.number(8), one), map));
+}
+
+}  // namespace
+}  // namespace tgc
