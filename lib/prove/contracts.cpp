@@ -148,7 +148,7 @@ bool are_digits(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
     auto digit = digit_of(to);
-    if (!digit || digit->size != constant_size(range)) return false;
+    if (!digit || digit->size <= 0 || digit->size != constant_size(range)) return false;
     digits.push_back(*digit);
   }
   std::ranges::sort(digits, {}, [](const Digit& d) { return std::pair(d.divisor, d.size); });
