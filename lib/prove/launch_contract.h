@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-// Returns whether `to` is a loop or a launch index of the same size as the loop `range`. The size may depend on variables.
+// Returns whether `to` is a loop or a launch index of the same size as the loop `range`, which may depend on variables.
 bool is_as_long(UOp range, UOp to);
 
 // Returns `root` with gates around its stores to global memory: a store that depends on none of the indices of some
