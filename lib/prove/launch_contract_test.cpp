@@ -17,7 +17,7 @@ struct Grid {
 TEST_CASE("is_same_iterations: launch indices") {
   Grid grid;
   UOp n = grid.g.variable("n", 1, 100);
-  UOp by_variable = grid.g.range(n + Const(1), std::vector<Arg>{Arg(0), Arg(AxisType::GLOBAL)});
+  UOp by_variable = grid.g.range(n + Const(1), std::vector<Arg>{0, AxisType::GLOBAL});
   CHECK(is_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
   CHECK(!is_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
   CHECK(!is_same_iterations({{by_variable, grid.g.range(Const(50), 3, AxisType::LOOP)}}));

@@ -83,8 +83,8 @@ class KernelProver {
     if (r.kind == Kind::Refuted) r.counterexample["stored"] = difference;
   }
 
-  // Of the refuted rewrites of a stage, only those are wrong before which the graph stores the right elements, and after
-  // which it does not. If REF cannot tell, all remain refuted.
+  // Of the refuted rewrites of a stage, only those are wrong before which the graph stores the right elements, and
+  // after which it does not. If REF cannot tell, all remain refuted.
   void name_guilty(std::span<RewriteProof* const> refuted) {
     constexpr size_t kMost = 32;
     std::vector<std::optional<std::string>> differences;
