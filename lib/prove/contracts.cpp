@@ -242,7 +242,7 @@ std::optional<WrongIteration> wrong_iteration(const RangeMap& map) {
 bool is_same_iterations(const RangeMap& map) {
   return std::ranges::all_of(parts_of(map), [](const RangeMap& part) {
     const bool is_one = part.size() == 1;
-    return (is_one && (is_number(part[0].first, part[0].second) || is_launch_index(part[0].first, part[0].second))) ||
+    return (is_one && (is_number(part[0].first, part[0].second) || is_as_long(part[0].first, part[0].second))) ||
            are_digits(part) || is_one_to_one(part);
   });
 }

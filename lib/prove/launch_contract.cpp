@@ -15,8 +15,8 @@ bool is_local(UOp range) {
 
 }  // namespace
 
-bool is_launch_index(UOp range, UOp to) {
-  return range.is(Op::RANGE) && to.is(Op::SPECIAL) && range.num_src() && to.num_src() &&
+bool is_as_long(UOp range, UOp to) {
+  return range.is(Op::RANGE) && to.in({Op::RANGE, Op::SPECIAL}) && range.num_src() && to.num_src() &&
          range.src(0).simplify() == to.src(0).simplify();
 }
 

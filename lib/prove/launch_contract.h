@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// Returns whether `to` is a launch index as long as the loop `range`, which may depend on variables.
-bool is_launch_index(UOp range, UOp to);
+// Returns whether `to` is a loop or a launch index of the same size as the loop `range`, which may depend on variables.
+bool is_as_long(UOp range, UOp to);
 
 // Returns `root` with gates around its stores to global memory: a store that depends on none of the indices of some
 // local loops of the map runs only in the first iteration of each. The graph stores the same. Returns null if no store

@@ -20,6 +20,7 @@ TEST_CASE("is_same_iterations: launch indices") {
   UOp by_variable = grid.g.range(n + Const(1), std::vector<Arg>{0, AxisType::GLOBAL});
   CHECK(is_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
   CHECK(!is_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
+  CHECK(!is_same_iterations({{by_variable, grid.g.range(Const(50), 3, AxisType::LOOP)}}));
   // two dims become two others of the same product, of more indices than can be tried
   UOp a = grid.g.range(Const(300'000), 1, AxisType::GLOBAL), b = grid.g.range(Const(4), 2, AxisType::GLOBAL);
   UOp flat = grid.special(grid.number(600'000), "gidx0") * Const(2) + grid.special(grid.number(2), "gidx1");

@@ -9,6 +9,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/support/clocks.h"
+#include "lib/trace/trace.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/application_sides.h"
 
@@ -62,20 +63,61 @@ class KernelProver {
   // Runs the graphs before and after each stage in REF that has a rewrite without values. Loops are shortened.
   void sample_stages() {
     std::map<const StageRow*, std::optional<std::string>> differences;  // "": none
+    std::map<const StageRow*, std::vector<RewriteProof*>> refuted;
     for (RewriteProof& r : out_.rewrites) {
       if (r.kind != Kind::Unknown) continue;
       const Application& a = out_.log.list()[r.application];
       auto run = std::ranges::find(out_.log.stages(), a.stage, &StageRun::row);
-      if (!a.stage || run == out_.log.stages().end() || !run->result || !run->result.is(Op::SINK)) continue;
+      if (!a.stage || run == out_.log.stages().end()) continue;
       auto [it, is_new] = differences.try_emplace(a.stage);
-      if (is_new) {
-        auto difference = catch_failures([&] { return stages_.difference(run->result); });
-        if (difference) it->second = *difference;
-      }
+      if (is_new) it->second = stages_.difference(run->input, run->result);
       if (!it->second) continue;
-      r.kind = it->second->empty() ? Kind::Sampled : Kind::Refuted;
-      if (r.kind == Kind::Refuted) r.counterexample["stored"] = *it->second;
+      set_sampled(r, *it->second);
+      if (r.kind == Kind::Refuted) refuted[a.stage].push_back(&r);
     }
+    for (auto& [stage, rewrites] : refuted)
+      if (rewrites.size() > 1) name_guilty(rewrites);
+  }
+
+  static void set_sampled(RewriteProof& r, const std::string& difference) {
+    r.kind = difference.empty() ? Kind::Sampled : Kind::Refuted;
+    if (r.kind == Kind::Refuted) r.counterexample["stored"] = difference;
+  }
+
+  // Of the refuted rewrites of a stage, only those are wrong before which the graph stores the right elements, and
+  // after which it does not. If REF cannot tell, all remain refuted.
+  void name_guilty(std::span<RewriteProof* const> refuted) {
+    constexpr size_t kMost = 32;
+    std::vector<std::optional<std::string>> differences;
+    for (size_t i = 0; i < std::min(kMost, refuted.size()); i++) differences.push_back(difference_at(*refuted[i]));
+    if (std::ranges::none_of(differences, [](auto& d) { return d && !d->empty(); })) return;
+    differences.resize(refuted.size());
+    for (size_t i = 0; i < refuted.size(); i++) {
+      RewriteProof& r = *refuted[i];
+      r.counterexample.erase("stored");
+      if (differences[i]) set_sampled(r, *differences[i]);
+      else r.kind = Kind::Unknown;
+    }
+  }
+
+  // Compares the graphs before and after a rewrite, or the rewrite of the stage that contains it.
+  std::optional<std::string> difference_at(const RewriteProof& r) {
+    const std::vector<Application>& list = out_.log.list();
+    for (const TopRewrite& top : out_.log.rewrites()) {
+      if (top.stage != list[r.application].stage || top.applications.empty()) continue;
+      const auto whole = std::ranges::lower_bound(top.applications, r.application);
+      if (whole == top.applications.end()) continue;
+      std::vector<std::pair<UOp, UOp>> first;
+      auto graph = [&] { return apply_rewrites(top.input, top.bottom_up, first, top.gates); };
+      for (auto at = top.applications.begin(); at != whole; ++at) first.emplace_back(list[*at].before, list[*at].after);
+      auto graphs = catch_failures([&] {
+        const UOp before = graph();
+        first.emplace_back(list[*whole].before, list[*whole].after);
+        return std::pair(before, graph());
+      });
+      return graphs ? stages_.difference(graphs->first, graphs->second) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   KernelProof& out_;

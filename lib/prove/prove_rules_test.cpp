@@ -25,6 +25,7 @@ TEST_CASE("prove_rule: right and wrong rules of integers") {
       rule("products", (x.of(dtypes::index) * c1.scalar()) * c2.scalar(), x * fold(c1 * c2)),
       rule("function", x.of(dtypes::int32) + x, with<twice>(x)),
       rule("structural", node(Op::GROUP, x), x),
+      rule("not-bit-exact", x.of(dtypes::float32) + 0, x),
   });
   static const RuleSet other("other test", {  // an earlier rule of a set would take these nodes
       rule("wrong-operand", (x.of(dtypes::index) + c1) + c2, x + (c1 + c1)),
@@ -50,6 +51,8 @@ TEST_CASE("prove_rule: right and wrong rules of integers") {
   CHECK(all["function"].kind == Kind::Instances);
   CHECK(rule_proof_text(all["overflows"]).find("conditional (no integer overflows)") != std::string::npos);
   CHECK(rule_proofs_json({all["right"]}).find("\"proven\":1") != std::string::npos);
+  CHECK(all["not-bit-exact"].sense == FloatSense::Finite);
+  CHECK(rule_proofs_json({all["not-bit-exact"]}).find("\"special\":{\"after\":\"-0.0\"") != std::string::npos);
 }
 
 TEST_CASE("prove_rule: rules have the verdicts of the table") {

@@ -68,6 +68,7 @@ std::string rule_proofs_json(const std::vector<RuleProof>& all) {
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.special.empty()) json.member("special", r.special);
             json.key("seconds").number(r.seconds, "%.3f");
           });
       });
