@@ -54,12 +54,9 @@ class KernelProver {
       if (r.kind != Kind::Unknown) continue;
       const Application& a = out_.log.list()[r.application];
       auto run = std::ranges::find(out_.log.stages(), a.stage, &StageRun::row);
-      if (!a.stage || run == out_.log.stages().end() || !run->result || !run->result.is(Op::SINK)) continue;
+      if (!a.stage || run == out_.log.stages().end()) continue;
       auto [it, is_new] = differences.try_emplace(a.stage);
-      if (is_new) {
-        auto difference = catch_failures([&] { return stages_.difference(run->result); });
-        if (difference) it->second = *difference;
-      }
+      if (is_new) it->second = stages_.difference(run->input, run->result);
       if (!it->second) continue;
       r.kind = it->second->empty() ? Kind::Sampled : Kind::Refuted;
       if (r.kind == Kind::Refuted) r.counterexample["stored"] = *it->second;

@@ -119,12 +119,11 @@ class RecordedProver {
     std::map<const RecordedPipeline::Row*, std::optional<std::string>> differences;  // "": none
     for (RewriteProof& r : out_.rewrites) {
       const RecordedPipeline::Row& row = *rows_[r.application];
-      if (r.kind != Kind::Unknown || !row.result || !row.result.is(Op::SINK)) continue;
+      if (r.kind != Kind::Unknown || !row.result) continue;
       auto [it, is_new] = differences.try_emplace(&row);
       if (is_new) {
-        auto graph = import_graph(row.result, {}, settings_);
-        auto difference = catch_failures([&] { return graph ? runner.difference(graph->root) : ""; });
-        if (graph && difference) it->second = *difference;
+        auto input = import_graph(row.input, {}, settings_), result = import_graph(row.result, {}, settings_);
+        if (result) it->second = runner.difference(input ? input->root : UOp(), result->root);
       }
       if (!it->second) continue;
       r.kind = it->second->empty() ? Kind::Sampled : Kind::Refuted;

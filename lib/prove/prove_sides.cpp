@@ -137,7 +137,7 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     const EquivalenceResult& e = (*results)[i];
     RewriteProof& r = *of[i];
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
-    is_open[&r] |= e.kind != EquivalenceResult::Kind::Same && !differs;
+    is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (!differs)
       if (auto found = find_counterexample(isolator_, all[i])) r.kind = Kind::Refuted, r.counterexample = found->point;
@@ -147,6 +147,12 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
   }
   for (auto [r, is_unknown] : is_open)
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
+}
+
+// Returns whether only the first and the last index of a loop can be compared. This says little of its other indices.
+bool SidesProver::compares_ends_alone(const Sides& s) {
+  if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
+  return std::ranges::any_of(isolator_.of(s).values, &ComparedValues::ends_alone);
 }
 
 // Proves the rewrites of constants for which REF computes the same. Folding rounds a constant once, not in each op.
