@@ -141,7 +141,9 @@ void Prover::match_reductions(Frontier& cuts) {
 
 // Asks in a shared context first, with few resources, because a new context costs more than most questions. A question
 // that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
-SmtAnswer Prover::answer(const std::string& text, Effort effort, uint64_t rlimit) {
+// A question about numbers is asked twice there: the older solver stays within its resources, and the newer one decides
+// more, but computes with ever larger numbers, which Z3 does not count.
+SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // more resources may decide what is unknown
   for (const std::string* k : {&key, &limited_key})
@@ -172,8 +174,16 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, uint64_t rlimit
     counts_.hard++;
     Z3Session session;
     const bool is_brief = effort == Effort::Brief && text.size() > limits_.small_text;
-    const uint64_t limit = is_brief ? limits_.brief_rlimit : rlimit;
-    out = of_text(session.ask("(set-option :rlimit " + std::to_string(limit) + ")\n" + text + "(check-sat)\n"));
+    auto limited = [](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")\n"; };
+    std::string question = text;
+    if (ints == IntSense::Numbers) {
+      constexpr uint64_t kOlderSolver = 300'000;
+      question = limited(std::min(rlimit, kOlderSolver)) + text;
+      out = of_text(session.ask(question + "(check-sat-using (using-params smt :arith.solver 2))\n"));
+      question.clear();  // the session has it
+    }
+    if (out == SmtAnswer::Unknown)
+      out = of_text(session.ask(limited(is_brief ? limits_.brief_rlimit : rlimit) + question + "(check-sat)\n"));
     if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
   }
   counts_.z3_seconds += seconds_since(begin);
@@ -257,7 +267,10 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
                                                                                         : Effort::Usual;
   const bool is_ieee = out.has_floats && (senses.floats == FloatSense::Exact || senses.floats == FloatSense::Finite);
-  switch (answer(obligation.text, effort, is_ieee ? limits_.ieee_rlimit : limits_.rlimit)) {
+  const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
+                          : senses.ints == IntSense::Numbers ? limits_.numbers_rlimit
+                                                             : limits_.rlimit;
+  switch (answer(obligation.text, effort, senses.ints, rlimit)) {
     case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:

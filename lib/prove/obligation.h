@@ -63,6 +63,7 @@ struct ProofOutcome {
 
 struct ProofLimits {
   uint64_t rlimit = 600'000;  // Z3's unit of work, for each question; 1 million takes about 0.3 s
+  uint64_t numbers_rlimit = 260'000;  // the same, for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
@@ -101,7 +102,7 @@ class Prover {
   // With `is_first`, spends less effort, because the caller asks again in other senses.
   ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
-  SmtAnswer answer(const std::string& text, Effort effort, uint64_t rlimit);
+  SmtAnswer answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
 
   Intervals intervals_;

@@ -124,9 +124,9 @@ class RuleProver {
     if (e.values.empty()) return {false, "no values to compare"};
     if (std::ranges::none_of(toposort(sides.before), [](UOp u) { return u.in({Op::LOAD, Op::INDEX, Op::DEFINE_VAR}); }))
       return compare_numbers(sides);
+    const uint64_t rlimit = is_symbolic_ ? limits_.symbolic_rlimit : limits_.rlimit;
     Prover prover(isolator.isolator(), cache_,
-                  {.rlimit = is_symbolic_ ? limits_.symbolic_rlimit : limits_.rlimit,
-                   .ieee_rlimit = limits_.ieee_rlimit});
+                  {.rlimit = rlimit, .numbers_rlimit = rlimit, .ieee_rlimit = limits_.ieee_rlimit});
     for (const ComparedValues& v : e.values) {
       ProofOutcome one = prover.prove(v);
       if (one.kind != ProofOutcome::Kind::Proven) return {false, one.why};
