@@ -27,7 +27,8 @@ TEST_CASE("has_unordered_stores: stores to one element must wait for each other"
   UOp all = r.vector(r.reg).store(r.numbers(r.number(2)));
   CHECK(has_unordered_stores(r.g.sink({all, r.place(r.reg, 3).store(r.number(2))})));
   UOp memory = r.g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0);
-  CHECK(!has_unordered_stores(r.g.sink({r.place(memory, 0).store(r.number(1)), r.place(memory, 0).store(r.number(2))})));
+  UOp one = r.place(memory, 0).store(r.number(1)), two = r.place(memory, 0).store(r.number(2));
+  CHECK(!has_unordered_stores(r.g.sink({one, two})));
 }
 
 TEST_CASE("check_store_order: a split store whose parts no longer wait is not proven") {
