@@ -77,6 +77,27 @@ class KernelProver {
     }
     for (auto& [stage, rewrites] : refuted)
       if (rewrites.size() > 1) name_guilty(rewrites);
+    sample_several_stages();
+  }
+
+  // A stage may make ops that REF lacks. Compares the last graph before such stages with the first one after them. If
+  // this is wrong, the first rewrite that is not decided counts as the wrong one.
+  void sample_several_stages() {
+    std::vector<RewriteProof*> open;
+    for (const StageRun& run : out_.log.stages()) {
+      for (RewriteProof& r : out_.rewrites) {
+        if (out_.log.list()[r.application].stage != run.row) continue;
+        if (r.kind == Kind::Refuted) return;  // the graphs after it are wrong because of it
+        if (r.kind == Kind::Unknown) open.push_back(&r);
+      }
+      if (open.empty()) continue;
+      const std::optional<std::string> difference = stages_.difference(c_.ast(), run.result);
+      if (!difference) continue;
+      const std::string after = ", after '" + std::string(run.row->name) + "'";
+      if (!difference->empty()) return set_sampled(*open[0], *difference + after);
+      for (RewriteProof* r : open) set_sampled(*r, "");
+      open.clear();
+    }
   }
 
   static void set_sampled(RewriteProof& r, const std::string& difference) {
