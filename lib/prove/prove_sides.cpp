@@ -64,6 +64,10 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (is_loop_in_parts(s.before, s.after)) return out.by = "loops", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
+  if (auto terms = terms_over_same_loops(s.before, s.after)) {
+    RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
+    if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
+  }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
     return {.by = "constants", .why = "constants that differ"};  // unless REF computes the same
   SideExpressions e = isolator_.of(s);
