@@ -143,11 +143,13 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
-    if (!differs)
-      if (auto found = find_counterexample(isolator_, all[i])) r.kind = Kind::Refuted, r.counterexample = found->point;
-    if (!differs || !e.beyond_rounding) continue;
-    r.kind = Kind::Refuted, r.counterexample = e.point;
-    r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
+    if (differs && !e.beyond_rounding) continue;
+    if (auto found = find_counterexample(isolator_, all[i])) {  // its values are small, and name the memory's elements
+      r.kind = Kind::Refuted, r.counterexample = found->point;
+    } else if (differs) {
+      r.kind = Kind::Refuted, r.counterexample = e.point;
+      r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
+    }
   }
   for (auto [r, is_unknown] : is_open)
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
