@@ -363,6 +363,24 @@ UOp inside_ends(UOp u) {
   return u;
 }
 
+std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) {
+  if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
+  if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
+  bool has_axes = false;  // axes of vectors are loops, too
+  auto loops_of = [&](UOp u) {  // merged loops are expressions of the new one
+    std::unordered_set<UOp> out;
+    for (UOp s : u.src().subspan(1))
+      for (UOp x : toposort(s)) {
+        if (x.is(Op::RANGE)) out.insert(x);
+        has_axes |= x.is(Op::UNROLL);
+      }
+    return out;
+  };
+  const bool are_same = loops_of(before) == loops_of(after);
+  if (!are_same || has_axes) return {};
+  return std::pair(before.src(0), after.src(0));
+}
+
 bool ends_same_loops(UOp before, UOp after) {
   // Loops are the same if their names and sizes are, even if their indices have other dtypes.
   auto loops = [](UOp u) {

@@ -42,6 +42,9 @@ bool is_loop_in_parts(UOp before, UOp after);
 // the terms of the other one times the factors. The sums are equal over the reals if these terms are.
 std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 
+// If both nodes are REDUCEs of the same op over the same loops, returns their terms. The nodes are equal if these are.
+std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
+
 // Returns the node inside nested ENDs.
 UOp inside_ends(UOp u);
 // Returns whether a node is an END, and both end the same loops, in any order and nesting. An END may end no loop.

@@ -57,7 +57,8 @@ class RecordedProver {
     std::map<std::pair<const RecordedPipeline::Row*, std::string_view>, uint64_t> numbers;
     for (const RecordedPipeline::Row& row : pipeline_.rows()) {
       if (row.matches.empty()) continue;
-      const int own = std::ranges::min_element(row.matches, {}, &RecordedMatch::depth)->depth;
+      // If the stage changed nothing, all its matches are parts of rules that declined in the end.
+      const int own = std::ranges::min_element(row.matches, {}, &RecordedMatch::depth)->depth - !row.changes_graph();
       TopRewrite top{nullptr, row.input, false, {}, {}};
       for (const RecordedMatch& m : row.matches) {
         UOp before = m.before, after = m.after;

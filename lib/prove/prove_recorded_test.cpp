@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "lib/compile/process.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/support/testing.h"
@@ -36,6 +37,25 @@ TEST_CASE("prove_recording: a wrong rewrite is refuted") {
   INFO(proof_text(*proof));
   CHECK(proof->verdict == RewriteProof::Kind::Refuted);
   CHECK(proof->count(RewriteProof::Kind::Refuted) == 1);
+}
+
+TEST_CASE("prove_recording: the unsound kernels of tinygrad 0.14.0 have the verdicts of the table") {
+  const std::string table = read_whole_file(test_path("recorded_verdicts.md"));
+  Session session;
+  size_t kernels = 0;
+  auto prove = [&](InputGraph in) {
+    ProofCache cache;
+    auto proof = prove_recording(in, cache);
+    INFO(proof_text(*proof));
+    std::string row = "\n| `" + proof->kernel + "` | " + std::string(name_of(proof->verdict)) + " |";
+    for (const RewriteProof& r : proof->rewrites)
+      if (r.kind == RewriteProof::Kind::Refuted) row += " `" + std::string(r.place.rule) + "` |";
+    CHECK(table.find(row) != std::string::npos);
+    kernels++;
+    return Status(Unit{});
+  };
+  REQUIRE(for_each_graph(session, test_path("import/prove_unsound.jsonl.gz"), "", prove));
+  CHECK(kernels == 8);
 }
 
 }  // namespace

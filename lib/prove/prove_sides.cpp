@@ -65,6 +65,10 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (is_loop_in_parts(s.before, s.after)) return out.by = "loops", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
+  if (auto terms = terms_over_same_loops(s.before, s.after)) {
+    RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
+    if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
+  }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
     return {.by = "constants", .why = "constants that differ"};  // unless REF computes the same
   SideExpressions e = isolator_.of(s);
@@ -139,11 +143,13 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
-    if (!differs)
-      if (auto found = find_counterexample(isolator_, all[i])) r.kind = Kind::Refuted, r.counterexample = found->point;
-    if (!differs || !e.beyond_rounding) continue;
-    r.kind = Kind::Refuted, r.counterexample = e.point;
-    r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
+    if (differs && !e.beyond_rounding) continue;
+    if (auto found = find_counterexample(isolator_, all[i])) {  // its values are small, and name the memory's elements
+      r.kind = Kind::Refuted, r.counterexample = found->point;
+    } else if (differs) {
+      r.kind = Kind::Refuted, r.counterexample = e.point;
+      r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
+    }
   }
   for (auto [r, is_unknown] : is_open)
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;

@@ -46,6 +46,21 @@ TEST_CASE("SidesProver: a factor of all terms is a factor of the sum") {
   CHECK(decide_sides(g, sum(x * y), sum(x) * y * y).kind != RewriteProof::Kind::Proven);
 }
 
+TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
+  auto sum = [&](UOp at, std::vector<UOp> loops) { return memory.index_ptr(at).load().reduce(loops, Op::ADD); };
+  const UOp row = r / num(4), column = r % num(4);  // two loops that were merged
+  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).by == "terms");
+  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
+        RewriteProof::Kind::Proven);
+  UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
+  CHECK(decide_sides(g, sum(r, {r}), sum(longer, {longer})).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, sum(r, {r}), memory.index_ptr(r).load().reduce(std::vector<UOp>{r}, Op::MAX)).kind !=
+        RewriteProof::Kind::Proven);
+}
+
 TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
   Graph g;
   auto load = [&](int64_t n) {

@@ -48,7 +48,9 @@ std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
   };
   auto out = of(result);
   if (!out || out->empty()) return out;
-  return input && input.is(Op::SINK) && of(input) == "" ? out : std::nullopt;
+  const auto earlier = input && input.is(Op::SINK) ? of(input) : std::nullopt;
+  if (earlier == out) return "";  // the stage keeps the values that an earlier stage made wrong
+  return earlier == "" ? out : std::nullopt;
 }
 
 std::string StageRunner::difference(UOp graph) {

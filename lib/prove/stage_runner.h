@@ -12,8 +12,8 @@ namespace tgc {
 class StageRunner {
  public:
   explicit StageRunner(UOp ast) : ast_(ast) {}
-  // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same.
-  // Else returns how it differs if `input` stores the same, and nullopt if REF cannot tell.
+  // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same, or
+  // differs as `input` does; else how it differs, if `input` stores the same; nullopt if REF cannot tell.
   std::optional<std::string> difference(UOp input, UOp result);
 
  private:
