@@ -205,7 +205,7 @@ class TraceReader {
       }
       if (values > (blob.size() - at) / 8) fail("the counters' values end early");
       c.values.resize(values);
-      std::memcpy(c.values.data(), blob.data() + at, values * 8);
+      if (values) std::memcpy(c.values.data(), blob.data() + at, values * 8);
       at += values * 8;
       to_.counters.push_back(std::move(c));
     }
