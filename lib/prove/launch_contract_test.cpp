@@ -58,5 +58,52 @@ TEST_CASE("with_first_stores: only stores that do not depend on a local loop") {
   CHECK(!with_first_stores(stored((i + l) % grid.number(8), one), map));
 }
 
+struct Group {
+  Graph g;
+  UOp i = g.range(Const(8), 0, AxisType::GLOBAL), l = g.range(Const(2), 1, AxisType::LOCAL);
+  UOp group = g.range(Const(4), 2, AxisType::GROUP_REDUCE), r = g.range(Const(16), 3, AxisType::REDUCE);
+  UOp loop = g.range(Const(4), 102, AxisType::REDUCE), longer = g.range(Const(5), 103, AxisType::REDUCE);
+  UOp x = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1024), {}, 1)
+              .index(((i * Const(2) + l) * Const(4) + group) * Const(16) + r);
+
+  UOp sum(UOp u, std::vector<UOp> over) { return u.reduce(over, Op::ADD); }
+  UOp buffer(UOp value, std::vector<UOp> axes) {
+    axes.insert(axes.begin(), value);
+    Arg opts = g.record(RecordClass::BufferizeOpts, {Arg(2), Arg(AddrSpace::LOCAL), Arg(true)});
+    return g.node(Op::BUFFERIZE, value.dtype(), axes, opts);
+  }
+  UOp in_steps(UOp partial, std::vector<UOp> axes, std::vector<UOp> read, std::vector<UOp> over) {
+    return sum(buffer(partial, axes).index(read, dtypes::int32), over);
+  }
+  UOp shared(UOp value, UOp at, int64_t size, std::vector<UOp> ended) {
+    UOp memory = g.node(Op::DEFINE_LOCAL, dtypes::int32.ptr(size, AddrSpace::LOCAL), {}, 0);
+    UOp barrier = g.node(Op::BARRIER, dtypes::void_, {memory.index_ptr(at).store(value).end(ended)});
+    return memory.after({barrier});
+  }
+};
+
+TEST_CASE("is_reduced_by_groups: each term is reduced once") {
+  Group t;
+  UOp whole = t.sum(t.x, {t.group, t.r}), partial = t.sum(t.x, {t.r});
+  CHECK(is_reduced_by_groups(whole, t.in_steps(partial, {t.l, t.group}, {t.l, t.loop}, {t.loop})));
+  CHECK(!is_reduced_by_groups(whole, t.in_steps(partial, {t.l, t.group}, {t.l, t.longer}, {t.longer})));
+  CHECK(!is_reduced_by_groups(whole, t.in_steps(partial, {t.l, t.group}, {t.l, t.group}, {t.loop})));
+  CHECK(!is_reduced_by_groups(whole, t.in_steps(partial, {t.l, t.group}, {t.l, t.loop}, {t.loop, t.longer})));
+  CHECK(!is_reduced_by_groups(whole, t.in_steps(partial, {t.l, t.group}, {t.i, t.loop}, {t.loop})));
+  CHECK(!is_reduced_by_groups(t.sum(t.x, {t.r}), t.in_steps(partial, {t.l, t.group}, {t.l, t.loop}, {t.loop})));
+  CHECK(!is_reduced_by_groups(whole, t.in_steps(t.sum(t.x, {t.group}), {t.l, t.group}, {t.l, t.loop}, {t.loop})));
+}
+
+TEST_CASE("is_shared_by_group: each thread has a place of its own") {
+  Group t;
+  UOp partial = t.sum(t.x, {t.r}), at = t.l * Const(4) + t.group, collide = t.l * Const(3) + t.group;
+  CHECK(is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 8, {t.l, t.group})));
+  CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 9, {t.l, t.group})));
+  CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 8, {t.group})));
+  CHECK(!is_shared_by_group(t.buffer(partial, {collide}), t.shared(partial, collide, 8, {t.l, t.group})));
+  CHECK(!is_shared_by_group(t.buffer(partial, {t.group}), t.shared(partial, t.group, 4, {t.group})));  // l differs
+  CHECK(!is_shared_by_group(t.buffer(t.x, {at}), t.shared(t.x, at, 8, {t.l, t.group})));  // in each turn of a loop
+}
+
 }  // namespace
 }  // namespace tgc

@@ -5,6 +5,7 @@
 
 #include "lib/prove/counterexample.h"
 #include "lib/prove/contracts.h"
+#include "lib/prove/launch_contract.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/application_sides.h"
 
@@ -63,6 +64,8 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   }
   if (is_same_memory(s.before, s.after)) return out.by = "memory", out;
   if (is_loop_in_parts(s.before, s.after)) return out.by = "loops", out;
+  if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
+  if (is_shared_by_group(s.before, s.after)) return out.by = "groups", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {

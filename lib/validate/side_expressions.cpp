@@ -149,6 +149,8 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
   UOp value = isolator_.loaded(u.src(1));
   if (!place.is_place() || !value) return false;
+  // A store of words to a memory of bytes counts its elements differently.
+  if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
   int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
   if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
   auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
