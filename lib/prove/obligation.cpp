@@ -321,6 +321,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
     constexpr size_t kDepth = 2;
     const Frontier shallow = frontier(v, lane, 0, kDepth);
     if (attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); })) return out;
+    if (dtypes::is_float(v.before.dtype()) && attempt(shallow, FloatSense::Real, IntSense::Numbers, true)) return out;
   }
   // Rounding may turn a comparison or change an integer, so that equal reals say nothing of them.
   if (dtypes::is_float(v.before.dtype()) && attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
