@@ -85,7 +85,9 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       }
       const DType dtype = common_dtype(a, b);
       if (dtype == dtypes::void_) return out;
-      const std::vector<UOp> left = scalars_of(im, before, dtype), right = scalars_of(im, after, dtype);
+      const std::vector<UOp> left = scalars_of(im, before, dtype);
+      std::vector<UOp> right = scalars_of(im, after, dtype);
+      if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // it has no shape
       if (left.size() != right.size()) return out;
       for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);
       if (!(a.dtype == b.dtype) && !a.weak && !b.weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))

@@ -183,6 +183,14 @@ TEST_CASE("import: reductions") {
                    .stored();
   CHECK(across.is(Op::REDUCE));
   CHECK(across.src(0).is(Op::ADD));
+  // over a range that the expander has made the indices of an axis
+  UOp expanded = Import("UOp(Ops.REDUCE, dtypes.float, (UOp(Ops.STACK, dtypes.float, (x.index(i), x.index(UOp.const(3, "
+                        "dtypes.weakint)))), i, UOp(Ops.STACK, dtypes.weakint, (UOp.const(0, dtypes.weakint), "
+                        "UOp.const(1, dtypes.weakint)))), (Ops.ADD, 0))")
+                     .stored();
+  REQUIRE(expanded.is(Op::REDUCE));
+  CHECK(expanded.num_src() == 2);
+  CHECK(expanded.src(0).is(Op::ADD));
 }
 
 TEST_CASE("import: buffers with several axes") {

@@ -136,7 +136,35 @@ Value make_movement(Importer& im, UOp u) {
   return out;
 }
 
-// REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, then over the ranges.
+namespace {
+// Returns whether `range` has the indices of one axis of `of`, 0 to n - 1: what the expander makes of a range.
+bool is_expanded_axis(const Value& range, const Value& of) {
+  const size_t n = range.elements.size();
+  if (n < 2 || range.shape.size() != of.shape.size()) return false;
+  for (size_t i = 0; i < n; i++) {
+    UOp node = range.elements[i].node;
+    if (!node || !node.is_const() || !node.arg().is_int() || !(node.arg().as_int() == Int(int64_t(i)))) return false;
+  }
+  auto axis = std::ranges::find(range.shape, int64_t(n));
+  return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
+}
+
+// Combines the elements of `v` along the axis that `range` has, in order. The axis keeps one element.
+void combine_along(Value& v, const Value& range, Op op) {
+  const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
+  const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
+  std::vector<Element> out;
+  for (int64_t i = 0; i < int64_t(v.elements.size()); i++) {
+    const auto to = size_t(i / inner / n * inner + i % inner);
+    if (to == out.size()) out.push_back(v.elements[size_t(i)]);
+    else out[to].node = out[to].node.alu(op, v.elements[size_t(i)].node);
+  }
+  v.elements = std::move(out), v.shape[size_t(axis)] = 1;
+}
+}  // namespace
+
+// REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, then over the ranges. A range that
+// the expander has made the elements of an axis is combined like an axis that stays.
 Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;
@@ -152,10 +180,12 @@ Value make_reduce(Importer& im, UOp u) {
   for (Element& e : from.elements)
     if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};
   if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
-  Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
   std::vector<UOp> ranges;
-  for (UOp s : u.src().subspan(1))
-    if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
+  for (UOp s : u.src().subspan(1)) {
+    if (axes == 0 && is_expanded_axis(im[s], from)) combine_along(from, im[s], op.op());
+    else if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
+  }
+  Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
   const int64_t count = u.dtype().count();
   if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector: combines neighbors in it
     const int64_t group = product(out.shape) / count;

@@ -260,8 +260,16 @@ namespace {
 
 // Returns whether the operands have the same forms, in each lane, as the terms of the REDUCE.
 bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
+  const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
-    std::vector<LaneForms::Form> expected = lanes.terms(reduce, lane, {}), actual;
+    std::vector<LaneForms::Form> expected, actual;
+    if (is_scalar) {  // a sum of sums
+      std::vector<UOp> parts;
+      operands_of(reduce.src(0), reduce.arg().op(), parts);
+      for (UOp u : parts) expected.push_back(lanes.value(u, 0, {}));
+    } else {
+      expected = lanes.terms(reduce, lane, {});
+    }
     for (UOp u : operands) actual.push_back(lanes.value(u, u.dtype().count() > 1 ? lane : 0, {}));
     std::ranges::sort(expected), std::ranges::sort(actual);
     if (expected != actual) return false;
@@ -282,16 +290,27 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   UOp reg = behind_after(after.src(0));
   if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2) return false;
   UOp end = after.src(0).src(1);
-  if (!end.is(Op::END) || !end.src(0).is(Op::STORE)) return false;
+  if (!end.is(Op::END) || !after.src(1).is_const()) return false;
   std::unordered_set<UOp> loops;
   for (UOp s : before.src().subspan(1))
     if (s.is(Op::RANGE)) loops.insert(s);
     else return false;
   if (set_of(end.src().subspan(1)) != loops) return false;
-  UOp store = end.src(0), place = store.src(0);
-  if (!place.is(Op::INDEX) || behind_after(place.src(0)) != reg || !place.src(1).is_const() ||
-      !after.src(1).is_const() || !(place.src(1).arg() == after.src(1).arg()))
-    return false;
+  // Returns the only store to the element of the register; null if there is none, or if others may store to it.
+  auto store_in = [&](UOp stores) {
+    UOp out;
+    bool is_only = true;
+    for (UOp x : stores.is(Op::GROUP) ? stores.src() : std::span<const UOp>(&stores, 1)) {
+      if (!x.is(Op::STORE) || !x.src(0).is(Op::INDEX)) return UOp();
+      if (behind_after(x.src(0).src(0)) != reg) continue;
+      if (!x.src(0).src(1).is_const()) return UOp();
+      if (!(x.src(0).src(1).arg() == after.src(1).arg())) continue;
+      is_only &= !out, out = x;
+    }
+    return is_only ? out : UOp();
+  };
+  UOp store = store_in(end.src(0));
+  if (!store) return false;
   // One operand of the stored value is the register; the others are the terms.
   std::vector<UOp> operands;
   operands_of(store.src(1), op, operands);
@@ -313,9 +332,8 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   bool is_initialized = false;
   for (UOp x = start; x.is(Op::AFTER); x = x.src(0))
     for (UOp dep : x.src().subspan(1))
-      if (dep.is(Op::STORE) && dep.src(0).is(Op::INDEX) && behind_after(dep.src(0).src(0)) == reg &&
-          dep.src(1).is_const() && dep.src(0).src(1).arg() == after.src(1).arg())
-        is_initialized |= py_equal(dep.src(1).arg().to_const(), identity_element(op, before.dtype().scalar()));
+      if (UOp first = store_in(dep); first && first.src(1).is_const())
+        is_initialized |= py_equal(first.src(1).arg().to_const(), identity_element(op, before.dtype().scalar()));
   if (!is_initialized) return false;
   return are_terms(before, rest, lanes);
 }

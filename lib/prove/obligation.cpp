@@ -306,10 +306,10 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   auto attempt_ieee = [&](auto&& try_sense) {
     return try_sense(FloatSense::Exact) || try_sense(FloatSense::Finite);
   };
+  constexpr size_t kNear = 2;
   // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.
   auto attempt_near_root = [&] {
-    constexpr size_t kDepth = 2;
-    const Frontier shallow = frontier(v, lane, 0, kDepth);
+    const Frontier shallow = frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
   };
   if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
@@ -322,6 +322,9 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   }
   if (!has_floats) return out;
   if (!over_reals && !is_large && attempt_near_root()) return out;
+  if (!over_reals && dtypes::is_float(v.before.dtype()) &&
+      attempt(frontier(v, lane, 0, kNear), FloatSense::Real, IntSense::Numbers, true))
+    return out;
   // Rounding may turn a comparison or change an integer, so that equal reals say nothing of them.
   if (dtypes::is_float(v.before.dtype()) && attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
   if (!over_reals) attempt_ieee([&](FloatSense sense) { return attempt_all(sense, IntSense::Bits); });

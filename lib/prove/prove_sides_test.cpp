@@ -61,6 +61,33 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
         RewriteProof::Kind::Proven);
 }
 
+TEST_CASE("SidesProver: a register with several elements adds the terms of each sum") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp r = g.range(Const(8), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(32), {}, 0);
+  auto load = [&](int64_t n) { return memory.index_ptr(r * num(4) + num(n)).load(); };
+  auto zero = g.constant(dtypes::float32, 0.0);
+  auto after = [](UOp of, std::vector<UOp> deps) {
+    deps.insert(deps.begin(), of);
+    return of.graph().node(Op::AFTER, of.dtype(), deps);
+  };
+  // element 0 adds the loads 0 and 1, element 1 the loads 2 and `last`
+  auto element = [&](int64_t i, int64_t last, int64_t place = 1) {
+    UOp reg = g.node(Op::DEFINE_REG, dtypes::float32.ptr(2, AddrSpace::REG), {}, 0);
+    UOp init = g.group({reg.index_ptr(num(0)).store(zero), reg.index_ptr(num(1)).store(zero)});
+    UOp start = after(reg, {init, r});
+    UOp first = reg.index_ptr(num(0)).store(start.index(num(0)) + (load(0) + load(1)));
+    UOp second = reg.index_ptr(num(place)).store(start.index(num(1)) + (load(2) + load(last)));
+    return after(reg, {g.group({first, second}).end(r)}).index(num(i));
+  };
+  auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3)).by == "accumulator");
+  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).by == "accumulator");
+  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);  // stored twice
+}
+
 TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
   Graph g;
   auto load = [&](int64_t n) {
