@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/prove/mutants.h"
+#include "lib/prove/prove_rules.h"
 
 namespace tgc {
 

@@ -221,6 +221,7 @@ class RuleProver {
         }
         UOp defined = is_defined(*before);
         if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
+        if (side.right.dtype() != before->dtype()) return fails("the sides have different dtypes", *before, side.right);
         Answer answer = prove(graph, restricted(*before, side.right, when), !condition);
         if (!answer.proven) return fails(answer.why, *before, side.right);
         if (!side.limit.empty()) limit_ = side.limit;
