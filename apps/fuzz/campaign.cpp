@@ -13,7 +13,7 @@
 #include "apps/fuzz/mutant_run.h"
 #include "apps/fuzz/watched.h"
 #include "lib/compilation/mutant.h"
-#include "lib/prove/mutants.h"
+#include "lib/prove/mutant_verdicts.h"
 
 namespace tgc::fuzz {
 namespace {
@@ -194,7 +194,7 @@ int run_mutants(const CampaignOptions& o) {
 }
 
 int run_rule_mutants(const CampaignOptions& o) {
-  MutantOptions options{.seed = o.seed, .most_seconds = double(o.limit_seconds)};
+  MutantOptions options{.seed = o.seed, .texts = o.texts};
   if (o.runs) options.count = o.runs;
   MutantReport report =
       prove_mutants(options, [](const std::string& line) { std::printf("%s\n", line.c_str()); });

@@ -13,6 +13,7 @@ struct CampaignOptions {
   uint64_t seed = 1;
   int limit_seconds = 20;    // time limit per input
   std::string findings;      // folder in which inputs with findings are saved; empty: findings are only printed
+  std::vector<std::string> texts = {};  // run_rule_mutants: one of them occurs in the mutant's line; empty: any mutant
 };
 
 // These functions print the findings and return the number of distinct causes.

@@ -3,6 +3,7 @@
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
+//   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
 // Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
   } else if (name == "mutants") {
     findings = run_mutants(options);
   } else if (name == "rule-mutants") {
-    findings = run_rule_mutants(options);
+    options.texts = files, findings = run_rule_mutants(options);
   } else if (name == "all") {
     for (const Target& t : all_targets()) findings += run_target(t, options);
   } else if (const Target* target = find_target(name)) {

@@ -124,6 +124,32 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
+// Adds points at which one float has each exponent, or is a half, a multiple of pi / 4, nearly a half of the last place
+// of a narrower dtype, or a NaN with any bit. The others are as in earlier points.
+void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
+  if (points.empty()) return;
+  const size_t earlier = points.size();
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const DType d = inputs[i].dtype;
+    if (!dtypes::is_float(d) || d.itemsize() < 2) continue;
+    auto add = [&](Const v) {
+      Point p = points[points.size() * 7919 % earlier];
+      p[i] = v, points.push_back(std::move(p));
+    };
+    const int digits = d.is(Scalar::Float64) ? 52 : d.is(Scalar::Float32) ? 23 : d.is(Scalar::Float16) ? 10 : 7;
+    const int most = d.is(Scalar::Float64) ? 1023 : d.is(Scalar::Float16) ? 15 : 127;
+    for (int e = -most - digits; e <= most; e++)
+      for (double m : {1.0, 1.3125, -1.6875}) add(Const(std::ldexp(m, e)));
+    for (int k = 0; k < 2048; k += k < 200 || k > 1000 ? 1 : 10) add(Const(k + 0.5)), add(Const(-k - 0.5));
+    for (int k = 1; k <= 200; k++) add(Const(k * 0.78539816339744830962));
+    for (int places : {7, 10, 23})
+      for (double by : {0x1p-30, -0x1p-30, 0x1p-52}) add(Const(1 + std::ldexp(1, -places - 1) + by));
+    const Int infinity = Int::pow2(uint32_t(d.bitsize() - 1)) - Int::pow2(uint32_t(digits));
+    for (int k = 0; k < digits; k++)
+      for (int lowest : {0, 1}) add(Const(infinity + Int::pow2(uint32_t(k)) + Int(k ? lowest : 0)));
+  }
+}
+
 std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points,
                                      std::optional<Counterexample::Kind> kind) {
   for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
@@ -191,29 +217,26 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
 }
 
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
-                                                const ComparedValues& right) {
+                                                const ComparedValues* right) {
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
-    SideEvaluator sides(isolator, values), other(isolator, right);
+    SideEvaluator sides(isolator, values), other(isolator, right ? *right : values);
     auto are_same = [](const Input& a, const Input& b) { return a.load == b.load; };
     const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
     if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
     std::vector<Point> points = points_for(sides, special_values);
     for (Point& p : points_for(sides, usual_values)) points.push_back(std::move(p));
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
-    double largest = sides.rounding();
-    std::vector<std::span<const Point>> parts;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints)
-      parts.push_back(std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i)));
-    for (auto part : parts) {
-      (void)other.differences(part);
-      for (size_t k = 0; k < part.size(); k++) largest = std::max(largest, other.error(k));
-    }
-    for (auto part : parts) {
-      auto differ = sides.differences(part), differ_right = other.differences(part);
+    add_all_exponents(points, sides.inputs());
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
+      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+      auto differ = sides.differences(part), differ_right = right ? other.differences(part) : decltype(differ)();
       for (size_t k = 0; k < part.size(); k++) {
-        if (differ_right[k]) continue;
+        if (right && differ_right[k]) continue;
         if (differ[k]) return sides.at(part, k, *differ[k]);
-        if (sides.error(k) > 100 * largest) return sides.at(part, k, Counterexample::Kind::Value);
+        const double allowed = right ? 100 * std::max(other.error(k), sides.rounding()) : 0;
+        // a number that is clearly another one, although it is tiny
+        const bool is_tiny = right && sides.error(k, 0) > 0.1 && other.error(k, 0) < 0.01;
+        if (sides.error(k, right ? -1 : 0) > allowed || is_tiny) return sides.at(part, k, Counterexample::Kind::Value);
       }
     }
     return std::nullopt;

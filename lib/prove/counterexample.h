@@ -34,8 +34,9 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
 
 // Returns a point at which `values` differ and `right` do not, in any way; or at which the error of `values` is 100
-// times the largest error of `right`. For wrong variants of right sides that are approximations.
+// times that of `right` and of a few roundings. For wrong variants of right sides that are approximations. If `right`
+// is null, returns a point at which `values` differ in any bit of a number.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
-                                                const ComparedValues& right);
+                                                const ComparedValues* right);
 
 }  // namespace tgc

@@ -126,5 +126,25 @@ TEST_CASE("counterexample: special values of floats") {
   }).empty());
 }
 
+TEST_CASE("counterexample: an error that the right side of the rule has not") {
+  Graph g;
+  UOp x = load(g, dtypes::float64), half = x.cast(dtypes::float16);
+  auto find_error = [&](UOp before, UOp after, UOp right) {
+    SideIsolator isolator(g, {{1, 64}});
+    SideExpressions wrong = isolator.of({before, after}), good = isolator.of({before, right});
+    REQUIRE(wrong.values.size() == 1);
+    auto found = find_larger_error(isolator.isolator(), wrong.values[0],
+                                   right == before ? nullptr : good.values.data());
+    return found ? found->point : Point();
+  };
+  // a double that is nearly half a unit of float16 above 1 is rounded twice
+  CHECK(find_error(half, x.cast(dtypes::float32).cast(dtypes::float16), half).at("after") == "1.0");
+  CHECK(find_error(half, (x + Const(0.0)).cast(dtypes::float16), half).at("data1") == "-0.0");
+  // a relative error of 0.001 is none of rounding; one of the last places may be
+  UOp third = x * Const(1.0 / 3), other = x * x.const_like(Const(3.0)).reciprocal();
+  CHECK_FALSE(find_error(third, x * Const(0.3336), other).empty());
+  CHECK(find_error(third, x * Const(0.1) * Const(10.0 / 3), other).empty());
+}
+
 }  // namespace
 }  // namespace tgc

@@ -1,15 +1,10 @@
 #include "lib/prove/mutants.h"
 
 #include <algorithm>
-#include <map>
-#include <random>
 #include <set>
 
-#include "lib/prove/counterexample.h"
-#include "lib/prove/random_instances.h"
-#include "lib/prove/stage_runner.h"
+#include "lib/prove/rule_instances.h"
 #include "lib/rewrite/matcher.h"
-#include "lib/trace/applications.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -197,16 +192,17 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   return changed_at(out, right.change.path, right.change, match, left_side);
 }
 
-// Lists the right sides as data where the mutant has them: those of the rule, with a guard less or on another left
-// side. What only `call` computes is listed as a function.
+// Lists the right sides as data where the mutant has them: those of the rule, with a guard less or negated, or on
+// another left side. What only `call` computes is listed as a function.
 std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
     const bool is_mutated = right.guard != Guard::Kept && i == right.folding;
-    if (right.has_change || (is_mutated && right.guard == Guard::Negated))
-      out[i].right = pat::make_function("mutant", {});
-    else if (is_mutated) out[i].guards.erase(out[i].guards.begin() + long(right.number));
+    if (right.has_change) out[i].right = pat::make_function("mutant", {});
+    else if (!is_mutated) continue;
+    else if (right.guard == Guard::Dropped) out[i].guards.erase(out[i].guards.begin() + long(right.number));
+    else out[i].guards[right.number] = pat::make_form("not", {out[i].guards[right.number]});
   }
   return out;
 }
@@ -270,12 +266,21 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   }
 }
 
-// ---- instances
+// Returns whether the mutant makes another node than its rule for some instance of its own pattern.
+bool differs(const Mutant& mutant) {
+  const Matcher original({mutant.right->original});
+  bool out = false;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
+    Hit hit;
+    UOp expected = original.rewrite(before, nullptr, nullptr, hit);
+    return !(out = !expected || !(expected == after));
+  });
+  return out;
+}
 
-// Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes that the
-// names are bound to.
-template <class Visit>
-void for_each_instance(const Rule& rule, Visit visit) {
+}  // namespace
+
+bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
   const Matcher matcher({&rule});
   RuleInstances instances(rule, false);
   for (size_t i = 0; i < kMostInstances; i++) {
@@ -291,60 +296,10 @@ void for_each_instance(const Rule& rule, Visit visit) {
       if (after && !(after == *before)) goes_on = visit(*before, after, match);
       return true;
     });
-    if (is_last || !goes_on) return;
+    if (is_last || !goes_on) return is_last;
   }
+  return false;
 }
-
-// What REF computes for instances of a rule.
-struct RuleErrors {
-  bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
-};
-
-RuleErrors errors_of(const Rule& rule) {
-  RuleErrors out;
-  for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
-    SideIsolator isolator(before.graph(), memory_sizes(before));
-    for (const ComparedValues& v : isolator.of({before, after}).values)
-      out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
-    return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
-  });
-  if (out.has_value) return out;
-  RuleProof proof{.rule = &rule};
-  refute_rule(rule, 100, proof);
-  return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
-}
-
-// Looks for an instance and a point at which the mutant is wrong and its rule is not: a NaN, an infinity or the sign of
-// zero differs, or the mutant is a much worse approximation.
-std::optional<Counterexample> own_error(const Mutant& mutant) {
-  const Matcher original({mutant.right->original});
-  std::optional<Counterexample> out;
-  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
-    Hit hit;
-    UOp right = original.rewrite(before, nullptr, nullptr, hit);
-    if (!right || right == after) return true;
-    SideIsolator isolator(before.graph(), memory_sizes(before));
-    SideExpressions wrong_values = isolator.of({before, after}), right_values = isolator.of({before, right});
-    if (wrong_values.values.size() == 1 && right_values.values.size() == 1)
-      out = find_larger_error(isolator.isolator(), wrong_values.values[0], right_values.values[0]);
-    return !out;
-  });
-  return out;
-}
-
-// Returns whether the mutant makes another node than its rule for some instance of its own pattern.
-bool differs(const Mutant& mutant) {
-  const Matcher original({mutant.right->original});
-  bool out = false;
-  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
-    Hit hit;
-    UOp expected = original.rewrite(before, nullptr, nullptr, hit);
-    return !(out = !expected || !(expected == after));
-  });
-  return out;
-}
-
-}  // namespace
 
 std::vector<Mutant> mutants_of(const Rule& rule) {
   std::vector<Mutant> out;
@@ -376,44 +331,6 @@ std::vector<Mutant> mutants_of(const Rule& rule) {
     return true;
   });
   for (const ResultChange& c : changes) add({.has_change = true, .change = c}, rule.left, text_of(c));
-  return out;
-}
-
-MutantReport prove_mutants(const MutantOptions& o, const std::function<void(const std::string&)>& print) {
-  ProofCache cache;
-  std::vector<Mutant> all;
-  for (const CatalogRule& r : catalog_rules())
-    if (is_value_rule(*r.rule))
-      for (Mutant& m : mutants_of(*r.rule)) all.push_back(std::move(m));
-  MutantReport out{.candidates = all.size()};
-  std::mt19937_64 random(o.seed);
-  for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
-  std::map<const Rule*, RuleErrors> errors;
-  for (const Mutant& m : all) {
-    if (out.drawn() == o.count) break;
-    const Rule& original = *m.right->original;
-    auto [it, is_new] = errors.try_emplace(&original);
-    if (is_new) it->second = errors_of(original);
-    if (it->second.has_value) continue;  // the mutant may be refuted by the error of its rule
-    RuleProof proof{.rule = &m.rule};
-    if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache), true; }); !done)
-      proof.why = done.diag().message;
-    const bool is_proven = proof.kind == RuleProof::Kind::Proven;
-    std::string_view verdict = "refuted";
-    if (!proof.counterexample.empty()) out.refuted++;
-    else if (auto own = own_error(m); own || (!proof.special.empty() && !it->second.has_special)) {
-      out.refuted++, out.refuted_by_rule++, verdict = "refuted beside its rule";
-      proof.counterexample = own ? own->point : proof.special;
-    } else if (is_proven) out.equivalent++, verdict = "equivalent";
-    else out.open++, verdict = "open";
-    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.what + ": " +
-                       std::string(verdict);
-    if (verdict == "equivalent") line += " in " + std::to_string(proof.instances) + " instances";
-    if (verdict == "open") line += ", " + proof.why;
-    for (auto& [name, value] : proof.counterexample) line += ", " + name + " = " + value;
-    print(line);
-    if (o.is_verbose && !proof.before.empty()) print(proof.before + "\n  ->\n" + proof.after);
-  }
   return out;
 }
 

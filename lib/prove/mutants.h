@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/prove/prove_rules.h"
+#include "lib/rewrite/rules.h"
 
 namespace tgc {
 
@@ -52,24 +52,9 @@ struct Mutant {
 // instance of its pattern, another node than the rule does.
 std::vector<Mutant> mutants_of(const Rule& rule);
 
-struct MutantOptions {
-  size_t count = 300;
-  uint64_t seed = 1;
-  double most_seconds = 10;  // of wall time, for each rule and each mutant
-  bool is_verbose = false;  // print the sides of the instance that decided
-};
-
-struct MutantReport {
-  size_t candidates = 0;  // number of mutants of all rules
-  size_t refuted = 0;  // each counterexample is confirmed by REF
-  size_t refuted_by_rule = 0;  // of these: because the rule keeps a NaN, an infinity or a sign, or has a smaller error
-  size_t equivalent = 0;  // both sides are proven equal for all values of each instance
-  size_t open = 0;
-  size_t drawn() const { return refuted + equivalent + open; }
-};
-
-// Draws mutants of all value rules that are not refuted themselves. Decides each mutant as `tgc prove --rules` decides
-// a rule, and calls print(line) for each.
-MutantReport prove_mutants(const MutantOptions& options, const std::function<void(const std::string&)>& print);
+// Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes that the
+// names are bound to. Returns whether these were all instances; of very many, only the first ones are visited.
+using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
+bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 
 }  // namespace tgc

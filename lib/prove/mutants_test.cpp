@@ -1,8 +1,11 @@
-#include "lib/prove/mutants.h"
+#include "lib/prove/mutant_verdicts.h"
 
 #include <doctest/doctest.h>
 
 #include <map>
+
+#include "lib/prove/prove_rules.h"
+#include "lib/trace/applications.h"
 
 namespace tgc {
 namespace {
@@ -51,6 +54,30 @@ TEST_CASE("mutants: errors of each kind are refuted, right mutants are not") {
   CHECK(less.verdict("right side: operands of CMPLT exchanged") == Kind::Refuted);
   CHECK(self.verdict("left side: any node for the second x") == Kind::Refuted);
   CHECK(self.verdict("right side: constant minus 1") == Kind::Refuted);
+}
+
+// Decides one mutant of a rule of tgc.
+MutantReport report_of(const std::string& name, const std::string& what) {
+  const Rule* rule = nullptr;
+  for (const CatalogRule& r : catalog_rules())
+    if (r.rule->name == name) rule = r.rule;
+  REQUIRE(rule);
+  return prove_mutants({.texts = {name + "  " + location_of(*rule) + "  " + what}}, [](const std::string&) {});
+}
+
+TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {
+  static const RuleSet set("test", {rule("equal", x.of(dtypes::bool_) != y, x ^ y)});
+  Mutants equal(*set.rules()[0]);
+  // the number 3 ^ 1 is 2, not 1
+  CHECK(equal.verdict("left side: any dtype for x:bool") == Kind::Refuted);
+  CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").equivalent == 1);
+  // !x is x < true
+  CHECK(report_of("not-and-not", "right side: CMPNE becomes CMPLT").equivalent == 1);
+}
+
+TEST_CASE("mutants: errors of single floats are refuted beside the rule") {
+  // a NaN of which only the lower half has other bits becomes an infinity
+  CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").refuted_by_rule == 1);
 }
 
 }  // namespace

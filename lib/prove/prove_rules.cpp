@@ -61,6 +61,14 @@ Sides restricted(UOp before, UOp after, UOp when) {
   return {when.where(before, zero), when.where(after, zero)};
 }
 
+// Returns both sides as numbers of one dtype, if their dtypes differ: the users of a node read the number that it has.
+Sides with_one_dtype(const Sides& s) {
+  const DType a = s.before.dtype(), b = s.after.dtype();
+  if (a == b || a.count() > 1 || b.count() > 1 || !a.is_value() || !b.is_value()) return s;
+  const DType d = dtypes::is_float(a) || dtypes::is_float(b) ? dtypes::float64 : dtypes::index;
+  return {s.before.cast(d), s.after.cast(d)};
+}
+
 // Returns whether an index in `u` may exceed 64 bits, which no index does.
 bool exceeds_index(UOp u) {
   return std::ranges::any_of(toposort(u), [](UOp n) {
@@ -213,6 +221,7 @@ class RuleProver {
         }
         UOp defined = is_defined(*before);
         if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
+        if (side.right.dtype() != before->dtype()) return fails("the sides have different dtypes", *before, side.right);
         Answer answer = prove(graph, restricted(*before, side.right, when), !condition);
         if (!answer.proven) return fails(answer.why, *before, side.right);
         if (!side.limit.empty()) limit_ = side.limit;
@@ -350,7 +359,8 @@ class RuleProver {
   void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
     // Where the left side is undefined, the right side may have any value.
     UOp defined = is_defined(before);
-    Sides sides = restricted(before, after, defined.is_const() ? UOp() : defined);
+    const Sides numbers = with_one_dtype({before, after});
+    Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
     constexpr size_t kSampled = 40;  // number of instances that REF evaluates before Z3 is asked
     std::optional<Counterexample> found;

@@ -332,7 +332,10 @@ constexpr std::string_view kGuardsOnBounds[] = {"never_negative",  "never_positi
 constexpr std::string_view kGuardsOnForm[] = {"a_pair_is_const", "out_of_order", "differ", "not_finite"};
 
 bool has_guard(const Rule& rule, std::span<const std::string_view> names) {
-  auto is_one = [&](const PatNode* g) { return std::ranges::find(names, g->form) != names.end(); };
+  auto is_one = [&](const PatNode* g) {
+    while (g->form == "not") g = g->children[0];
+    return std::ranges::find(names, g->form) != names.end();
+  };
   return std::ranges::any_of(foldings_of(rule),
                              [&](const Folding& f) { return std::ranges::any_of(f.guards, is_one); });
 }

@@ -193,11 +193,12 @@ UOp SideEvaluator::defined(UOp root) {
 
 namespace {
 
+// An integer for a float is the bits of the float.
 void put(Array& a, size_t i, const Const& c) {
   const DType d = a.dtype();
   uint8_t* to = a.data() + int64_t(i) * d.itemsize();
   auto copy = [&](auto v) { std::memcpy(to, &v, sizeof v); };
-  if (dtypes::is_float(d)) {
+  if (dtypes::is_float(d) && !c.is_int()) {
     const double v = c.to_double();
     if (d.is(Scalar::Float64)) copy(v);
     else if (d.is(Scalar::Float32)) copy(float(v));
@@ -293,7 +294,10 @@ double SideEvaluator::rounding() const {
 
 Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const {
   Counterexample out{.kind = kind};
-  for (size_t k = 0; k < inputs_.size(); k++) out.point[inputs_[k].name] = points[i][k].str();
+  for (size_t k = 0; k < inputs_.size(); k++) {
+    const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
+    out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
+  }
   constexpr int64_t kShown = 8;
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];

@@ -24,7 +24,7 @@ class SideEvaluator {
     Int least, most;  // bounds of an integer
     std::string name;
   };
-  using Point = std::vector<Const>;  // one value for each input
+  using Point = std::vector<Const>;  // one value for each input; for a float, an integer is its bits
 
   SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values);
 

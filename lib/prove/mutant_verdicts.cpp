@@ -1,0 +1,152 @@
+#include "lib/prove/mutant_verdicts.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "lib/prove/counterexample.h"
+#include "lib/prove/random_instances.h"
+#include "lib/prove/right_sides.h"
+#include "lib/prove/stage_runner.h"
+#include "lib/rewrite/matcher.h"
+#include "lib/support/clocks.h"
+#include "lib/trace/applications.h"
+
+namespace tgc {
+namespace {
+
+// What is known of a rule before its mutants are decided.
+struct RuleErrors {
+  bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
+  std::optional<bool> is_exact = {};  // whether the rule is proven bit by bit; nullopt: not known yet
+};
+
+RuleErrors errors_of(const Rule& rule) {
+  RuleErrors out;
+  for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
+    SideIsolator isolator(before.graph(), memory_sizes(before));
+    for (const ComparedValues& v : isolator.of({before, after}).values)
+      out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
+    return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
+  });
+  if (out.has_value) return out;
+  RuleProof proof{.rule = &rule};
+  refute_rule(rule, 100, proof);
+  return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
+}
+
+// Returns whether the instances of a rule are all nodes that its pattern matches, up to the form of its operands: it
+// binds no constants, and no guard reads the form of a node.
+bool binds_no_constants(const pat::PatNode* n) {
+  const bool is_constant = !n->ops.empty() && OpSet{Op::CONST, Op::VCONST}.contains_all(n->ops) && !n->has_arg;
+  return !is_constant && std::ranges::all_of(n->children, binds_no_constants);
+}
+
+// Returns the number of instances of a mutant if each of its right sides is proven equal to the right side of its rule
+// bit by bit, for all values; 0 if one is not, or if the instances do not cover all values of constants.
+size_t count_equal(const Mutant& mutant, ProofCache& cache) {
+  const Rule& rule = *mutant.right->original;
+  if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;
+  const Matcher original({&rule});
+  size_t out = 0;
+  auto is_proven = [&](const Sides& sides) {
+    SideIsolator isolator(sides.before.graph(), memory_sizes(sides.before));
+    SideExpressions e = isolator.of(sides);
+    if (e.kind == SideExpressions::Kind::Same) return true;
+    if (e.kind != SideExpressions::Kind::Values) return false;
+    // IEEE arithmetic of long expressions takes minutes
+    const bool is_short = toposort(sides.before).size() + toposort(sides.after).size() < 100;
+    Prover prover(isolator.isolator(), cache, {.ieee_rlimit = 200'000});
+    return std::ranges::all_of(e.values, [&](const ComparedValues& v) {
+      if (find_special_counterexample(isolator.isolator(), v)) return false;
+      ProofOutcome proof = prover.prove(v, !is_short);
+      return proof.kind == ProofOutcome::Kind::Proven && proof.sense <= FloatSense::Exact;
+    });
+  };
+  const bool are_all = for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
+    Hit hit;
+    UOp right = original.rewrite(before, nullptr, nullptr, hit);
+    // both directions: then both are defined for the same values
+    const bool is_equal = right && (right == after || (is_proven({right, after}) && is_proven({after, right})));
+    out = is_equal ? out + 1 : 0;
+    return is_equal;
+  });
+  return are_all ? out : 0;
+}
+
+// Looks for an instance and a point at which the mutant is wrong and its rule is not: a NaN, an infinity or the sign of
+// zero differs, or the mutant is a much worse approximation, or it rounds and its rule is proven bit by bit.
+std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
+  const Matcher original({mutant.right->original});
+  std::optional<Counterexample> out;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
+    Hit hit;
+    UOp right = original.rewrite(before, nullptr, nullptr, hit);
+    if (right == after || (!right && (!dtypes::is_float(before.dtype()) || !is_rule_exact()))) return true;
+    SideIsolator isolator(before.graph(), memory_sizes(before));
+    SideExpressions wrong_values = isolator.of({before, after});
+    SideExpressions right_values = right ? isolator.of({before, right}) : SideExpressions();
+    if (wrong_values.values.size() == 1 && (!right || right_values.values.size() == 1))
+      out = find_larger_error(isolator.isolator(), wrong_values.values[0], right ? &right_values.values[0] : nullptr);
+    return !out;
+  });
+  return out;
+}
+
+}  // namespace
+
+MutantReport prove_mutants(const MutantOptions& o, const std::function<void(const std::string&)>& print) {
+  ProofCache cache;
+  std::vector<Mutant> all;
+  for (const CatalogRule& r : catalog_rules())
+    if (is_rewrite(*r.rule) && is_value_rule(*r.rule))
+      for (Mutant& m : mutants_of(*r.rule)) all.push_back(std::move(m));
+  MutantReport out{.candidates = all.size()};
+  std::mt19937_64 random(o.seed);
+  for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
+  std::map<const Rule*, RuleErrors> errors;
+  for (const Mutant& m : all) {
+    if (out.drawn() == o.count) break;
+    const Rule& original = *m.right->original;
+    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.what;
+    auto occurs = [&](const std::string& text) { return line.find(text) != line.npos; };
+    if (!o.texts.empty() && std::ranges::none_of(o.texts, occurs)) continue;
+    const double begin = thread_seconds();
+    auto [it, is_new] = errors.try_emplace(&original);
+    if (is_new) it->second = errors_of(original);
+    if (it->second.has_value) continue;  // the mutant may be refuted by the error of its rule
+    RuleProof proof{.rule = &m.rule};
+    const size_t same = count_equal(m, cache);
+    if (!same)
+      if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache), true; }); !done)
+        proof.why = done.diag().message;
+    const size_t equal = proof.kind == RuleProof::Kind::Proven ? proof.instances : same;
+    auto is_rule_exact = [&, &rule = it->second] {
+      if (!rule.is_exact) {
+        const RuleProof own = prove_rule(original, cache);
+        rule.is_exact = own.kind == RuleProof::Kind::Proven && own.sense <= FloatSense::Exact;
+      }
+      return *rule.is_exact;
+    };
+    std::string_view verdict = "refuted";
+    if (!proof.counterexample.empty()) out.refuted++;
+    else if (auto own = same ? std::nullopt : own_error(m, is_rule_exact);
+             own || (!proof.special.empty() && !it->second.has_special)) {
+      out.refuted++, out.refuted_by_rule++, verdict = "refuted beside its rule";
+      proof.counterexample = own ? own->point : proof.special;
+    } else if (equal) out.equivalent++, verdict = "equivalent";
+    else out.open++, verdict = "open";
+    line += ": " + std::string(verdict);
+    if (verdict == "equivalent") line += " in " + std::to_string(equal) + " instances";
+    if (verdict == "open") line += ", " + proof.why;
+    for (auto& [name, value] : proof.counterexample) line += ", " + name + " = " + value;
+    print(line);
+    if (o.texts.empty()) continue;
+    if (!proof.before.empty()) print(proof.before + "\n  ->\n" + proof.after);
+    print(std::to_string(thread_seconds() - begin) + " s");
+  }
+  return out;
+}
+
+}  // namespace tgc
