@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/uop/graph.h"
+#include "lib/validate/truncate_loops.h"
+
 namespace tgc {
 
 TEST_CASE("elements_of throws for a place outside of the array") {
@@ -10,6 +13,24 @@ TEST_CASE("elements_of throws for a place outside of the array") {
   CHECK(reinterpret_cast<const int32_t*>(elements_of(four, {3, 1}).data())[0] == 30);
   CHECK_THROWS_AS(elements_of(four, {0, 4}), Failure);
   CHECK_THROWS_AS(elements_of(four, {-1}), Failure);
+}
+
+TEST_CASE("truncate_loops keeps the first or the last iterations") {
+  Graph g, scratch;
+  UOp r = g.range(Const(1000), 0, AxisType::LOOP);
+  UOp at = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1000), {}, 0).index_ptr(r);
+  const UOp kernel = g.sink({at.store(r.cast(dtypes::int32)).end(r)});
+  Arrays inputs;
+  inputs.push_back({"data0", Array(dtypes::int32, {1000})});
+  for (bool at_end : {false, true}) {
+    auto stored = stored_in_ref(truncate_loops(scratch, kernel, 100, at_end), inputs, {}, 1000);
+    REQUIRE(stored);
+    const std::vector<int64_t>& places = stored->places["data0"];
+    REQUIRE(!places.empty());
+    CHECK(places.size() < 100);
+    CHECK((at_end ? places.back() == 999 : places.front() == 0));
+    CHECK(stored->values[0].array.as<int32_t>()[0] == places[0]);
+  }
 }
 
 }  // namespace tgc

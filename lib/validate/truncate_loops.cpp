@@ -35,12 +35,15 @@ std::vector<UOp> loops_of(UOp root) {
   return out;
 }
 
-UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes) {
+// Returns `root` with loops of these sizes, whose first indices are `starts`; by default 0.
+UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes,
+               const std::vector<int64_t>& starts = {}) {
   Substitution shorter;
   for (size_t i = 0; i < loops.size(); i++) {
     std::vector<UOp> src(loops[i].src().begin(), loops[i].src().end());
     src[0] = src[0].const_like(Const(sizes[i]));
-    shorter.emplace_back(loops[i], loops[i].with_src(src));
+    const UOp loop = loops[i].with_src(src);
+    shorter.emplace_back(loops[i], starts.empty() || !starts[i] ? loop : loop + Const(starts[i]));
   }
   return substitute(root, shorter);
 }
@@ -64,7 +67,7 @@ std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
 
 }  // namespace
 
-UOp truncate_loops(Graph& into, UOp root, double work) {
+UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   UOp whole = copy_into(into, root);
   std::vector<UOp> loops = loops_of(whole);
   std::vector<int64_t> sizes(loops.size(), 1), full;
@@ -82,7 +85,10 @@ UOp truncate_loops(Graph& into, UOp root, double work) {
       sizes = more, out = longer, grows = true;
     }
   }
-  return out;
+  if (!at_end) return out;
+  std::vector<int64_t> starts;
+  for (size_t i = 0; i < loops.size(); i++) starts.push_back(full[i] - sizes[i]);
+  return with_sizes(whole, loops, sizes, starts);
 }
 
 Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most) {

@@ -11,8 +11,9 @@
 namespace tgc {
 
 // Returns a copy of the graph in `into`, whose loops and workgroups around the stores are so short that REF needs about
-// `work` evaluations of UOps. Throws Failure if even one iteration of these loops needs more than that.
-UOp truncate_loops(Graph& into, UOp root, double work);
+// `work` evaluations of UOps: the first iterations, or with `at_end` the last ones. Throws Failure if even one
+// iteration of these loops needs more than that.
+UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 
 // Elements that a kernel stored, with their indices.
 struct Stored {
