@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/import/import_sides.h"
 #include "lib/import/upgrade.h"
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
@@ -191,6 +192,19 @@ TEST_CASE("import: reductions") {
   REQUIRE(expanded.is(Op::REDUCE));
   CHECK(expanded.num_src() == 2);
   CHECK(expanded.src(0).is(Op::ADD));
+}
+
+TEST_CASE("SidesImporter: a constant may replace a vector, but no vector a constant") {
+  Import k("v = UOp(Ops.STACK, dtypes.float, (UOp.const(2.0, dtypes.float), x.index(i)))",
+           "out.index(i).store(v).end(i).sink()");
+  UOp vector, number;
+  for (UOp u : toposort(k.root)) {
+    if (u.is(Op::STACK)) vector = u;
+    if (u.is(Op::CONST) && dtypes::is_float(u.dtype())) number = u;
+  }
+  SidesImporter sides({});
+  CHECK(sides.import(vector, number).value_or_throw().pairs.size() == 2);
+  CHECK(sides.import(number, vector).value_or_throw().pairs.empty());
 }
 
 TEST_CASE("import: buffers with several axes") {

@@ -267,9 +267,11 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
                                                                                         : Effort::Usual;
   const bool is_ieee = out.has_floats && (senses.floats == FloatSense::Exact || senses.floats == FloatSense::Finite);
+  const bool is_long = obligation.text.size() > limits_.long_text;
   const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
-                          : senses.ints == IntSense::Numbers ? limits_.numbers_rlimit
-                                                             : limits_.rlimit;
+                          : senses.ints != IntSense::Numbers ? limits_.rlimit
+                          : is_long                          ? limits_.brief_rlimit
+                                                             : limits_.numbers_rlimit;
   switch (answer(obligation.text, effort, senses.ints, rlimit)) {
     case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;

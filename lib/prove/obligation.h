@@ -67,6 +67,7 @@ struct ProofLimits {
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
+  size_t long_text = 8000;  // bytes of a text about numbers that gets few resources: Z3 decides it at once or never
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
   size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
   size_t many_nodes = 100;  // of a large expression on floats, the nodes near its root are decided first
