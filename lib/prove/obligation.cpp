@@ -5,6 +5,7 @@
 
 #include "lib/compile/cache.h"
 #include "lib/support/clocks.h"
+#include "lib/support/log.h"
 #include "lib/support/sha256.h"
 #include "lib/support/z3.h"
 #include "lib/uop/graph.h"
@@ -186,7 +187,13 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       out = of_text(session.ask(limited(is_brief ? limits_.brief_rlimit : rlimit) + question + "(check-sat)\n"));
     if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
   }
-  counts_.z3_seconds += seconds_since(begin);
+  const double seconds = seconds_since(begin);
+  counts_.z3_seconds += seconds;
+  if (seconds > 1)
+    log_debug(LogTopic::Prove, [&] {
+      return std::to_string(seconds) + " s for a question of " + std::to_string(text.size()) + " bytes, effort " +
+             std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
+    });
   cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }

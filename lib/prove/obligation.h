@@ -63,7 +63,7 @@ struct ProofOutcome {
 
 struct ProofLimits {
   uint64_t rlimit = 600'000;  // Z3's unit of work, for each question; 1 million takes about 0.3 s
-  uint64_t numbers_rlimit = 400'000;  // the same, for unbounded integers and real numbers
+  uint64_t numbers_rlimit = 600'000;  // the same, for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
