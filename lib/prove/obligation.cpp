@@ -236,7 +236,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
 // can show that both are equal.
 static bool is_approximation(const ComparedValues& v) {
   constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
-  if (!v.before.in(kTranscendental)) return false;
+  if (!v.before.in(kTranscendental) || v.before_valid) return false;
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
