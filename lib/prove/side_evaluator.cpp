@@ -11,7 +11,7 @@
 #include "lib/prove/encode.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
-#include "lib/uop/render.h"
+#include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {
 namespace {
@@ -109,9 +109,7 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   Input in{.load = u, .dtype = u.dtype()};
   if (const Leaf* leaf = intervals.leaf_of(u)) {
     in.leaf = leaf->node, in.dtype = leaf->node.dtype().scalar();
-    in.name = leaf->node.is(Op::DEFINE_VAR) ? std::string(leaf->node.arg()[0].text())
-              : leaf->node.is(Op::RANGE)    ? "r" + range_str(leaf->node)
-                                            : std::string(name_of(leaf->node.op())) + std::to_string(inputs_.size());
+    in.name = name_of_leaf(leaf->node);
   } else {
     in.name = "data" + std::to_string(u.src(0).src(0).arg().small_int());
   }

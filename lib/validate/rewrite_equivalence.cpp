@@ -261,13 +261,6 @@ class Evaluation {
     return out;
   }
 
-  static std::string name_of_leaf(UOp u) {
-    if (u.is(Op::RANGE)) return "r" + range_str(u);
-    if (u.is(Op::SPECIAL)) return std::string(u.arg().text());
-    if (u.is(Op::DEFINE_VAR)) return std::string(u.arg()[0].text());
-    return std::string(name_of(u.op())) + "#" + std::to_string(u.id());
-  }
-
   Graph& graph_;
   const Arrays& arrays_;
   const VariableValues& variables_;
@@ -284,6 +277,13 @@ class Evaluation {
 };
 
 }  // namespace
+
+std::string name_of_leaf(UOp u) {
+  if (u.is(Op::RANGE)) return "r" + range_str(u);
+  if (u.is(Op::SPECIAL)) return std::string(u.arg().text());
+  if (u.is(Op::DEFINE_VAR)) return std::string(u.arg()[0].text());
+  return std::string(name_of(u.op())) + "#" + std::to_string(u.id());
+}
 
 bool EquivalenceResult::differs_at_one_in(int n) const {
   return kind == Kind::Differ && beyond_rounding && n * points >= kPoints;

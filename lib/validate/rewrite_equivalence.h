@@ -42,4 +42,7 @@ struct EquivalenceResult {
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 
+// Returns the name of a leaf in reports: r0 for a loop, the name of a launch index or a variable, else op and node id.
+std::string name_of_leaf(UOp u);
+
 }  // namespace tgc
