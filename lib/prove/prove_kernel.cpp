@@ -64,6 +64,9 @@ class KernelProver {
   void sample_stages() {
     std::map<const StageRow*, std::optional<std::string>> differences;  // "": none
     std::map<const StageRow*, std::vector<RewriteProof*>> refuted;
+    std::set<const StageRow*> wrong;  // stages with a rewrite whose sides have different values
+    for (const RewriteProof& r : out_.rewrites)
+      if (r.kind == Kind::Refuted) wrong.insert(out_.log.list()[r.application].stage);
     for (RewriteProof& r : out_.rewrites) {
       if (r.kind != Kind::Unknown) continue;
       const Application& a = out_.log.list()[r.application];
@@ -76,7 +79,7 @@ class KernelProver {
       if (r.kind == Kind::Refuted) refuted[a.stage].push_back(&r);
     }
     for (auto& [stage, rewrites] : refuted)
-      if (rewrites.size() > 1) name_guilty(rewrites);
+      if (rewrites.size() > 1 || wrong.contains(stage)) name_guilty(rewrites, wrong.contains(stage));
     sample_several_stages();
   }
 
@@ -106,12 +109,12 @@ class KernelProver {
   }
 
   // Of the refuted rewrites of a stage, only those are wrong before which the graph stores the right elements, and
-  // after which it does not. If REF cannot tell, all remain refuted.
-  void name_guilty(std::span<RewriteProof* const> refuted) {
+  // after which it does not. If REF cannot tell, all remain refuted, unless another rewrite is known to be wrong.
+  void name_guilty(std::span<RewriteProof* const> refuted, bool is_explained) {
     constexpr size_t kMost = 32;
     std::vector<std::optional<std::string>> differences;
     for (size_t i = 0; i < std::min(kMost, refuted.size()); i++) differences.push_back(difference_at(*refuted[i]));
-    if (std::ranges::none_of(differences, [](auto& d) { return d && !d->empty(); })) return;
+    if (!is_explained && std::ranges::none_of(differences, [](auto& d) { return d && !d->empty(); })) return;
     differences.resize(refuted.size());
     for (size_t i = 0; i < refuted.size(); i++) {
       RewriteProof& r = *refuted[i];
