@@ -53,8 +53,8 @@ struct SmtValue {
   std::string term;
   Interval interval = {};  // of an integer
   std::string defined = "";  // a formula: whether the value is defined; "": always
-  // Of a sum or product among IntSense::Numbers: the number that `term` is modulo 2**n; "": the same as `term`. Sums
-  // and products of such numbers need no modulus between them, so that Z3 can compare polynomials.
+  // With IntSense::Numbers, the value of a sum or product before it wraps around; "": the same as `term`. Further sums
+  // and products use it, and wrap around once at the end, so that Z3 can compare polynomials.
   std::string unwrapped = "";
   const std::string& exact() const { return unwrapped.empty() ? term : unwrapped; }
 };

@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// What is known of a rule before its mutants are decided.
+// The errors of an unmutated rule. An error of a mutant counts only if its rule does not make it, too.
 struct RuleErrors {
   bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
   std::optional<bool> is_exact = {};  // whether the rule is proven bit by bit; nullopt: not known yet

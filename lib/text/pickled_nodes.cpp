@@ -128,7 +128,7 @@ std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
-// What the nodes of an op look like in all versions. Ops that are missing here may look like anything.
+// The form that all versions give the nodes of an op. The nodes of an op that the table lacks are not checked.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
   size_t fewest, most;  // sources
