@@ -1,5 +1,6 @@
 #include "lib/text/golden.h"
 
+#include "lib/support/visible.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -12,6 +13,15 @@ namespace {
 // Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+}
+
+// Reads a name, an id or a target. Reports print these within their lines, so line breaks would forge lines.
+std::string name_in(JsonScanner& in) {
+  const size_t at = in.position();
+  std::string out = in.string();
+  if (!is_one_line(out))
+    in.fail(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+  return out;
 }
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
@@ -50,8 +60,8 @@ std::map<std::string, int64_t> variables(JsonScanner& in) {
 GoldenProgram program_of(JsonScanner& in) {
   GoldenProgram p;
   in.object([&](std::string_view key) {
-    if (key == "name") p.name = in.string();
-    else if (key == "function_name") p.function_name = in.string();
+    if (key == "name") p.name = name_in(in);
+    else if (key == "function_name") p.function_name = name_in(in);
     else if (key == "applied_opts") p.applied_opts = text_of(in);
     else if (key == "ops") p.ops = text_of(in);
     else if (key == "lds") p.lds = text_of(in);
@@ -71,13 +81,13 @@ GoldenStage stage_of(JsonScanner& in) {
   GoldenStage s;
   size_t at = in.position();
   in.object([&](std::string_view key) {
-    if (key == "name") s.name = in.string();
+    if (key == "name") s.name = name_in(in);
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.letters = in.string_or_null();
     else if (key == "full") s.full = in.string_or_null();
     else if (key == "at") s.at = strings(in);
-    else if (key == "function") s.function = in.string();
+    else if (key == "function") s.function = name_in(in);
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
@@ -133,10 +143,10 @@ GoldenRecord record_of(JsonScanner& in) {
   GoldenRecord r;
   bool has_id = false, has_ast = false;
   in.object([&](std::string_view key) {
-    if (key == "id") r.id = in.string(), has_id = true;
+    if (key == "id") r.id = name_in(in), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
     else if (key == "ast_full") r.ast_full = in.string_or_null();
-    else if (key == "target") r.target = in.string();
+    else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
     else if (key == "nodes") r.nodes = in.int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
@@ -170,8 +180,8 @@ GoldenHeader header_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "format") format = text_of(in);
     else if (key == "version") version = text_of(in);
-    else if (key == "level") h.level = in.string();
-    else if (key == "producer") h.producer = in.string();
+    else if (key == "level") h.level = name_in(in);
+    else if (key == "producer") h.producer = name_in(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
