@@ -64,7 +64,7 @@ class Checker {
   }
 
   void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
+    show("--- " + shown_record(r.id, r.target) + ": " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
          " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
          (o_.live.empty() ? "" : " --live=" + o_.live) + (o_.isolated ? " --isolated" : "") +
          (o_.traced ? " --traced" : "") + " --show=1\n");

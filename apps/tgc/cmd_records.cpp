@@ -12,7 +12,8 @@ void add_records(Command& cmd) {
   auto& o = cmd.make<Options>();
   cmd.describe("List the golden records of a file: id, target, nodes, kernel, and the program they were made for.",
                "tgc records golden.jsonl.gz",
-               "FILE#ID and --kernel=KERNEL name one of them as an INPUT. How to record: `tgc help recording`.");
+               "FILE#ID, FILE#ID@TARGET and --kernel=KERNEL name one of them as an INPUT. "
+               "How to record: `tgc help recording`.");
   cmd.positional("GOLDENS", o.files, "golden files, plain or gzip; default: standard input");
   cmd.group(Group::Output);
   cmd.json(o.json);

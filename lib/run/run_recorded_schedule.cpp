@@ -288,7 +288,8 @@ class RecordedRun {
 }  // namespace
 
 ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options) {
-  ModelReport report{.model = in.info.name};
+  ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
+  if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
   auto done = catch_failures([&] {
     RecordedRun(session, in, options, report).run();
     return Unit{};
