@@ -134,7 +134,7 @@ GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.string_or_null().value_or("");
-    else if (key == "id") k.id = in.string();
+    else if (key == "id") k.id = name_in(in);
     else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixedvars = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
@@ -158,7 +158,7 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "source") r.source = text_or_null(in);
     else if (key == "source_error") r.source_error = text_or_null(in);
     else if (key == "error") r.error = text_or_null(in);
-    else if (key == "error_stage") r.error_stage = in.string();
+    else if (key == "error_stage") r.error_stage = name_in(in);
     else if (key == "program") {
       if (!in.null()) r.program = program_of(in);
     } else if (key == "kernels") {
@@ -187,7 +187,7 @@ GoldenHeader header_of(JsonScanner& in) {
     else if (key == "version") version = text_of(in);
     else if (key == "level") h.level = name_in(in);
     else if (key == "producer") h.producer = name_in(in);
-    else if (key == "commit") commit = text_or_null(in).value_or("");
+    else if (key == "commit") commit = in.null() ? "" : name_in(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
