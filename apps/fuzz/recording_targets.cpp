@@ -52,66 +52,66 @@ class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
 
-  size_t below(size_t n) { return n ? random_() % n : 0; }
+  size_t random_below(size_t n) { return n ? random_() % n : 0; }
 
   void mutate(Json& graph) {
     Json& nodes = graph["nodes"];
     if (!nodes.is_array() || nodes.empty()) return;
-    for (size_t n = 1 + below(4); n > 0; n--) mutate_node(nodes[below(nodes.size())], nodes);
+    for (size_t n = 1 + random_below(4); n > 0; n--) mutate_node(nodes[random_below(nodes.size())], nodes);
   }
 
  private:
   void mutate_node(Json& node, const Json& nodes) {
-    const Json& other = nodes[below(nodes.size())];
-    switch (below(8)) {
+    const Json& other = nodes[random_below(nodes.size())];
+    switch (random_below(8)) {
       case 0: if (other.contains("op")) node["op"] = other["op"]; break;
       case 1: if (other.contains("dtype")) node["dtype"] = dtype_of(other["dtype"]); break;
       case 2: if (other.contains("arg")) node["arg"] = other["arg"]; else node.erase("arg"); break;
       case 3: if (other.contains("src")) node["src"] = other["src"]; else node.erase("src"); break;
       case 4: mutate_list(node["src"]); break;
-      default: mutate_value(node[below(2) ? "arg" : "src"], 0);
+      default: mutate_value(node[random_below(2) ? "arg" : "src"], 0);
     }
   }
   Json dtype_of(const Json& dtype) {
-    if (!dtype.is_string() || below(2)) return dtype;
+    if (!dtype.is_string() || random_below(2)) return dtype;
     constexpr const char* kSuffixes[] = {".vec(0)", ".vec(4)", ".vec(70000)", ".ptr(0)", ".ptr(-1)",
                                          ".ptr(9223372036854775807)", ".vec(4).ptr(4)"};
-    return dtype.get<std::string>() + kSuffixes[below(std::size(kSuffixes))];
+    return dtype.get<std::string>() + kSuffixes[random_below(std::size(kSuffixes))];
   }
   void mutate_list(Json& list) {
     if (!list.is_array() || list.empty()) return;
-    const size_t at = below(list.size());
-    switch (below(4)) {
+    const size_t at = random_below(list.size());
+    switch (random_below(4)) {
       case 0: list.erase(at); break;
       case 1: list.push_back(list[at]); break;
-      case 2: std::swap(list[at], list[below(list.size())]); break;
+      case 2: std::swap(list[at], list[random_below(list.size())]); break;
       default: list[at] = number();
     }
   }
   void mutate_value(Json& value, int depth) {
     if (value.is_array() && !value.empty() && depth < 5) {
-      if (below(3) == 0) return mutate_list(value);
-      return mutate_value(value[below(value.size())], depth + 1);
+      if (random_below(3) == 0) return mutate_list(value);
+      return mutate_value(value[random_below(value.size())], depth + 1);
     }
     if (value.is_object() && !value.empty() && depth < 5) {
       auto field = value.begin();
-      std::advance(field, below(value.size()));
-      if (below(4) == 0) value.erase(field.key());
+      std::advance(field, random_below(value.size()));
+      if (random_below(4) == 0) value.erase(field.key());
       else mutate_value(field.value(), depth + 1);
       return;
     }
-    switch (below(6)) {
+    switch (random_below(6)) {
       case 0: value = nullptr; break;
       case 1: value = Json::array(); break;
       case 2: value = "x"; break;
-      case 3: value = below(2) == 0; break;
+      case 3: value = random_below(2) == 0; break;
       default: value = number();
     }
   }
   int64_t number() {
     constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, 4, 5, 7, 64, 255, 65536, 1 << 20, INT32_MAX, INT32_MIN,
                                     int64_t(INT32_MAX) + 1, int64_t(1) << 40, int64_t(1) << 62, INT64_MAX, INT64_MIN};
-    return kNumbers[below(std::size(kNumbers))];
+    return kNumbers[random_below(std::size(kNumbers))];
   }
 
   std::mt19937_64 random_;
@@ -123,8 +123,8 @@ void read_recordings_of_releases(Bytes bytes) {
   uint64_t seed = 14695981039346656037ull;
   for (uint8_t b : bytes) seed = (seed ^ b) * 1099511628211ull;
   Mutator mutator(seed);
-  const Record& record = recordings()[mutator.below(recordings().size())];
-  const std::string& text = record.graphs[mutator.below(record.graphs.size())];
+  const Record& record = recordings()[mutator.random_below(recordings().size())];
+  const std::string& text = record.graphs[mutator.random_below(record.graphs.size())];
   Json graph = Json::parse(text, nullptr, false);
   if (graph.is_discarded()) return;  // a pyrender text
   mutator.mutate(graph);
