@@ -35,7 +35,7 @@ class Checker {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (status) continue;
-      if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());
+      if (session_.cancelled()) (o_.json ? print(summary_.json()) : print_report(summary_.text()));
       return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/support/counted.h"
+#include "lib/support/visible.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -15,6 +16,15 @@ namespace {
 // Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+}
+
+// Reads a name, an id or a target. Reports print these within their lines, so line breaks would forge lines.
+std::string name_in(JsonScanner& in) {
+  const size_t at = in.position();
+  std::string out = in.string();
+  if (!is_one_line(out))
+    in.fail(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+  return out;
 }
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
@@ -53,8 +63,8 @@ std::map<std::string, int64_t> variables(JsonScanner& in) {
 GoldenProgram program_of(JsonScanner& in) {
   GoldenProgram p;
   in.object([&](std::string_view key) {
-    if (key == "name") p.name = in.string();
-    else if (key == "function_name") p.function_name = in.string();
+    if (key == "name") p.name = name_in(in);
+    else if (key == "function_name") p.function_name = name_in(in);
     else if (key == "applied_opts") p.applied_opts = text_of(in);
     else if (key == "ops") p.ops = text_of(in);
     else if (key == "lds") p.lds = text_of(in);
@@ -74,13 +84,13 @@ GoldenStage stage_of(JsonScanner& in) {
   GoldenStage s;
   size_t at = in.position();
   in.object([&](std::string_view key) {
-    if (key == "name") s.name = in.string();
+    if (key == "name") s.name = name_in(in);
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.letters = in.string_or_null();
     else if (key == "full") s.full = in.string_or_null();
     else if (key == "at") s.at = strings(in);
-    else if (key == "function") s.function = in.string();
+    else if (key == "function") s.function = name_in(in);
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
@@ -124,7 +134,7 @@ GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.string_or_null().value_or("");
-    else if (key == "id") k.id = in.string();
+    else if (key == "id") k.id = name_in(in);
     else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixedvars = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
@@ -137,10 +147,10 @@ GoldenRecord record_of(JsonScanner& in) {
   GoldenRecord r;
   bool has_id = false, has_ast = false;
   in.object([&](std::string_view key) {
-    if (key == "id") r.id = in.string(), has_id = true;
+    if (key == "id") r.id = name_in(in), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
     else if (key == "ast_full") r.ast_full = in.string_or_null();
-    else if (key == "target") r.target = in.string();
+    else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
     else if (key == "nodes") r.nodes = in.int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
@@ -148,7 +158,7 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "source") r.source = text_or_null(in);
     else if (key == "source_error") r.source_error = text_or_null(in);
     else if (key == "error") r.error = text_or_null(in);
-    else if (key == "error_stage") r.error_stage = in.string();
+    else if (key == "error_stage") r.error_stage = name_in(in);
     else if (key == "program") {
       if (!in.null()) r.program = program_of(in);
     } else if (key == "kernels") {
@@ -175,9 +185,9 @@ GoldenHeader header_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "format") format = text_of(in);
     else if (key == "version") version = text_of(in);
-    else if (key == "level") h.level = in.string();
-    else if (key == "producer") h.producer = in.string();
-    else if (key == "commit") commit = text_or_null(in).value_or("");
+    else if (key == "level") h.level = name_in(in);
+    else if (key == "producer") h.producer = name_in(in);
+    else if (key == "commit") commit = in.null() ? "" : name_in(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
