@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/support/deadline.h"
 #include "lib/target/target.h"
 #include "renderers/list_map.h"
 #include "renderers/text_pieces.h"
@@ -88,6 +89,7 @@ class TextRenderer {
 
   // Must be called before and after printing each node of the list, in order. `body` is the kernel's body so far.
   void begin_node(UOp u) {
+    if (++begun_ % 4096 == 0) throw_if_late();
     node_ = u, node_entry_ = entries_.find(u);
     node_sources_ = next_sources_;
     next_sources_ += u.num_src();
@@ -121,6 +123,7 @@ class TextRenderer {
   std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
   UOp node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
+  uint32_t begun_ = 0;  // number of nodes for which begin_node() was called
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_;
   size_t noted_ = 0;  // length of the part of the body that was copied to `added_`

@@ -21,6 +21,8 @@ std::span<const Target> all_targets() {
       {"json", read_json},
       {"repro", read_repro},
       {"golden", read_records},
+      {"recordings", read_recordings_of_releases, 16},
+      {"elf", load_elf_object, 1 << 14},
       {"onnx", read_onnx},
       {"safetensors", read_weights},
       {"npy", read_npy_bytes},

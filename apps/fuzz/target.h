@@ -32,6 +32,8 @@ void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_wo
 void read_profile(Bytes);
 void read_request(Bytes);
 void run_code_object(Bytes), run_ptx(Bytes);
+void read_recordings_of_releases(Bytes);
+void load_elf_object(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
 // Counts one input that was run and not refused. Only some targets call this. A campaign's processes share the count.

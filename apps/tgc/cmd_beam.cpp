@@ -25,10 +25,10 @@ struct BeamOptions {
 };
 
 Status print_log(const BeamOptions& o, const BeamLog& log) {
-  if (o.plan.enumerate) print(o.json ? enumeration_json(log) : rounds_table(log));
-  else print(o.json ? result_json(log) : result_line(log));
-  if (o.table && !o.json) print(rounds_table(log));
-  if (o.explain && !o.json) print(explanation(log));
+  if (o.plan.enumerate) (o.json ? print(enumeration_json(log)) : print_report(rounds_table(log)));
+  else (o.json ? print(result_json(log)) : print_report(result_line(log)));
+  if (o.table && !o.json) print_report(rounds_table(log));
+  if (o.explain && !o.json) print_report(explanation(log));
   flush_output();
   return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, beam_plot(log));
 }
@@ -62,7 +62,7 @@ int manage(const BeamOptions& o) {
   if (!writes && !std::filesystem::exists(o.file())) {  // there is no result yet, because a search creates this file
     if (!o.results.empty()) return trouble({.message = "there is no such file", .file = o.results});
     if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
-    return print(o.json ? results_json({}) : results_text({})), 0;
+    return (o.json ? print(results_json({})) : print_report(results_text({}))), 0;
   }
   BeamResults results(o.file(), writes ? Database::Mode::Write : Database::Mode::Read);
   if (!o.import_from.empty()) {
@@ -75,7 +75,7 @@ int manage(const BeamOptions& o) {
       throw Failure("no result has the kernel, the target or the key '" + o.remove + "'; --list shows them");
     print(std::to_string(removed) + " removed\n");
   } else {
-    print(o.json ? results_json(results.list()) : results_text(results.list()));
+    (o.json ? print(results_json(results.list())) : print_report(results_text(results.list())));
   }
   return 0;
 }

@@ -18,7 +18,7 @@ struct BisectOptions {
 
 int print_bisect_report(const BisectReport& report, bool json) {
   if (json) print(report.json());
-  else if (report.error.empty()) print(report.text());
+  else if (report.error.empty()) print_report(report.text());
   else trouble({.message = "'" + report.kernel + "': " + report.error});
   return report.exit_code();
 }

@@ -35,7 +35,7 @@ int run(const CacheOptions& o) {
     size_t removed = require(cache.clear());
     if (!o.json) print("removed " + std::to_string(removed) + " entries\n");
   }
-  return print(o.json ? as_json(cache) : as_text(cache)), 0;
+  return (o.json ? print(as_json(cache)) : print_report(as_text(cache))), 0;
 }
 
 }  // namespace

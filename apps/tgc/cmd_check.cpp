@@ -35,7 +35,7 @@ class Checker {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (status) continue;
-      if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());
+      if (session_.cancelled()) (o_.json ? print(summary_.json()) : print_report(summary_.text()));
       return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
@@ -64,7 +64,7 @@ class Checker {
   }
 
   void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
+    show("--- " + shown_record(r.id, r.target) + ": " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
          " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
          (o_.live.empty() ? "" : " --live=" + o_.live) + (o_.isolated ? " --isolated" : "") +
          (o_.traced ? " --traced" : "") + " --show=1\n");

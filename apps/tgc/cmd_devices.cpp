@@ -67,7 +67,7 @@ void add_devices(Command& cmd) {
     add_renderers(rows);
     for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
     for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
-    print(json ? as_json(rows) : as_table(rows));
+    (json ? print(as_json(rows)) : print_report(as_table(rows)));
     return 0;
   });
 }

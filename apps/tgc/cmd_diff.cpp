@@ -77,7 +77,7 @@ class Comparison {
       ci_.add(ci_case(*a, b_file(), diff));
       if (o_.json) diffs.push_back(to_json(diff, *a));
       else if (!o_.quiet && !diff.same)
-        print_report("--- " + a->id + (a->target.empty() ? "" : " (" + a->target + ")") + "\n" + to_text(diff, style_));
+        print_report("--- " + shown_record(a->id, a->target) + "\n" + to_text(diff, style_));
     }
     size_t n = paired.pairs.size();
     bool same = !different && !paired.only_a && !paired.only_b;

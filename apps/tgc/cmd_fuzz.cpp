@@ -20,7 +20,7 @@ int run(const FuzzOptions& o) {
   Session session = terminal_session(o.jobs, o.live);
   FuzzReport report = fuzz(session, o.spec);
   if (!report.error.empty() && !o.json) return trouble({.message = report.error});
-  return print(o.json ? report.json() : report.text()), report.exit_code();
+  return (o.json ? print(report.json()) : print_report(report.text()), report.exit_code());
 }
 
 }  // namespace

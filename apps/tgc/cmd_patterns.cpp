@@ -47,7 +47,7 @@ int patterns(const PatternsOptions& o) {
     return print_report(o.json ? recorded.rules_json() : recorded.rules_text()), 0;
   }
   auto rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
-  print(o.json ? patterns_json(rules, listing) + "\n" : patterns_text(rules, listing));
+  (o.json ? print(patterns_json(rules, listing) + "\n") : print_report(patterns_text(rules, listing)));
   return 0;
 }
 

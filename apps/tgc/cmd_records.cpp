@@ -14,7 +14,8 @@ void add_records(Command& cmd) {
   auto& o = cmd.make<Options>();
   cmd.describe("List the golden records of a file: id, target, nodes, kernel, and the program they were made for.",
                "tgc records golden.jsonl.gz",
-               "FILE#ID and --kernel=KERNEL name one of them as an INPUT. How to record: `tgc help recording`.\n"
+               "FILE#ID, FILE#ID@TARGET and --kernel=KERNEL name one of them as an INPUT. "
+               "How to record: `tgc help recording`.\n"
                "Exit codes: 0, 2 trouble, or a record of a compilation that tinygrad did not finish.");
   cmd.positional("GOLDENS", o.files, "golden files, plain or gzip; default: standard input");
   cmd.group(Group::Output);

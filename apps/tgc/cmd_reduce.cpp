@@ -51,7 +51,8 @@ int run_reduce(ReduceOptions& o) {
   ReduceReport report = reduced(session, o, wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   require(write_file(o.output, report.bundle));
-  print(o.json ? report.json() : report.text() + "  again: " + repeat_command(session, o, wanted) + "\n");
+  if (o.json) print(report.json());
+  else print_report(report.text() + "  again: " + repeat_command(session, o, wanted) + "\n");
   return 0;
 }
 

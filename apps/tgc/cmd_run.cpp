@@ -50,8 +50,8 @@ class Runner {
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
         worst = trouble({.message = "no kernel has a variable '" + name + "'"});
-    if (counts_.all() > 1 && !o_.json) print(counts_.text());
-    if (graphs_.all() > 1 && !o_.json) print(graphs_.text("tensor graph"));
+    if (counts_.all() > 1 && !o_.json) print_report(counts_.text());
+    if (graphs_.all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
     return worst;
   }
 

@@ -306,7 +306,7 @@ TEST_CASE("run: a variable that the kernel does not have is an error before any 
 
 TEST_CASE("run: arrays beyond the process limits are an error before the kernel runs, and a killed one is reported") {
   if (tgc::kSanitized) {
-    MESSAGE("skipped: AddressSanitizer reserves more address space than the limit");
+    MESSAGE("SKIPPED: AddressSanitizer reserves more address space than the limit");
     return;
   }
   put("large.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(400000000), (), 0)

@@ -17,7 +17,7 @@ void add_stages(Command& cmd) {
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.runs([&o] {
-    if (o.recording.empty()) return print(o.json ? stage_list_json() : stage_list_text()), 0;
+    if (o.recording.empty()) return (o.json ? print(stage_list_json()) : print_report(stage_list_text())), 0;
     auto list = require(list_recorded_stages(terminal_session(1), o.recording));
     return print_report(o.json ? list.json() : list.text()), 0;
   });

@@ -91,7 +91,7 @@ class Tracer {
   int replay() {
     TraceReplay replay;
     require(feed(replay));
-    print(replay.text());
+    print_report(replay.text());
     return replay.different() || refusals_.failed() ? 1 : 0;
   }
 

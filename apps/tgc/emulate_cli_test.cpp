@@ -1,6 +1,7 @@
 // tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
@@ -87,7 +88,7 @@ TEST_CASE("cli: run --emulate --race prints both source lines of a race that a m
   const std::string barrier = "Ops.BARRIER";
   REQUIRE(has(list, barrier));
   list.replace(list.find(barrier), barrier.size(), "Ops.NOOP   ");
-  if (tgc::kThreadSanitized) return;
+  SKIP_TEST_IF(tgc::kThreadSanitized, "ThreadSanitizer is on");
   Ran r = run_tgc("run --emulate --race --device=CUDA:CUDA:sm_80 " + put("no_barrier.uops", list));
   INFO(r.out, r.err);
   CHECK(r.code == 1);

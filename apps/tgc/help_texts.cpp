@@ -31,7 +31,7 @@ std::string inputs_text() {
   repr        what print(uop) prints in tinygrad
   uops        a print_uops listing
   json        tgc's own
-  golden      records of tinygrad_export.py, plain or gzip; FILE#ID or --kernel=N picks one
+  golden      records of tinygrad_export.py, plain or gzip; FILE#ID, FILE#ID@TARGET or --kernel=N picks one
   onnx        an ONNX model
   trace       for `tgc trace` and view: what `tgc trace -o` wrote
 A graph that `tgc dump -o` wrote after a stage resumes after that stage. Other texts need --from=STAGE.

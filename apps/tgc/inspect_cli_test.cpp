@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 #include "lib/text/input_file.h"
 
@@ -168,15 +169,11 @@ TEST_CASE("completion: `tgc complete` answers with candidates") {
   CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // `complete` is a hidden command
 }
 
-bool is_installed(const std::string& program) {
-  if (shell("command -v " + program).code == 0) return true;
-  MESSAGE(program, " is not installed: its completion is not tested");
-  return false;
-}
+bool is_installed(const std::string& program) { return shell("command -v " + program).code == 0; }
 
 TEST_CASE("completion: the zsh script completes in a terminal") {
   CHECK(has(run_tgc("completion zsh"), "#compdef tgc"));
-  if (!is_installed("zsh")) return;
+  SKIP_TEST_IF(!is_installed("zsh"), "zsh is not installed");
   std::string folder = temporary("zsh");
   std::filesystem::create_directory(folder);
   REQUIRE(shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
@@ -203,7 +200,7 @@ TEST_CASE("completion: the zsh script completes in a terminal") {
 
 TEST_CASE("completion: the fish script completes") {
   CHECK(has(run_tgc("completion fish"), "complete -c tgc"));
-  if (!is_installed("fish")) return;
+  SKIP_TEST_IF(!is_installed("fish"), "fish is not installed");
   std::string script = temporary("fish");
   REQUIRE(shell("tgc completion fish >" + script).code == 0);
   CHECK(shell("fish -n " + script).out == "");

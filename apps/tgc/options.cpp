@@ -91,8 +91,7 @@ void add_ci_options(Command& cmd, CiOptions& options) {
 void finish_ci(const CiOptions& options, const CiReport& report, bool json) {
   if (!options.any()) return;
   const std::string annotations = require(options.write(report));
-  if (json) tell(annotations);
-  else print(annotations);
+  print_workflow_commands(annotations, json);
 }
 
 void add_repro_option(Command& cmd, std::string& file) {

@@ -6,6 +6,7 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
@@ -226,7 +227,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
   CHECK(has(once.err, "tgc: stopping soon"));
   CHECK(has(once.err, "tgc: cancelled"));
 
-  if (tgc::kThreadSanitized) return;
+  SKIP_TEST_IF(tgc::kThreadSanitized, "ThreadSanitizer is on");
   // tgc waits for input that never comes, until it is interrupted twice
   Ran twice = shell("sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
                     "sleep 0.2; kill -INT $p; wait $p; echo $? >code");
@@ -255,7 +256,7 @@ TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far")
 }
 
 TEST_CASE("output: a campaign that crashes names the graph and the command that makes it again") {
-  if (tgc::kSanitized) return;  // the sanitizer handles SIGSEGV itself
+  SKIP_TEST_IF(tgc::kSanitized, "sanitizers are on");
   Ran r = campaign_that_gets("SEGV");
   CHECK(r.code == 139);
   CHECK(has(r.err, "tgc: internal error: SIGSEGV in "));

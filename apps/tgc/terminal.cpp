@@ -1,8 +1,10 @@
 #include "apps/tgc/terminal.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -38,10 +40,14 @@ int trouble(const Diag& diag) {
   return 2;
 }
 
+std::string shown(std::string_view text) {
+  return without_workflow_commands(visible_in_color(text));
+}
+
 void tell(std::string_view text) {
   progress_line().clear();
-  std::string shown = visible_in_color(text);
-  std::fwrite(shown.data(), 1, shown.size(), stderr);
+  const std::string out = shown(text);
+  std::fwrite(out.data(), 1, out.size(), stderr);
 }
 
 void warn(Diag diag) {
@@ -69,14 +75,18 @@ Status HeldOutput::release() {
   auto lost = [] { return Diag{.message = std::string("a temporary file for the output: ") + std::strerror(errno)}; };
   if (file_) {
     if (std::fflush(file_) != 0 || std::fseek(file_, 0, SEEK_SET) != 0) return lost();
-    char chunk[1 << 16];
+    std::string chunk(1 << 16, '\0'), line;  // line: the begin of a line that the chunk did not end
     for (size_t left = in_file_; left > 0;) {
-      size_t n = std::fread(chunk, 1, std::min(left, sizeof chunk), file_);
+      size_t n = std::fread(chunk.data(), 1, std::min(left, chunk.size()), file_);
       if (n == 0) return lost();
-      print({chunk, n});
+      line.append(chunk, 0, n);
+      const size_t end = line.rfind('\n') + 1;
+      print(std::string_view(line).substr(0, end));
+      line.erase(0, end);
       left -= n;
     }
     std::fclose(std::exchange(file_, nullptr));
+    memory_.insert(0, line);
   }
   print(memory_);
   memory_.clear();
@@ -92,21 +102,41 @@ namespace {
   std::_Exit(2);
 }
 
+void print_unchanged(std::string_view text) {
+  progress_line().clear();
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
+}
+
+enum class Reader { Person, CiJob, Program };
+
+Reader reader_of_output() {
+  if (isatty(STDOUT_FILENO)) return Reader::Person;
+  struct stat status;
+  const bool is_file = ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_ci = std::ranges::any_of(std::array{"CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"},
+                                         [](const char* name) { return std::getenv(name) != nullptr; });
+  return is_ci && !is_file ? Reader::CiJob : Reader::Program;
+}
+
 }  // namespace
 
 void print(std::string_view text) {
+  static const Reader reader = reader_of_output();
+  if (reader == Reader::Program) return print_unchanged(text);
+  print_unchanged(reader == Reader::Person ? shown(text) : without_workflow_commands(text));
+}
+
+void print_workflow_commands(std::string_view text, bool to_stderr) {
+  if (!to_stderr) return print_unchanged(text);
   progress_line().clear();
-  static const bool terminal = isatty(STDOUT_FILENO);
-  std::string shown = terminal ? visible_in_color(text) : std::string();
-  if (terminal) text = shown;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) output_failed(errno);
 }
 
-void print_report(std::string_view text) { print(visible_in_color(text)); }
+void print_report(std::string_view text) { print_unchanged(shown(text)); }
 
 int finish_output(int exit_code) {
   flush_output();
@@ -128,7 +158,9 @@ void Progress::show(std::string_view text) {
   if (now - last_ < 0.1) return;
   last_ = now;
   shown_ = true;
-  std::fprintf(stderr, "\r\x1b[K%.*s", int(text.size()), text.data());
+  std::string line = shown(text);
+  std::ranges::replace(line, '\n', ' ');
+  std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
   std::fflush(stderr);
 }
 

@@ -14,18 +14,25 @@ std::string& other_options();  // the given options that only the command line k
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool use_color(int fd);
 
-// Prints `text` to standard error, with control characters made visible (lib/support/visible.h).
+// Returns `text`, some of which may come from a file, as it may reach a terminal, a pipe or a log: with visible control
+// characters and without workflow commands of CI jobs. All that commands print for people passes this function.
+std::string shown(std::string_view text);
+// Prints `text` to standard error, as shown() returns it.
 void tell(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int trouble(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
-// Prints `text` to standard output. If that is a terminal, control characters are made visible. If printing fails, ends
-// the program with exit code 2 and, unless the reader has closed the pipe, a message.
+// Prints `text`, data such as a graph, to standard output: to a terminal as shown() returns it; to a pipe in a CI job
+// without workflow commands; else unchanged. If printing fails, ends the program with exit code 2 and, unless the
+// reader has closed the pipe, a message.
 void print(std::string_view text);
-// Prints a report for people: control characters are always made visible.
+// Prints a report for people, always as shown() returns it.
 void print_report(std::string_view text);
+// Prints workflow commands of a CI job, which CiReport made, to standard output or, if that has JSON, to standard
+// error.
+void print_workflow_commands(std::string_view text, bool to_stderr);
 // Flushes standard output. A failure ends the program as in print().
 void flush_output();
 // Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print().

@@ -22,7 +22,7 @@ int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict.kind =
 
 std::string BisectReport::text() const {
   const Verdict& v = verdict;
-  std::string out = kernel + " on " + device + ": ";
+  std::string out = (is_schedule ? "schedule " : "") + kernel + " on " + device + ": ";
   if (v.kind == Verdict::Kind::Same)
     return out + "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
   out += std::string(name_of(v.kind));

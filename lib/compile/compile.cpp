@@ -14,6 +14,7 @@
 #include "lib/compile/self_contained.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/log.h"
 
 namespace tgc {
@@ -175,6 +176,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
 bool llvm_fault_came_about() { return fault_came_about; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
+  if (current_deadline().is_over()) return out_of_time(current_deadline().seconds);
   if (!job.fault.empty()) note_fault(job, what);
   auto configured = catch_failures([] { return &CompileCache::shared(); });
   if (!configured) return configured.diag();

@@ -1,8 +1,12 @@
 #include "lib/compile/compile.h"
 
+#include <elf.h>
+
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -119,6 +123,45 @@ TEST_CASE("load_object refuses files that are not objects or are truncated") {
   auto code = load_object(*outside);
   REQUIRE_FALSE(code);
   CHECK(contains(code.diag().message, "'nowhere'"));
+}
+
+TEST_CASE("load_object refuses sizes, alignments, offsets and relocations that lie outside the object") {
+  const std::string sound = compile_uncached(job(Language::C, "float f(float x) { return x + 1.5f; }"),
+                                             Artifact::Binary).value_or_throw();
+  REQUIRE(load_object(sound));
+  Elf64_Ehdr header;
+  std::memcpy(&header, sound.data(), sizeof header);
+  size_t relocated = 0;
+  for (size_t i = 0; i < header.e_shnum; i++) {
+    const size_t at = header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr section;
+    std::memcpy(&section, sound.data() + at, sizeof section);
+    auto with = [&](auto change) {
+      Elf64_Shdr changed = section;
+      change(changed);
+      std::string object = sound;
+      std::memcpy(object.data() + at, &changed, sizeof changed);
+      return bool(load_object(object));
+    };
+    if (section.sh_type == SHT_RELA) {
+      Elf64_Shdr target;
+      std::memcpy(&target, sound.data() + header.e_shoff + section.sh_info * sizeof target, sizeof target);
+      if (!(target.sh_flags & SHF_EXECINSTR)) continue;
+      relocated++;
+      for (uint64_t offset : {target.sh_size - 3, target.sh_size, uint64_t(1) << 40, UINT64_MAX - 4, UINT64_MAX}) {
+        std::string object = sound;
+        std::memcpy(object.data() + section.sh_offset + offsetof(Elf64_Rela, r_offset), &offset, sizeof offset);
+        CHECK_FALSE(load_object(object));
+      }
+    }
+    if (!(section.sh_flags & SHF_ALLOC) || section.sh_type != SHT_PROGBITS || !section.sh_size) continue;
+    for (uint64_t alignment : {UINT64_MAX, uint64_t(1) << 63, uint64_t(1) << 40, uint64_t(3)})
+      CHECK_FALSE(with([&](Elf64_Shdr& s) { s.sh_addralign = alignment; }));
+    for (uint64_t size : {UINT64_MAX, uint64_t(1) << 40, uint64_t(sound.size())})
+      CHECK_FALSE(with([&](Elf64_Shdr& s) { s.sh_size = size; }));
+    CHECK_FALSE(with([&](Elf64_Shdr& s) { s.sh_offset = UINT64_MAX - 1; }));
+  }
+  CHECK(relocated > 0);
 }
 
 TEST_CASE("a source that does not compile gives a message, a line and a kept file") {

@@ -11,6 +11,7 @@
 #include "lib/compile/job_bytes.h"
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 
 namespace tgc {
 namespace {
@@ -41,7 +42,7 @@ std::string compiled(const std::string& source) {
 }  // namespace
 
 TEST_CASE("compile worker: reused for the next source, but not after a crash, a timeout or a rejection") {
-  if (kSanitized) return;
+  SKIP_TEST_IF(kSanitized, "sanitizers are on");
   std::string first = compiled("a");
   CHECK(first != std::to_string(getpid()));
   CHECK(compiled("b") == first);

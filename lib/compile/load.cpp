@@ -16,12 +16,19 @@ namespace {
 
 #if defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
+constexpr uint32_t kWord64 = R_AARCH64_ABS64;  // the relocation of 8 bytes; all others are of 4
 #else
 constexpr uint16_t kMachine = EM_X86_64;
+constexpr uint32_t kWord64 = R_X86_64_64;  // the relocation of 8 bytes; all others are of 4
 #endif
 
 constexpr size_t kStub = 16;  // size in bytes of a stub, which jumps to an outside function
+constexpr size_t kMostName = 1 << 12;  // bytes
+constexpr size_t kMostAlignment = 1 << 16;
+constexpr size_t kMostBytes = size_t(1) << 30;  // of the loaded code
 
+// Returns `n` rounded up to a multiple of `to`. `n` is at most kMostBytes + kMostAlignment, `to` at most
+// kMostAlignment.
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 // bfloat16 conversions, which compiled code may call and which not every C library and libgcc has. The result is in the
@@ -108,14 +115,22 @@ class Loader {
   template <class T>
   std::vector<T> table(const Elf64_Shdr& s) const {
     std::vector<T> out;
-    for (size_t at = 0; at + sizeof(T) <= s.sh_size; at += sizeof(T)) out.push_back(read<T>(s.sh_offset + at));
+    const std::string_view bytes = content(s);
+    out.reserve(bytes.size() / sizeof(T));
+    for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) out.push_back(read<T>(s.sh_offset + at));
     return out;
   }
+  // Returns the bytes of a section in the object.
+  std::string_view content(const Elf64_Shdr& s) const {
+    if (s.sh_type == SHT_NOBITS || s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)
+      throw Failure("a section of the object lies outside it");
+    return object_.substr(s.sh_offset, s.sh_size);
+  }
   std::string text(const Elf64_Shdr& strings, size_t at) const {
-    if (at >= strings.sh_size || strings.sh_offset + strings.sh_size > object_.size())
-      throw Failure("a name of the object lies outside its table");
-    const char* begin = object_.data() + strings.sh_offset + at;
-    return std::string(begin, ::strnlen(begin, strings.sh_size - at));
+    const std::string_view names = content(strings);
+    if (at >= names.size()) throw Failure("a name of the object lies outside its table");
+    const std::string_view name = names.substr(at, kMostName);
+    return std::string(name.substr(0, name.find('\0')));
   }
 
   void read_headers() {
@@ -124,12 +139,15 @@ class Loader {
         header.e_type != ET_REL)
       throw Failure("not a relocatable ELF object");
     if (header.e_machine != kMachine) throw Failure("the object is for another machine than this computer");
+    if (header.e_shoff > object_.size() || header.e_shnum > (object_.size() - header.e_shoff) / sizeof(Elf64_Shdr))
+      throw Failure("the object is truncated");
     for (size_t i = 0; i < header.e_shnum; i++)
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
     if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no section names");
     for (const Elf64_Shdr& s : sections_) {
       names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
       if (s.sh_type != SHT_SYMTAB) continue;
+      if (!symbols_.empty()) throw Failure("the object has two tables of symbols");
       symbols_ = table<Elf64_Sym>(s);
       strings_ = s.sh_link;
       if (strings_ >= sections_.size()) throw Failure("the object has no symbol names");
@@ -143,6 +161,12 @@ class Loader {
     return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant;
   }
 
+  // Returns begin + size, the end of a part of the memory.
+  static size_t end_of(size_t begin, size_t size) {
+    if (begin > kMostBytes || size > kMostBytes - begin) throw Failure("the object needs more than 1 GiB of memory");
+    return begin + size;
+  }
+
   void place_sections() {
     place_.resize(sections_.size());
     size_t page = size_t(::sysconf(_SC_PAGESIZE)), at = 0;
@@ -151,16 +175,16 @@ class Loader {
       for (size_t i = 0; i < sections_.size(); i++) {
         const Elf64_Shdr& s = sections_[i];
         if (!is_loaded(i) || region_of(s) != r) continue;
-        if (s.sh_size > (1u << 30) ||
-            (s.sh_type != SHT_NOBITS && (s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)))
-          throw Failure("a section of the object lies outside it");
+        if (s.sh_type != SHT_NOBITS) content(s);
+        if (s.sh_addralign > kMostAlignment || (s.sh_addralign & (s.sh_addralign - 1)))
+          throw Failure("a section of the object has an alignment of " + std::to_string(s.sh_addralign));
         at = round_up(at, std::max<size_t>(s.sh_addralign, 16));
         place_[i] = at;
-        at += s.sh_size;
+        at = end_of(at, s.sh_size);
       }
       at = round_up(at, kStub);
-      if (r == Code) stubs_ = at, at += symbols_.size() * kStub;
-      if (r == Writable) slots_ = at, at += symbols_.size() * sizeof(void*);
+      if (r == Code) stubs_ = at, at = end_of(at, symbols_.size() * kStub);
+      if (r == Writable) slots_ = at, at = end_of(at, symbols_.size() * sizeof(void*));
       at = round_up(at, page);
     }
     begin_[kRegions] = total_ = at;
@@ -190,6 +214,7 @@ class Loader {
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
       throw Failure("a symbol of the object is in no loaded section");
+    if (s.st_value > sections_[s.st_shndx].sh_size) throw Failure("a symbol of the object lies outside its section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
   // Writes the address of symbol `i` to the symbol's slot, for indirect accesses. Returns the address of the slot.
@@ -217,7 +242,9 @@ class Loader {
     size_t target = relocations.sh_info;
     if (target >= sections_.size() || !is_loaded(target)) return;  // skip debug information and unwind tables
     for (const auto& r : table<Elf64_Rela>(relocations)) {
-      if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
+      if (++relocated_ > object_.size()) throw Failure("the object has more relocations than bytes");
+      const size_t width = ELF64_R_TYPE(r.r_info) == kWord64 ? 8 : 4, size = sections_[target].sh_size;
+      if (size < width || r.r_offset > size - width || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
       char* where = memory_ + place_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
@@ -312,7 +339,7 @@ class Loader {
   std::vector<Elf64_Shdr> sections_;
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
-  size_t strings_ = 0;
+  size_t strings_ = 0, relocated_ = 0;
   std::vector<size_t> place_;            // for each section, its offset from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;

@@ -173,7 +173,7 @@ class ConformRun {
     out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
     if (plan_.keeps_differences) out_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
-      std::string where = r.target.empty() ? r.id : r.id + " (" + r.target + ")";
+      std::string where = shown_record(r.id, r.target);
       if (counts.first.empty()) counts.first = where;
       const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
       if (is_of_interest && out_.shown.size() < plan_.show)

@@ -79,7 +79,7 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
     asked += was;
     if (a.verdict == AnswerVerdict::Same) now.better += !was;
     else if (was)
-      now.worse.push_back(a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage + " is " +
+      now.worse.push_back(shown_record(a.id, a.target) + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
   if (lines->empty())
@@ -178,7 +178,7 @@ CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
                                       {"answer-fails", "The port has no valid answer."}};
   CiReport out("conform", kRules);
   for (const Answered& a : answers) {
-    CiCase test{.name = a.id + (a.target.empty() ? "" : " (" + a.target + ")") + ": " + a.stage, .file = a.file,
+    CiCase test{.name = shown_record(a.id, a.target) + ": " + a.stage, .file = a.file,
                 .line = a.line};
     const bool fails = a.verdict == AnswerVerdict::Error;
     if (a.verdict != AnswerVerdict::Same) test.message = "the answer is " + std::string(fails ? "an " : "") +

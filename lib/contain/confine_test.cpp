@@ -2,6 +2,7 @@
 // rights, for each kind of worker, with Landlock's newest version, with version 2 (Linux 5.19 to 6.1) and without it.
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
 // Calls `check` with each kind of worker and each version of Landlock.
 void each_worker(const std::function<void(const Confinement&)>& check) {
   if (kSanitized || walls() == "limits") {
-    MESSAGE("skipped: there is no seccomp here; active: " << walls());
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << walls());
     return;
   }
   for (Rights rights : {Rights::Compute, Rights::Compile, Rights::Driver})
@@ -241,9 +242,9 @@ TEST_CASE("confine: no worker truncates a file of the user, also where Landlock 
 }
 
 TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock, and can start threads and programs") {
-  if (kSanitized || walls().find("Landlock") == std::string::npos) return;
+  SKIP_TEST_IF(kSanitized || walls().find("Landlock") == std::string::npos, "no Landlock, or sanitizers");
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  if (terminal < 0 || grantpt(terminal) || unlockpt(terminal)) return;
+  SKIP_TEST_IF(terminal < 0 || grantpt(terminal) || unlockpt(terminal), "there is no terminal");
   const std::string name = ptsname(terminal);
   if (geteuid() == 0) REQUIRE(chown(name.c_str(), kNobody, kNobody) == 0);
   for (int landlock : {1000, 2}) {
@@ -267,7 +268,7 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
 }
 
 TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda does, but reaches no server") {
-  if (kSanitized || walls() == "limits") return;
+  SKIP_TEST_IF(kSanitized || walls() == "limits", "sanitizers are on, or the sandbox has no walls here");
   sockaddr_un server{.sun_family = AF_UNIX}, own = server;
   std::string name = "tgc-confine-test-" + std::to_string(getpid());
   std::copy(name.begin(), name.end(), server.sun_path + 1);  // after a zero byte: an abstract name, not a file

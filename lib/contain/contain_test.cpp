@@ -1,6 +1,7 @@
 #include "lib/contain/contain.h"
 #include "lib/support/arena.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -71,7 +72,7 @@ TEST_CASE("contain: a worker's arenas do not use the parent's pooled huge pages"
 
 TEST_CASE("contain: the error names how the worker died") {
   if (kSanitized) {
-    MESSAGE("skipped: the sanitizers handle the signals themselves");
+    MESSAGE("SKIPPED: the sanitizers handle the signals themselves");
     return;
   }
   Death death;
@@ -173,7 +174,7 @@ TEST_CASE("contain: a worker has no channel to another worker") {
 
 TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   if (kSanitized) {
-    MESSAGE("skipped: the sanitizers reserve more address space than the limit");
+    MESSAGE("SKIPPED: the sanitizers reserve more address space than the limit");
     return;
   }
   auto use_up = [](Worker&) -> Result<std::string> {
@@ -202,7 +203,7 @@ std::string may_not(const std::string& call) { return "killed by SIGSYS (it call
 
 TEST_CASE("contain: a worker with Rights::Compute can only compute") {
   if (kSanitized || walls() == "limits") {
-    MESSAGE("skipped: there is no seccomp here; active: " << walls());
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << walls());
     return;
   }
   CHECK(confined([] { std::vector<int> some(1000000, 1); }) == "answered");
@@ -230,7 +231,7 @@ TEST_CASE("contain: a worker with Rights::Compute can only compute") {
 }
 
 TEST_CASE("contain: a fault report names the nearest watched memory and the distance") {
-  if (kSanitized) return;
+  SKIP_TEST_IF(kSanitized, "sanitizers are on");
   auto page = size_t(sysconf(_SC_PAGESIZE));
   auto* two = static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(two + page, page, PROT_NONE);
@@ -245,7 +246,7 @@ TEST_CASE("contain: a fault report names the nearest watched memory and the dist
 }
 
 TEST_CASE("contain: a worker with Rights::Driver writes only where it may and cannot start many processes") {
-  if (kSanitized || walls() == "limits") return;
+  SKIP_TEST_IF(kSanitized || walls() == "limits", "sanitizers are on, or the sandbox has no walls here");
   std::string folder = "/tmp/tgc-room-test-" + std::to_string(getpid()), outside = folder + "-outside";
   mkdir(folder.c_str(), 0700);
   auto driver = [&](const std::function<std::string()>& work) {

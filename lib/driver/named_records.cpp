@@ -14,15 +14,19 @@ Result<bool> NamedRecords::next_line(GoldenLine& line) {
   for (;;) {
     auto more = reader_.next_line(line);
     if (!more || !*more || id_.empty()) return more;
-    if (!may_have_id(line.text, id_)) continue;
-    auto id = catch_failures([&] {
-      std::string text;
+    if (!may_name_record(id_, line)) continue;
+    auto is_named = catch_failures([&] {
+      std::string id, target;
       JsonScanner in(line.text, reader_.path(), line.line);
-      in.object([&](std::string_view key) { key == "id" ? void(text = in.string()) : void(in.skip()); });
-      return text;
+      in.object([&](std::string_view key) {
+        if (key == "id") id = in.string();
+        else if (key == "target") target = in.string();
+        else in.skip();
+      });
+      return names_record(id_, line.distinct_id(std::move(id)), target);
     });
-    if (!id) return id.diag();
-    if (*id == id_) return true;
+    if (!is_named) return is_named.diag();
+    if (*is_named) return true;
   }
 }
 

@@ -89,6 +89,9 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   CHECK(picked.record->id == "bin_add_half.0");
   CHECK(first_of(session, kKernels, "bin_add_half.0").info.name == "bin_add_half.0");
   CHECK(first_of(session, kKernels, "0").info.name != "bin_add_half.0");
+  CHECK(first_of(session, kKernels + "#bin_add_half.0@CUDA:CUDA:sm_90").record->target == "CUDA:CUDA:sm_90");
+  auto no_target = Source::open(session, kKernels + "#bin_add_half.0@METAL");
+  CHECK(no_target->next().diag().expected == "bin_add_half.0@CUDA:CUDA:sm_90");
   auto none = Source::open(session, kKernels + "#nothing");
   CHECK(none->next().diag().message == "no record 'nothing'");
   auto model = Source::open(session, test_path("models/mlp.onnx") + "#x");

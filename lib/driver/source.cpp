@@ -72,24 +72,6 @@ std::map<std::string, std::string> settings_in_force(std::map<std::string, std::
   return recorded;
 }
 
-}  // namespace
-
-bool may_have_id(std::string_view line, std::string_view id) {
-  constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
-  for (size_t at = 0; (at = line.find(kKey, at)) != line.npos;) {
-    at = line.find_first_not_of(kBlanks, at + kKey.size());
-    if (at == line.npos || line[at] != ':') continue;
-    at = line.find_first_not_of(kBlanks, at + 1);
-    if (at == line.npos || line[at] != '"') continue;
-    size_t end = line.find('"', ++at);
-    std::string_view text = line.substr(at, end - at);
-    if (text == id || text.find('\\') != text.npos) return true;
-  }
-  return false;
-}
-
-namespace {
-
 // Sets the fault (a seeded bug) that a repro bundle names, unless the environment sets another fault.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
@@ -346,16 +328,18 @@ static std::string_view id_at_begin(std::string_view line) {
 }
 
 Result<std::optional<InputGraph>> Source::next_record() {
+  GoldenLine line;
   const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
   const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
+  const std::string name_part = wanted_id.substr(0, wanted_id.rfind('@'));
   // `tgc records` lists the names of kernels beside the ids
   auto is_wanted = [&](const GoldenRecord& r) {
-    return r.id == wanted_id || (r.program && r.program->function_name == wanted_id);
+    return names_record(wanted_id, r.id, r.target) ||
+           (r.program && names_record(wanted_id, r.program->function_name, r.target));
   };
-  auto may_be_wanted = [&](std::string_view text) {
-    return may_have_id(text, wanted_id) || text.find("\"" + wanted_id + "\"") != text.npos;
+  auto may_be_wanted = [&] {
+    return may_name_record(wanted_id, line) || line.text.find("\"" + name_part + "\"") != line.text.npos;
   };
-  GoldenLine line;
   while (!done_) {
     auto more = records_->next_line(line);
     if (!more) return more.diag();
@@ -366,18 +350,21 @@ Result<std::optional<InputGraph>> Source::next_record() {
     }
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
-                             : !wanted_id.empty() && !may_be_wanted(line.text);
+                             : !wanted_id.empty() && !may_be_wanted();
     if (skipped) {  // the line is not parsed; keep its id for the error message if no record matches
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
     auto record = parse_golden_record(line, records_->path());
     if (!record) return record.diag();
-    if (!by_number && !wanted_id.empty() && !is_wanted(*record)) continue;
+    if (!by_number && !wanted_id.empty() && !is_wanted(*record)) {
+      if (record->id == name_part) other_ids_.push_back(record->id + "@" + record->target);
+      continue;
+    }
     if (found_ && !several_ && !wanted_id.empty()) {
       session_->note("several records of " + name_.shown() + " are called '" + wanted_id + "', numbers " +
                      std::to_string(*found_) + " and " + std::to_string(number) +
-                     " the first: each is taken; FILE --kernel=N takes one");
+                     " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
       several_ = true;
     }
     if (!has_wanted_target(*record)) {
@@ -430,6 +417,10 @@ std::string Source::suggest_ids(const std::string& wanted) const {
   if (other_ids_.empty()) return "the id of a record";
   std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::string same;  // the targets of records with the wanted id
+  for (std::string_view id : ids)
+    if (id.starts_with(wanted.substr(0, wanted.rfind('@') + 1))) same.append(same.empty() ? "" : " or ").append(id);
+  if (wanted.find('@') != wanted.npos && !same.empty()) return same;
   if (std::string near = nearest_names(wanted, ids); !near.empty())
     return near + ", or another of the " + std::to_string(ids.size()) + " ids that `tgc records` lists";
   constexpr size_t kShown = 5;

@@ -1,7 +1,7 @@
 // Source: reads the graphs of an INPUT one by one. An INPUT is the argument of every command: a file, or "-" for
-// standard input, optionally with #ID to select one record. The format is detected from the file's content: pyrender,
-// repr, print_uops, Svod's trees, JSON, golden records or an ONNX model. A text may have several graphs, and other
-// lines around them (lib/text/graph_texts.h).
+// standard input, optionally with #ID or #ID@TARGET to select one record. The format is detected from the file's
+// content: pyrender, repr, print_uops, Svod's trees, JSON, golden records or an ONNX model. A text may have several
+// graphs, and other lines around them (lib/text/graph_texts.h).
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,10 +16,10 @@ namespace tgc {
 
 class Model;
 
-// The parts of an INPUT "FILE#ID". Only this class parses the argument.
+// The parts of an INPUT "FILE#ID" or "FILE#ID@TARGET". Only this class parses the argument.
 struct InputName {
   std::string file = "-";
-  std::string id;      // id of a golden record; empty: all records
+  std::string id;      // ID or ID@TARGET of a golden record (names_record); empty: all records
   // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
@@ -29,10 +29,6 @@ struct InputName {
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
 };
-
-// Returns false only if the golden record on `line` certainly has another id. To be fast, does not parse the line, and
-// returns true if an id with escapes might match.
-bool may_have_id(std::string_view line, std::string_view id);
 
 // Returns whether the file is an ONNX model. Errors: it cannot be read.
 Result<bool> is_model_file(const std::string& path);

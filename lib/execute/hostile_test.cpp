@@ -103,7 +103,7 @@ Outcome run_on(const std::string& target, const KernelSource& source, const std:
 
 TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
   if (kSanitized || walls() == "limits") {
-    MESSAGE("skipped: there is no seccomp here; what stands is " << walls());
+    MESSAGE("SKIPPED: there is no seccomp here; what stands is " << walls());
     return;
   }
   for (bool through_ir : {false, true}) {
@@ -136,16 +136,16 @@ TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
 TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles and runs") {
   // If an earlier test loaded the driver in this process, a forked worker lacks the driver's threads, so skip the test.
   if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
-    MESSAGE("skipped: another test has opened PoCL in this process");
+    MESSAGE("SKIPPED: another test has opened PoCL in this process");
     return;
   }
   auto probe = probe_device("CL");
   if (kSanitized || walls() == "limits" || !probe.works) {
-    MESSAGE("skipped: " << (probe.works ? "what stands is " + walls() : probe.detail));
+    MESSAGE("SKIPPED: " << (probe.works ? "what stands is " + walls() : probe.detail));
     return;
   }
   if (probe.detail.find("pthread") == probe.detail.npos && probe.detail.find("PoCL") == probe.detail.npos) {
-    MESSAGE("skipped: the kernels are for a CPU, not for " << probe.detail);
+    MESSAGE("SKIPPED: the kernels are for a CPU, not for " << probe.detail);
     return;
   }
   auto run = [&](std::string body, double seconds = 60) {

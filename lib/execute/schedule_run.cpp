@@ -8,6 +8,7 @@
 #include "lib/runtime/contained_device.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/clocks.h"
+#include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/pytext.h"
@@ -41,6 +42,7 @@ struct ScheduleRunner::Prepared {
   std::optional<Diag> trouble;
 
   void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
+    const DeadlineScope limit(options.compile_seconds);  // this may be a thread of its own
     graph = std::make_unique<Graph>(ast.graph().settings());
     auto made = catch_failures(
         [&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
@@ -145,7 +147,7 @@ class ScheduleRunner::Run {
     Prepared& p = o_.prepare(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
-      buffers.push_back(memory_.at(item.buffers[size_t(spec.number)]));
+      buffers.push_back(memory_.at(buffer_of(item, spec)));
     auto variables = p.executable->arguments(values).value_or_throw();
     LaunchArguments arguments{
         .buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
@@ -168,11 +170,19 @@ class ScheduleRunner::Run {
     std::vector<UOp> nodes = toposort(item.ast);
     std::vector<BufferSpec> specs = buffers_of(nodes);
     std::vector<DeviceBuffer> buffers;
-    for (const BufferSpec& spec : specs) buffers.push_back(memory_.at(item.buffers.at(size_t(spec.number))));
+    for (const BufferSpec& spec : specs) buffers.push_back(memory_.at(buffer_of(item, spec)));
     options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
   }
 
+  // Returns the number of the buffer that an item passes as `spec`, an array that the kernel names.
+  static size_t buffer_of(const ScheduleItem& item, const BufferSpec& spec) {
+    if (spec.number < 0 || size_t(spec.number) >= item.buffers.size())
+      throw Failure("the kernel has " + spec.name() + ", but only " + counted(item.buffers.size(), "buffer"));
+    return item.buffers[size_t(spec.number)];
+  }
+
   void copy(const ScheduleItem& item) {
+    if (item.buffers.size() < 2) throw Failure("a copy has no source or no target");
     copy_between(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
 

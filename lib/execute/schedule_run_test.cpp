@@ -9,6 +9,7 @@
 #include "lib/runtime/host_device.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/sanitized.h"
+#include "lib/support/skip_test.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 
@@ -93,7 +94,7 @@ struct BoastingDevice : HostDevice {
 }  // namespace
 
 TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked for") {
-  if (kSanitized) return;
+  SKIP_TEST_IF(kSanitized, "sanitizers are on");
   BoastingDevice boasting;
   ContainedDevice worker(boasting, "boasting", 20);
   REQUIRE(worker.open());
@@ -107,7 +108,7 @@ TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked f
 }
 
 TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
-  if (kSanitized) return;
+  SKIP_TEST_IF(kSanitized, "sanitizers are on");
   auto ref = make_ref_device();
   // Four kernels that each take half of the time limit must pass, because the limit is for each kernel. If they
   // exceed it, repeat with longer limits, because a busy machine may wake a sleeping process late.

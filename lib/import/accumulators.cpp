@@ -44,8 +44,8 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
         for (UOp r : end.src().subspan(std::min(first_ended(end), end.num_src()))) of_node.erase(r);
       };
       close(u);
-      if (u.is(Op::AFTER))
-        for (UOp s : u.src().subspan(1)) close(s);
+      if (u.is(Op::AFTER) && u.num_src())
+        for (UOp s : sources_from(u, 1)) close(s);
     }
     auto& value = open[store.src(1)];
     around.insert(value.begin(), value.end());

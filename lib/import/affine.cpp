@@ -14,7 +14,8 @@ Affine AffineMath::index(UOp node, int64_t min, int64_t max) {
 }
 
 Affine AffineMath::sum(const Affine& a, const Affine& b) {
-  Affine out{.constant = a.constant + b.constant, .min = a.min + b.min, .max = a.max + b.max};
+  Affine out{.constant = checked_add(a.constant, b.constant), .min = checked_add(a.min, b.min),
+             .max = checked_add(a.max, b.max)};
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
     if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first.id() < b.terms[j].first.id())) {
@@ -22,7 +23,7 @@ Affine AffineMath::sum(const Affine& a, const Affine& b) {
     } else if (i == a.terms.size() || b.terms[j].first.id() < a.terms[i].first.id()) {
       out.terms.push_back(b.terms[j++]);
     } else {
-      const int64_t factor = a.terms[i].second + b.terms[j].second;
+      const int64_t factor = checked_add(a.terms[i].second, b.terms[j].second);
       if (factor) out.terms.emplace_back(a.terms[i].first, factor);
       i++, j++;
     }
@@ -34,8 +35,8 @@ Affine AffineMath::sum(const Affine& a, const Affine& b) {
 Affine AffineMath::scaled(const Affine& a, int64_t factor) {
   if (factor == 0) return {};
   Affine out = a;
-  for (auto& term : out.terms) term.second *= factor;
-  out.constant *= factor, out.min *= factor, out.max *= factor;
+  for (auto& term : out.terms) term.second = checked_mul(term.second, factor);
+  for (int64_t* number : {&out.constant, &out.min, &out.max}) *number = checked_mul(*number, factor);
   if (factor < 0) std::swap(out.min, out.max);
   return out;
 }
@@ -50,18 +51,20 @@ void AffineMath::bound(Affine& a) const {
   a.min = a.max = a.constant;
   for (auto& [node, factor] : a.terms) {
     const Bounds& b = bounds_.at(node);
-    a.min += factor * (factor > 0 ? b.min : b.max), a.max += factor * (factor > 0 ? b.max : b.min);
+    a.min = checked_add(a.min, checked_mul(factor, factor > 0 ? b.min : b.max));
+    a.max = checked_add(a.max, checked_mul(factor, factor > 0 ? b.max : b.min));
   }
 }
 
 void AffineMath::split(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const {
-  auto floored = [&](int64_t x) { return x / divisor - (x % divisor < 0 ? 1 : 0); };
+  if (divisor <= 0) throw Refusal{"it has no elements"};
+  auto floored = [&](int64_t x) { return floored_quotient(x, divisor); };
   for (auto& [node, factor] : a.terms) {
-    const int64_t q = floored(factor), r = factor - q * divisor;
+    const int64_t q = floored(factor), r = floored_remainder(factor, divisor);
     if (q) whole.terms.emplace_back(node, q);
     if (r) rest.terms.emplace_back(node, r);
   }
-  whole.constant = floored(a.constant), rest.constant = a.constant - whole.constant * divisor;
+  whole.constant = floored(a.constant), rest.constant = floored_remainder(a.constant, divisor);
   bound(whole), bound(rest);
   if (whole.is_number() && whole.constant == 0) rest.min = a.min, rest.max = a.max;  // may be known more exactly
 }

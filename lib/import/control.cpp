@@ -41,7 +41,7 @@ Value make_range(Importer& im, UOp u) {
   if (is_type == ids.end()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   *is_type = axis_type(*is_type);
   std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
-  for (UOp s : u.src().subspan(1)) src.push_back(node_of(im, s));
+  for (UOp s : sources_from(u, 1)) src.push_back(node_of(im, s));
   UOp node = im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
@@ -63,7 +63,7 @@ Value make_special(Importer& im, UOp u) {
 // END(x, ranges). A range that became a constant or a variable needs no END.
 Value make_end(Importer& im, UOp u) {
   std::vector<UOp> ranges;
-  for (UOp s : u.src().subspan(1)) {
+  for (UOp s : sources_from(u, 1)) {
     if (s.dtype() == dtypes::void_ || s.dtype() == dtypes::bool_) throw Refusal{"it ends a loop without a bound"};
     for (const Element& e : im[s].elements)
       if (op_in_backward_slice_with_self(e.node, {Op::RANGE, Op::SPECIAL}) && !std::ranges::count(ranges, e.node))
@@ -78,7 +78,7 @@ Value make_end_range(Importer& im, UOp u) { return Importer::node(im.to.noop().e
 // AFTER(x, others): x, but ordered after the others
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
-  for (UOp s : u.src().subspan(1))
+  for (UOp s : sources_from(u, 1))
     if (!im.is_outside(s, u)) others.push_back(node_of(im, s));
   Value out = im[u.src(0)];
   if (others.empty()) return out;

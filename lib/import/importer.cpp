@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/import/upgrade.h"
+#include "lib/support/deadline.h"
 #include "lib/text/open_args.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/wellformed.h"
@@ -13,6 +14,7 @@ namespace tgc::import {
 namespace {
 constexpr int kMaxDepth = 500;         // of weakfloat expressions that are computed again as doubles
 constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
+constexpr int64_t kMaxAllElements = 1 << 24;  // of all values
 }  // namespace
 
 void Importer::import(UOp u) {
@@ -21,10 +23,24 @@ void Importer::import(UOp u) {
   if (!row) throw Refusal{"no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
   check_sources(u);
+  throw_if_late();
+  const size_t first = to.size();
   Value value = row->make(*this, u);
+  check_made(first);
+  elements_ += int64_t(value.elements.size());
+  if (elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
   origins->add(to, u);
+}
+
+// Other code reads the sources and args of nodes without checks, so each new node must have those of its op.
+void Importer::check_made(size_t first) const {
+  for (size_t id = first; id < to.size(); id++) {
+    UOp made = to.at(uint32_t(id));
+    if (!has_structure(made.op(), made.src(), made.arg()))
+      throw Refusal{"the imported node is not well formed: " + structure_trouble(made.op(), made.src(), made.arg())};
+  }
 }
 
 Type Importer::type_of(DType original) {
@@ -82,14 +98,14 @@ UOp Importer::index_node(const Element& place, DType dtype) {
 UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
 
-std::vector<Element> Importer::places(UOp source) {
+Checked<Element> Importer::places(UOp source) {
   const Value& v = (*this)[source];
   if (!v.view) return v.elements;
   const Sizes& shape = v.view->shape();
   if (product(shape) > kMaxElements) throw Refusal{"it uses a whole buffer as a value"};
-  std::vector<Element> out;
+  Checked<Element> out;
   for (int64_t i = 0; i < product(shape); i++) {
-    std::vector<UOp> at;
+    Checked<UOp> at;
     for (int64_t index : unravel(i, shape)) at.push_back(to.constant(dtypes::index, index));
     out.push_back({.node = v.view->index(at), .buffer = v.view->buffer});
   }
@@ -128,8 +144,8 @@ UOp Importer::scalar(UOp source, DType dtype) {
   return e.valid ? e.valid.where(e.node, literal(dtype, Const(0))) : e.node;
 }
 
-std::vector<int64_t> Importer::ints(UOp source) {
-  std::vector<int64_t> out;
+Sizes Importer::ints(UOp source) {
+  Sizes out;
   const Value& v = (*this)[source];
   for (const Element& e : v.elements) {
     Const most = e.buffer ? Const() : e.node.vmax();
@@ -141,7 +157,7 @@ std::vector<int64_t> Importer::ints(UOp source) {
 }
 
 int64_t Importer::size(UOp source) {
-  const std::vector<int64_t> sizes = ints(source);
+  const Sizes sizes = ints(source);
   if (sizes.size() != 1) throw Refusal{"its size is no number"};
   return sizes[0];
 }

@@ -16,11 +16,6 @@ struct Type {
   bool weak = false;
 };
 
-// Thrown by an upgrade that cannot import the node that it is called for.
-struct Refusal {
-  std::string reason;
-};
-
 class Importer {
  public:
   explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), to(*graph) {}
@@ -32,7 +27,10 @@ class Importer {
   // Makes the value of `u`, whose sources have values already. Throws Refusal.
   void import(UOp u);
   bool has(UOp u) const { return u.id() < values_.size() && values_[u.id()].made; }
-  const Value& operator[](UOp u) const { return values_[u.id()].value; }
+  const Value& operator[](UOp u) const {
+    if (!has(u)) throw Refusal{"a source of it has no value"};
+    return values_[u.id()].value;
+  }
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
 
   // ---- accumulators (accumulators.cpp)
@@ -53,8 +51,8 @@ class Importer {
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the places of a value that is a buffer or a part of one.
-  std::vector<Element> places(UOp source);
-  std::vector<int64_t> ints(UOp source);  // the elements of a value of integers; a symbolic one counts as its maximum
+  Checked<Element> places(UOp source);
+  Sizes ints(UOp source);  // the elements of a value of integers; a symbolic one counts as its maximum
   int64_t size(UOp source);               // the only one of them
 
   // ---- nodes
@@ -74,7 +72,9 @@ class Importer {
   UOp index_node(const Element& place, DType dtype);
   std::deque<Made> values_;  // indexed by the id of the original node
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;  // the group ranges around the stores to each buffer
+  void check_made(size_t first) const;
   int depth_ = 0;            // nesting of numbers()
+  int64_t elements_ = 0;     // number of elements of all values
 };
 
 // Adds `op` of the elements' validity to an element made from them.

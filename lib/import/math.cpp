@@ -10,7 +10,7 @@ namespace {
 // CAST of a place to a pointer to vectors: as many places in a row as a vector has elements.
 Value cast_pointer(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
-  const int64_t count = u.dtype().base().count();
+  const int64_t count = count_of(u.dtype().base());
   if (from.view || from.elements.size() != 1 || !from.elements[0].buffer)
     throw Refusal{"it casts a pointer that is no place in memory"};
   if (Importer::type_of(u.dtype().base()).dtype != from.dtype) throw Refusal{"it casts a pointer to another dtype"};
@@ -33,8 +33,8 @@ Value make_const(Importer& im, UOp u) {
   const bool keeps_digits = type.weak && u.arg().is_const();
   UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
-  if (u.dtype().count() != 1) out = {std::vector<Element>(size_t(u.dtype().count()), out.elements[0]),
-                                     {u.dtype().count()}, type.dtype, type.weak};
+  if (const int64_t count = count_of(u.dtype()); count != 1)
+    out = {Checked<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.weak};
   return out;
 }
 
@@ -66,7 +66,7 @@ Value make_bitcast(Importer& im, UOp u) {
     for (const Element& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});
     return out;
   }
-  if (from.shape.empty() || from.shape.back() * in % out_size)
+  if (from.shape.empty() || checked_mul(from.shape.back(), in) % out_size)
     throw Refusal{"it is a bitcast to a dtype of another size"};
   out.shape.back() = from.shape.back() * in / out_size;
   const size_t joined = out_size > in ? size_t(out_size / in) : 1, parts = in > out_size ? size_t(in / out_size) : 1;
@@ -103,10 +103,10 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   const Op op = remainder ? Op::MOD : Op::IDIV;
   if (dtypes::is_unsigned(dtype) || have_one_sign(a, b)) return a.alu(op, b);
   auto number = [&](Int v) { return im.literal(dtype, Const(v)); };
-  const Int least = a.vmin().as_int();
-  if (dtype == dtypes::index && b.is_const() && is_positive(b) && least.is_small()) {
+  if (dtype == dtypes::index && b.is_const() && is_positive(b) && int_vmin(a).is_small()) {
+    const Int least = int_vmin(a);
     // an index has no width, so add a multiple of b that makes it positive
-    const Int by = b.arg().as_int(), times = -floor_div(least, by);
+    const Int by = int_vmin(b), times = -floor_div(least, by);
     UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
     return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
   }
@@ -121,7 +121,7 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
 }
 
 // Makes the node of an elementwise op from scalars of the right dtypes.
-UOp node_of(Importer& im, UOp u, DType dtype, std::span<const UOp> x) {
+UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
   switch (u.op()) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
     case Op::FLOORMOD: return floor_division(im, x[0], x[1], true);
@@ -131,7 +131,7 @@ UOp node_of(Importer& im, UOp u, DType dtype, std::span<const UOp> x) {
     case Op::POW:  // tinygrad computes a power of ints in float32; 0.12's rules for POW know floats only
       if (dtypes::is_float(dtype)) return x[0].alu(Op::POW, x[1]);
       return x[0].cast(dtypes::float32).alu(Op::POW, x[1].cast(dtypes::float32)).cast(dtype);
-    default: return im.to.node(u.op(), dtype, x);
+    default: return im.to.node(u.op(), dtype, std::span<const UOp>(x));
   }
 }
 
@@ -149,15 +149,15 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 Value elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .weak = type.weak && !compares};
-  std::vector<Value> from;
+  Checked<Value> from;
   for (size_t i = 0; i < u.num_src(); i++) {
     from.push_back(im.numbers(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
     out.shape = broadcast_shape(out.shape, from[i].shape);
   }
-  std::vector<std::vector<Element>> operands;
+  Checked<Checked<Element>> operands;
   for (const Value& v : from) operands.push_back(broadcast_to(v, out.shape));
   for (size_t k = 0; k < operands[0].size(); k++) {
-    std::vector<UOp> x;
+    Checked<UOp> x;
     UOp valid;
     for (auto& operand : operands) x.push_back(operand[k].node), valid = both(valid, operand[k].valid);
     if (u.is(Op::WHERE)) {
@@ -179,7 +179,7 @@ Value make_alu(Importer& im, UOp u) {
   const Type own = Importer::type_of(u.dtype());
   if (!own.weak) return elementwise(im, u, own);
   // a weak node takes the dtype of a source that has one; so does a shift, whose own dtype is that of its first source
-  const Type of_sources = im.joined(u.is(Op::WHERE) ? sources.subspan(1) : sources);
+  const Type of_sources = im.joined(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
   const bool is_strong = !of_sources.weak && of_sources.dtype != dtypes::bool_;
   return elementwise(im, u, is_strong ? of_sources : own);
 }

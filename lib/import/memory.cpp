@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
+#include "lib/uop/integer_math.h"
 
 namespace tgc::import {
 
@@ -27,8 +28,8 @@ Value make_param_buffer(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return make_pointer(im, u);
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   Sizes shape = shape_of_memory(im, u);
-  if (known_slot_of(u).as_int() < Int(int64_t(0))) throw Refusal{"its slot is negative"};
-  return buffer_value(im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, known_slot_of(u)), shape, dtype);
+  UOp buffer = im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot(known_slot_of(u)));
+  return buffer_value(buffer, shape, dtype);
 }
 
 // A PARAM or DEFINE_* whose dtype is a pointer.
@@ -37,10 +38,10 @@ Value make_pointer(Importer& im, UOp u) {
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
-  const int64_t count = dtype.base().count();  // of a pointer to vectors: an axis of its own
+  const int64_t count = count_of(dtype.base());  // of a pointer to vectors: an axis of its own
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
-  UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(dtype.size() * count, dtype.addrspace()), {},
+  UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
                           copied(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
@@ -58,9 +59,9 @@ Value make_local_buffer(Importer& im, UOp u) {
 // STAGE(x, ranges; opts): a buffer with one axis per range, before the axes of x.
 Value make_stage(Importer& im, UOp u) {
   Value x = im.numbers(u.src(0));
-  std::vector<UOp> ranges;
+  Checked<UOp> ranges;
   Sizes shape;
-  for (UOp s : u.src().subspan(1)) {
+  for (UOp s : sources_from(u, 1)) {
     ranges.push_back(im.scalar(s));
     shape.push_back(im.size(s) + 1);
   }
@@ -77,7 +78,7 @@ Value make_stage(Importer& im, UOp u) {
   Value out = buffer_value(buffer, shape, x.dtype);
   std::vector<UOp> stores;
   for (size_t k = 0; k < x.elements.size(); k++) {
-    std::vector<UOp> at = ranges;
+    Checked<UOp> at = ranges;
     for (int64_t index : unravel(int64_t(k), x.shape)) at.push_back(im.to.constant(ranges[0].dtype(), index));
     stores.push_back(buffer.index_ptr(out.view->index(at)).store(x.elements[k].node));
   }
@@ -100,7 +101,7 @@ Value make_core_number(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   Arg bounds = field_of(u.arg(), "vmin_vmax");
   if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
-  UOp end = im.to.constant(type.dtype, bounds[1].as_int() + Int(int64_t(1)));
+  UOp end = im.to.constant(type.dtype, Int(integer(bounds[1])) + Int(int64_t(1)));
   return {.elements = {{im.to.special(end, "gidx0", type.dtype)}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 
@@ -113,23 +114,25 @@ Value make_named_variable(Importer& im, UOp u) {
 namespace {
 
 // Chooses elements of a value that is no buffer. The indices must be constant.
-Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes& indexed) {
+Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   const size_t rank = indices.size();
-  const Sizes rest(from.shape.begin() + ptrdiff_t(rank), from.shape.end());
+  Sizes rest = from.shape;
+  rest.drop_first(rank);
   Value out{.shape = indexed, .dtype = from.dtype, .weak = from.weak};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
+  elements_in(out.shape);
   for (int64_t i = 0; i < product(indexed); i++) {
     Sizes at;
     size_t position = 0;
     const Sizes place = unravel(i, indexed);
     for (const Value& index : indices) {
-      Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
+      const Sizes part = place.part(position, index.shape.size());
       position += index.shape.size();
       const Element& e = index.elements[size_t(ravel(part, index.shape))];
       if (e.valid || !py_equal(e.node.vmin(), e.node.vmax()))
         throw Refusal{"its index into a vector is not constant"};
-      at.push_back(e.node.vmin().as_int().int64_or_throw("an index"));
+      at.push_back(int_vmin(e.node).int64_or_throw("an index"));
       if (at.back() < 0 || at.back() >= from.shape[at.size() - 1])
         throw Refusal{"its index into a vector is too large"};
     }
@@ -160,7 +163,7 @@ bool is_image(const View& view) {
 // INDEX(x, i, j, ...; gate): the elements of a buffer or of a value at the given indices along its first axes.
 Value make_index(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
-  std::vector<Value> indices;
+  Checked<Value> indices;
   Sizes indexed;
   UOp gate;
   for (size_t i = 1; i < u.num_src(); i++) {
@@ -175,20 +178,21 @@ Value make_index(Importer& im, UOp u) {
   const Sizes& shape = from.view ? from.view->shape() : from.shape;
   if (indices.size() > shape.size()) throw Refusal{"it has more indices than its source has axes"};
   if (!from.view) return choose(im, u, indices, indexed);
-  const Sizes rest(shape.begin() + ptrdiff_t(indices.size()), shape.end());
+  Sizes rest = shape;
+  rest.drop_first(indices.size());
   DType dtype = dtypes::index;
   for (size_t i = indices.size(); i-- > 0;) dtype = indices[i].dtype;
   for (Value& v : indices)
     for (Element& e : v.elements) e.node = im.convert(e.node, dtype, v.weak);
   Value out{.shape = indexed, .dtype = from.dtype};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
-  for (int64_t i = 0; i < product(out.shape); i++) {
+  for (int64_t i = 0, count = elements_in(out.shape); i < count; i++) {
     const Sizes place = unravel(i, out.shape);
-    std::vector<UOp> at;
+    Checked<UOp> at;
     UOp valid = gate;
     size_t position = 0;
     for (const Value& index : indices) {
-      Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
+      const Sizes part = place.part(position, index.shape.size());
       position += index.shape.size();
       const Element& e = index.elements[size_t(ravel(part, index.shape))];
       if (is_image(*from.view)) valid = both(valid, within(im, e.node, shape[at.size()]));
@@ -283,7 +287,7 @@ Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
   Value out{.elements = im.places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
-  std::vector<Element> otherwise, gates;
+  Checked<Element> otherwise, gates;
   const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
   if (has_otherwise) otherwise = broadcast_to(im.numbers(u.src(1), dtype), out.shape);
   if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
@@ -311,18 +315,18 @@ Value make_load(Importer& im, UOp u) {
 // STORE(place, value, gate), or, until 0.11, STORE(place, value, ranges)
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
-  std::vector<Element> places = im.places(u.src(0));
+  Checked<Element> places = im.places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
   auto is_word = [&](const Element& e) { return e.buffer && is_packed(e.buffer, stored.dtype); };
   const bool is_packed_word = !stored.weak && std::ranges::any_of(places, is_word);
   Value value = im.numbers(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
-  std::vector<Element> values = broadcast_to(value, shape), gates;
+  Checked<Element> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;
   if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.numbers(u.src(2)), shape);
   else
-    for (UOp s : u.src().subspan(2))
+    for (UOp s : sources_from(u, 2))
       if (!is_order(im, u, s)) ranges.push_back(im.scalar(s));
   for (size_t i = 0; i < places.size(); i++) {
     Element& e = places[i];

@@ -8,10 +8,10 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View
-constexpr int64_t kMostElements = 1 << 20;
+constexpr size_t kMostSteps = 1000;   // of a View: movement ops in a row
 
-std::vector<int64_t> integers(Arg tuple) {
-  std::vector<int64_t> out;
+Sizes integers(Arg tuple) {
+  Sizes out;
   if (!tuple.is_tuple()) throw Refusal{"its arg " + tuple.repr() + " is no tuple"};
   for (Arg a : tuple.items()) out.push_back(a.is_integral() ? a.as_int().int64_or_throw("an arg") : 0);
   return out;
@@ -19,8 +19,8 @@ std::vector<int64_t> integers(Arg tuple) {
 
 // The sources of the elements that a movement op with the arguments `ints` has, of a value of the shape `from`.
 template <class Source>
-std::vector<Element> moved(const Value& from, const Sizes& to, Source source) {
-  std::vector<Element> out(size_t(product(to)));
+Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
+  Checked<Element> out(size_t(elements_in(to)));
   for (size_t i = 0; i < out.size(); i++)
     out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
   return out;
@@ -52,8 +52,8 @@ Value shrink(Importer& im, UOp u, Value value) {
   value.view->steps.push_back(std::move(step));
   if (product(sizes) > kMostPlaces && !valid) return value;
   Value out{.shape = sizes, .dtype = value.dtype};
-  for (int64_t i = 0; i < product(sizes); i++) {
-    std::vector<UOp> at;
+  for (int64_t i = 0, count = elements_in(sizes); i < count; i++) {
+    Checked<UOp> at;
     for (int64_t index : unravel(i, sizes)) at.push_back(im.to.constant(dtype, index));
     out.elements.push_back({value.view->index(at), valid, value.view->buffer});
   }
@@ -75,7 +75,8 @@ Value make_stack(Importer& im, UOp u) {
     const bool keeps = !v.view && v.dtype == type.dtype && (!v.weak || type.weak);  // places stay places
     Value part = keeps ? v : im.numbers(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
-    if (product(part.shape) * int64_t(u.num_src()) != product(out.shape)) throw Refusal{"its sources differ in shape"};
+    if (checked_mul(product(part.shape), int64_t(u.num_src())) != elements_in(out.shape))
+      throw Refusal{"its sources differ in shape"};
     out.elements.insert(out.elements.end(), part.elements.begin(), part.elements.end());
   }
   if (u.in({Op::CAT, Op::PTRCAT})) out.shape = {int64_t(out.elements.size())};
@@ -85,7 +86,7 @@ Value make_stack(Importer& im, UOp u) {
 // GEP(vector; indices)
 Value make_gep(Importer& im, UOp u) {
   const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .weak = im[u.src(0)].weak};
-  const std::vector<int64_t> chosen = integers(u.arg());
+  const Sizes chosen = integers(u.arg());
   Value out{.shape = chosen.size() == 1 ? Sizes{} : Sizes{int64_t(chosen.size())}, .dtype = from.dtype,
             .weak = from.weak};
   for (int64_t i : chosen) {
@@ -111,24 +112,25 @@ Value make_movement(Importer& im, UOp u) {
       for (size_t axis = 0; axis < from.size(); axis++)
         if (ints.size() != from.size() || !std::ranges::count(ints, int64_t(axis)))
           throw Refusal{"its arg does not fit"};
-      for (size_t axis = 0; axis < ints.size(); axis++) sizes[axis] = from[size_t(ints[axis])];
+      for (size_t axis = 0; axis < ints.size(); axis++) sizes[axis] = from[import::axis(ints[axis], from.size())];
       break;
     default: ints = integers(u.arg());  // FLIP
   }
   if (u.is(Op::RESHAPE) && product(sizes) != product(from)) throw Refusal{"it changes the number of elements"};
   if (!u.is(Op::RESHAPE) && !u.is(Op::EXPAND) && ints.size() != from.size()) throw Refusal{"its arg does not fit"};
   if (value.view) {
+    if (value.view->steps.size() >= kMostSteps) throw Refusal{"it is below too many movement ops"};
     value.view->steps.push_back({.op = u.op(), .sizes = std::move(sizes), .ints = std::move(ints)});
     return value;
   }
-  if (product(sizes) > kMostElements) throw Refusal{"it has too many elements"};
+  elements_in(sizes);
   Value out = value;
   if (!u.is(Op::RESHAPE))
     out.elements = moved(value, sizes, [&](const Sizes& at) {
       Sizes source(from.size());
       for (size_t axis = 0; axis < from.size(); axis++)
         if (u.is(Op::EXPAND)) source[axis] = at[axis + size_t(ints[0])];
-        else if (u.is(Op::PERMUTE)) source[size_t(ints[axis])] = at[axis];
+        else if (u.is(Op::PERMUTE)) source[import::axis(ints[axis], from.size())] = at[axis];
         else source[axis] = ints[axis] ? from[axis] - 1 - at[axis] : at[axis];
       return source;
     });
@@ -153,7 +155,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
-  std::vector<Element> out;
+  Checked<Element> out;
   for (int64_t i = 0; i < int64_t(v.elements.size()); i++) {
     const auto to = size_t(i / inner / n * inner + i % inner);
     if (to == out.size()) out.push_back(v.elements[size_t(i)]);
@@ -171,7 +173,7 @@ Value make_reduce(Importer& im, UOp u) {
   if (op.is_tuple() && op.items().size() == 2) {
     const bool has_axes = op[1].is_tuple() && !op[1].items().empty();  // 0.13: a tuple of axes
     if (has_axes || !(op[1].is_int() || op[1].is_tuple())) throw Refusal{"its arg " + op.repr() + " is unknown"};
-    axes = op[1].is_int() ? op[1].small_int() : 0, op = op[0];
+    axes = op[1].is_int() ? integer(op[1]) : 0, op = op[0];
   }
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   Type type = Importer::type_of(u.dtype());
@@ -181,16 +183,16 @@ Value make_reduce(Importer& im, UOp u) {
     if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};
   if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
   std::vector<UOp> ranges;
-  for (UOp s : u.src().subspan(1)) {
+  for (UOp s : sources_from(u, 1)) {
     if (axes == 0 && is_expanded_axis(im[s], from)) combine_along(from, im[s], op.op());
     else if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
   }
   Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
-  const int64_t count = u.dtype().count();
+  const int64_t count = count_of(u.dtype());
   if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector: combines neighbors in it
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    std::vector<Element> ordered;  // as a shape of (group, count)
+    Checked<Element> ordered;  // as a shape of (group, count)
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -208,6 +210,7 @@ Value make_reduce(Importer& im, UOp u) {
 namespace {
 // Returns a vector of the scalars `group`.
 UOp vector_of(Importer& im, std::span<const UOp> group) {
+  if (group.empty()) throw Refusal{"a source of it has no elements"};
   if (group.size() == 1) return group[0];
   UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // the vector that all of them are from
   bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
@@ -218,7 +221,7 @@ UOp vector_of(Importer& im, std::span<const UOp> group) {
 
 // Returns a value with the elements of the vector `node`.
 Value elements_of(UOp node) {
-  const int64_t count = node.dtype().count();
+  const int64_t count = count_of(node.dtype());
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = node.dtype().scalar()};
   for (int64_t k = 0; k < count; k++) out.elements.push_back({count == 1 ? node : node.gep(k)});
   return out;
@@ -232,12 +235,13 @@ UOp whole_vector(Importer& im, UOp source) {
 }
 
 // Returns the elements of operand `i` as vectors of `count` elements each.
-std::vector<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
+Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.numbers(operand);
   Sizes shape = leading;
   shape.push_back(count);
-  std::vector<Element> elements = broadcast_to(v, shape);
-  std::vector<UOp> out;
+  const Checked<Element> elements = broadcast_to(v, shape);
+  Checked<UOp> out;
+  if (count < 1) throw Refusal{"an operand has no elements of a thread"};
   for (size_t i = 0; i < elements.size(); i += size_t(count)) {
     std::vector<UOp> group;
     for (size_t k = 0; k < size_t(count); k++) group.push_back(elements[i + k].node);
@@ -251,12 +255,12 @@ std::vector<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& 
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
-  return elements_of(im.to.node(Op::CONTRACT, dtype.vec(u.dtype().count()), im.scalar(u.src(0), dtype),
+  return elements_of(im.to.node(Op::CONTRACT, dtype.vec(count_of(u.dtype())), im.scalar(u.src(0), dtype),
                                 copied(im.to, u.arg())));
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
-  const std::vector<Element>& elements = im[u.src(0)].elements;
+  const Checked<Element>& elements = im[u.src(0)].elements;
   if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
     throw Refusal{"it is the index of an axis without a range"};  // 0.11
   const DType dtype = Importer::type_of(u.dtype()).dtype;
@@ -267,8 +271,8 @@ Value make_vector_wmma(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   std::vector<UOp> src;
   for (UOp s : u.src().first(3)) src.push_back(whole_vector(im, s));
-  for (UOp s : u.src().subspan(3)) src.push_back(im.scalar(s));
-  return elements_of(im.to.node(Op::WMMA, dtype.vec(u.dtype().count()), src, copied(im.to, u.arg())));
+  for (UOp s : sources_from(u, 3)) src.push_back(im.scalar(s));
+  return elements_of(im.to.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copied(im.to, u.arg())));
 }
 
 // WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` are the upcast ranges that hold the
@@ -300,9 +304,13 @@ Value make_wmma(Importer& im, UOp u) {
     counts[i] = 1;
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
-      else if (axis[1].small_int() != 1) longer.push_back(copied(im.to, axis)), counts[i] *= axis[1].small_int();
+      else if (const int64_t size = integer(axis[1]); size != 1) {
+        longer.push_back(copied(im.to, axis));
+        counts[i] = product(Sizes{counts[i], size});
+      }
     axes.push_back(im.to.tuple(longer));
   }
+  for (int64_t count : counts) elements_in({count});
   std::string name = "WMMA";
   for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
   name.append("_").append(arg[1].dtype().name()).append("_").append(dtype.name());
@@ -316,8 +324,8 @@ Value make_wmma(Importer& im, UOp u) {
     out.elements = {{im.to.node(Op::UNROLL, dtype, sum, axes[2])}};
     return out;
   }
-  std::vector<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
-                   c = vectors(im, u.src(2), counts[2], leading);
+  Checked<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
+               c = vectors(im, u.src(2), counts[2], leading);
   for (size_t i = 0; i < a.size(); i++) {
     UOp sum = im.to.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);
     for (int64_t k = 0; k < counts[2]; k++) out.elements.push_back({sum.gep(k)});

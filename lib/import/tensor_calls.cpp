@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
+#include "lib/support/deadline.h"
 #include "lib/uop/copy.h"
 
 namespace tgc::import {
@@ -15,8 +16,8 @@ std::vector<size_t> stored_slots(UOp ast) {
     if (!u.is(Op::STORE)) continue;
     UOp target = u.src(0);
     while (!target.is(Op::DEFINE_GLOBAL) && target.num_src()) target = target.src(0);
-    const size_t slot = target.is(Op::DEFINE_GLOBAL) ? size_t(target.arg().small_int()) : SIZE_MAX;
-    if (slot != SIZE_MAX && !std::ranges::count(out, slot)) out.push_back(slot);
+    const size_t number = target.is(Op::DEFINE_GLOBAL) ? size_t(slot(target.arg())) : SIZE_MAX;
+    if (number != SIZE_MAX && !std::ranges::count(out, number)) out.push_back(number);
   }
   return out;
 }
@@ -29,7 +30,8 @@ size_t TensorLowering::part(size_t memory, int64_t number, int64_t parts) {
   const TensorMemory whole = out_.memories[memory];
   const size_t view = new_memory(whole.dtype, whole.size / parts, 1);
   out_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
-  out_.memories[view].offset = whole.offset + number * (whole.size / parts) * whole.dtype.itemsize();
+  const int64_t begin = checked_mul(checked_mul(number, whole.size / parts), whole.dtype.itemsize());
+  out_.memories[view].offset = checked_add(whole.offset, begin);
   return view;
 }
 
@@ -37,7 +39,10 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
   switch (u.op()) {
     case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
     case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
-    case Op::MSELECT: return argument(u.src(0), u.arg().small_int(), facts_.devices(u.src(0)));
+    case Op::MSELECT: {
+      const int64_t parts = facts_.devices(u.src(0));
+      return argument(u.src(0), int64_t(axis(integer(u.arg()), size_t(parts))), parts);
+    }
     case Op::SHRINK: {
       if (facts_.shape(u.src(0)).size() != 1) break;
       auto offset = facts_.number(facts_.offsets(u).at(0));
@@ -46,7 +51,7 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
       const TensorMemory m = out_.memories[whole.memory];
       const size_t view = new_memory(m.dtype, facts_.shape(u)[0], 1);
       out_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
-      out_.memories[view].offset = m.offset + *offset * m.dtype.itemsize();
+      out_.memories[view].offset = checked_add(m.offset, checked_mul(*offset, m.dtype.itemsize()));
       return {view, whole.buffer};
     }
     default:
@@ -66,6 +71,7 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
 // call is `version`.
 std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t version) {
   at = call;
+  throw_if_late();
   Graph own(graph_.settings());
   std::unordered_map<UOp, UOp> numbers;
   UOp body = call.src(0);
@@ -82,7 +88,7 @@ std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t versi
   body = numbers.at(body);
   std::vector<UOp> arguments;
   int64_t devices = 1;
-  for (UOp a : call.src().subspan(1)) {
+  for (UOp a : sources_from(call, 1)) {
     if (facts_.number(a)) continue;
     arguments.push_back(a);
     devices = std::max(devices, facts_.devices(a));
@@ -127,7 +133,7 @@ std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t versi
 }
 
 void TensorLowering::call(UOp u, UOp buffer, size_t& version) {
-  const bool is_argument = std::ranges::any_of(u.src().subspan(1), [&](UOp a) { return base(a) == buffer; });
+  const bool is_argument = std::ranges::any_of(sources_from(u, 1), [&](UOp a) { return base(a) == buffer; });
   if (!is_argument) return;
   auto stored = run(u, buffer, version);
   if (auto it = stored.find(buffer); it != stored.end()) version = it->second;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
+#include "lib/support/counted.h"
 #include "lib/text/open_args.h"
 #include "lib/uop/exec_alu.h"
 
@@ -10,6 +11,14 @@ namespace tgc::import {
 namespace {
 constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
+constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
+
+// The number of sources that other code of a tensor graph's import reads without a check.
+size_t least_sources(Op op) {
+  constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
+                         OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
+  return op == Op::STORE || op == Op::ASSIGN ? 2 : kOne.contains(op) || ops::Movement.contains(op) ? 1 : 0;
+}
 
 Sizes integers(Arg arg) {
   Sizes out;
@@ -46,18 +55,26 @@ const Sizes& TensorFacts::shape(UOp u) const {
 }
 
 std::optional<int64_t> TensorFacts::number(UOp u) const {
+  if (u.is_const()) return make_number(u);
+  if (auto it = numbers_.find(u); it != numbers_.end()) return it->second;
+  const std::optional<int64_t> out = make_number(u);
+  numbers_.emplace(u, out);
+  return out;
+}
+
+std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
-    const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : field_of(u.arg(), "name"), slot = slot_of(u);
+    const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of(u.arg(), "name"), slot = slot_of(u);
     const auto& [by_name, by_slot] = variables_;
     if (u.is(Op::PARAM) && slot.is_int())
-      if (auto it = by_slot.find(slot.small_int()); it != by_slot.end()) return it->second;
+      if (auto it = by_slot.find(integer(slot)); it != by_slot.end()) return it->second;
     auto it = by_name.find(name.is_str() ? std::string(name.text()) : std::string());
     return it == by_name.end() ? std::nullopt : std::optional(it->second);
   }
   if (u.is(Op::BIND)) return number(u.src(1));
   if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) binds the variable
-    for (UOp s : u.src().subspan(1))
+    for (UOp s : sources_from(u, 1))
       if (s.is(Op::STORE) && s.src(0) == u.src(0)) return number(s.src(1));
     return number(u.src(0));
   }
@@ -69,10 +86,10 @@ std::optional<int64_t> TensorFacts::number(UOp u) const {
     if (auto n = number(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
   if (u.in({Op::FLOORDIV, Op::FLOORMOD})) {
-    const int64_t a = operands[0].small_int(), b = operands[1].small_int();
+    if (operands.size() != 2) throw Refusal{"it has no two operands"};
+    const int64_t a = integer(operands[0]), b = integer(operands[1]);
     if (b == 0) return std::nullopt;
-    const int64_t left = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
-    return u.is(Op::FLOORMOD) ? left : (a - left) / b;
+    return u.is(Op::FLOORMOD) ? floored_remainder(a, b) : floored_quotient(a, b);
   }
   const Op op = u.is(Op::CDIV) ? Op::IDIV : u.is(Op::CMOD) ? Op::MOD : u.op();
   Arg out = exec_alu(graph_, op, dtypes::int64, operands);
@@ -88,11 +105,11 @@ void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
   }
 }
 
-std::vector<UOp> TensorFacts::parts(UOp u) const {
+Checked<UOp> TensorFacts::parts(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
-  std::vector<UOp> out;
+  Checked<UOp> out;
   if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // equal elements
-    return std::vector<UOp>(size_t(u.dtype().count()), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
+    return Checked<UOp>(size_t(count_of(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
   if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
   for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
   return out;
@@ -106,12 +123,13 @@ Sizes TensorFacts::numbers(UOp u) const {
   return out;
 }
 
-std::vector<int64_t> TensorFacts::reduced_axes(UOp u) const {
+Sizes TensorFacts::reduced_axes(UOp u) const {
   Arg arg = u.arg();
   if (!arg.is_tuple() || arg.items().size() < 2) return {};
   if (arg[1].is_tuple()) return integers(arg[1]);
-  std::vector<int64_t> axes;
+  Sizes axes;
   const Sizes count = integers(arg[1]);
+  if (!count.empty() && count[0] > kMostAxes) throw Refusal{"it has too many axes"};
   for (int64_t axis = 0; !count.empty() && axis < count[0]; axis++) axes.push_back(axis);
   return axes;
 }
@@ -165,7 +183,8 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       if (has_sizes()) return out;
       Sizes begin = numbers(u.src(1));
       for (size_t axis = 0; axis < out.size(); axis++)
-        out[axis] += u.is(Op::PAD) ? begin[axis] + first()[axis] : -begin[axis];
+        out[axis] = u.is(Op::PAD) ? checked_add(out[axis], checked_add(begin[axis], first()[axis]))
+                                  : checked_sub(out[axis], begin[axis]);
       return out;
     }
     case Op::REDUCE: case Op::REDUCE_AXIS: {
@@ -173,7 +192,10 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       const auto axes = reduced_axes(u);
       for (int64_t axis : axes)
         if (axis < 0 || axis >= int64_t(out.size())) throw Refusal{"it reduces an axis that its source lacks"};
-      if (drops_axes(u)) return Sizes(out.begin() + int64_t(axes.size()), out.end());
+      if (drops_axes(u)) {
+        out.drop_first(axes.size());
+        return out;
+      }
       for (int64_t axis : axes) out[size_t(axis)] = 1;
       return out;
     }
@@ -182,19 +204,19 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       Sizes out = first(), axes = integers(u.arg());
       if (axes.size() != 1) throw Refusal{"it is sharded over several axes"};
       if (axes[0] < 0 || axes[0] >= int64_t(out.size())) throw Refusal{"it is sharded over an axis that it lacks"};
-      out[size_t(axes[0])] *= devices(u.src(0));
+      out[size_t(axes[0])] = checked_mul(out[size_t(axes[0])], devices(u.src(0)));
       return out;
     }
     case Op::INDEX: {
       Sizes out;
-      for (UOp s : u.src().subspan(1)) out.insert(out.end(), shape(s).begin(), shape(s).end());
+      for (UOp s : sources_from(u, 1)) out.append(shape(s));
       if (u.num_src() - 1 > first().size()) throw Refusal{"it has more indices than its source has axes"};
-      out.insert(out.end(), first().begin() + ptrdiff_t(u.num_src() - 1), first().end());
+      out.append(first().part(u.num_src() - 1, first().size() - (u.num_src() - 1)));
       return out;
     }
     case Op::STAGE: case Op::BUFFERIZE: {
       Sizes out;
-      for (UOp s : u.src().subspan(1))
+      for (UOp s : sources_from(u, 1))
         if (auto size = s.is(Op::RANGE) ? number(s.src(0)) : std::nullopt) out.push_back(*size);
         else if (number(s)) out.push_back(1);
         else throw Refusal{"its range " + std::string(shown_op(s)) + " has no size"};
@@ -205,7 +227,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       Sizes out = first();
       const int64_t from = u.src(0).dtype().itemsize(), to = u.dtype().itemsize();
       if (from == to || out.empty()) return out;
-      if (to == 0 || out.back() * from % to) throw Refusal{"it is a bitcast to a dtype of another size"};
+      if (to == 0 || checked_mul(out.back(), from) % to) throw Refusal{"it is a bitcast to a dtype of another size"};
       out.back() = out.back() * from / to;
       return out;
     }
@@ -232,7 +254,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
       if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
       return count_of_devices(field_of(u.arg(), "device"));
     case Op::RANGE:
-      if (is_device_axis(u)) return number(u.src(0)).value_or(1);
+      if (is_device_axis(u)) return std::max<int64_t>(number(u.src(0)).value_or(1), 1);
       return most;
     case Op::MSTACK: return int64_t(u.num_src());
     case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
@@ -242,8 +264,17 @@ int64_t TensorFacts::make_devices(UOp u) const {
   }
 }
 
+// Checks what the lowering relies on: the number of values of all devices fits 64 bits.
+void TensorFacts::check_size(const Facts& facts) const {
+  if (facts.devices > kMostDevices) throw Refusal{"it is on too many devices"};
+  if (!facts.shape) return;
+  if (facts.shape->size() > kMostAxes) throw Refusal{"it has too many axes"};
+  checked_mul(product(*facts.shape), facts.devices);
+}
+
 void TensorFacts::add(UOp u) {
   if (facts_.contains(u)) return;
+  if (u.num_src() < least_sources(u.op())) throw Refusal{"it has " + counted(u.num_src(), "source")};
   Facts f;
   f.reads_memory = is_memory(u);
   for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {
@@ -253,9 +284,10 @@ void TensorFacts::add(UOp u) {
   }
   if (u.is(Op::RANGE) && !is_device_axis(u)) f.loops.push_back(u);
   if (u.in(kStages | OpSet{Op::REDUCE, Op::END}))
-    std::erase_if(f.loops, [&](UOp r) { return std::ranges::count(u.src().subspan(1), r) > 0; });
+    std::erase_if(f.loops, [&](UOp r) { return std::ranges::count(sources_from(u, 1), r) > 0; });
   f.devices = make_devices(u);
   f.shape = make_shape(u);
+  check_size(f);
   facts_.emplace(u, std::move(f));
 }
 

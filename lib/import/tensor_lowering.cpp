@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "lib/support/deadline.h"
 #include "lib/text/open_args.h"
 #include "lib/uop/copy.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc::import {
 
@@ -57,6 +59,8 @@ class Inliner {
     if (++depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
     for (UOp u : order(root)) {
+      if (++steps_ > kMostInlined) throw Refusal{"its calls have too many nodes"};
+      throw_if_late();
       is_list_ = root.is(Op::LINEAR);
       made[u] = inlined(u, arguments, made);
     }
@@ -68,21 +72,23 @@ class Inliner {
   UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
     if (u.is(Op::PARAM) && !arguments.empty()) {
       const Arg slot = slot_of(u);
-      const size_t i = slot.is_int() && slot.small_int() >= 0 ? size_t(slot.small_int()) : SIZE_MAX;
-      if (i >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
-      return arguments[i];
+      const int64_t i = slot.is_int() ? integer(slot) : -1;
+      if (i < 0 || size_t(i) >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
+      return arguments[size_t(i)];
     }
     // A BUFFER of a list is memory between its kernels, though an argument may be a BUFFER of the same number.
     if (u.is(Op::BUFFER) && is_list_ && !arguments.empty()) return u.rtag("between kernels");
-    std::vector<UOp> src;
+    Checked<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
       return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
-    if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(size_t(u.arg().small_int()));
+    if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(axis(integer(u.arg()), src[0].num_src()));
     return std::ranges::equal(src, u.src()) ? u : u.with_src(src);
   }
 
+  static constexpr int64_t kMostInlined = 1 << 22;
   int depth_ = 0;
+  int64_t steps_ = 0;  // number of nodes of all bodies, each counted once for each call
   bool is_list_ = false;  // the body that is being inlined is a LINEAR
 };
 
@@ -91,7 +97,9 @@ class Inliner {
 // ---- arrays
 
 size_t TensorLowering::new_memory(DType dtype, int64_t size, int64_t devices) {
-  out_.memories.push_back({.dtype = dtype, .size = size * devices, .devices = devices});
+  const int64_t all = checked_mul(size, devices);
+  if (checked_mul(all, dtype.itemsize()) > kMaxBufferBytes) throw Refusal{"its array is too large"};
+  out_.memories.push_back({.dtype = dtype, .size = all, .devices = devices});
   return out_.memories.size() - 1;
 }
 
@@ -156,7 +164,7 @@ void TensorLowering::store_all(size_t memory, UOp u) {
   if (u.in({Op::STAGE, Op::BUFFERIZE})) {
     // the ranges of a STAGE are its first axes
     const Sizes& shape = facts_.shape(u);
-    for (UOp s : u.src().subspan(1)) {
+    for (UOp s : sources_from(u, 1)) {
       if (!s.is(Op::RANGE)) { p.place.push_back({}); continue; }
       UOp range = value(s, {});
       p.place.push_back(math_.index(range, 0, std::max<int64_t>(shape[p.place.size()] - 1, 1)));
@@ -190,11 +198,11 @@ void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<
       if (base(effect.src(0)) == buffer) apply_store(effect, version, loops);
       return;
     case Op::END:
-      for (UOp r : effect.src().subspan(1)) loops.push_back(r);
+      for (UOp r : sources_from(effect, 1)) loops.push_back(r);
       return apply(effect.src(0), buffer, version, loops);
     case Op::AFTER:
       if (base(effect) != buffer) return;
-      for (UOp s : effect.src().subspan(1)) apply(s, buffer, version, loops);
+      for (UOp s : sources_from(effect, 1)) apply(s, buffer, version, loops);
       return;
     case Op::GROUP: case Op::SINK: case Op::NOOP: case Op::BARRIER: case Op::TUPLE:
       for (UOp s : effect.src()) apply(s, buffer, version, loops);
@@ -207,7 +215,7 @@ void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<
 // Applies the stores of `u`, an AFTER or ASSIGN.
 void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   if (u.is(Op::ASSIGN)) return apply_store(u, version, {});
-  for (UOp s : u.src().subspan(1)) apply(s, buffer, version, {});
+  for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
 }
 
 // STORE(target, value): the array after the store is another array, so that values before the store stay known.
@@ -221,7 +229,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   const int64_t devices = facts_.devices(target);
   const size_t next = new_memory(old.dtype, old.size, 1);
   out_.memories[next].devices = old.devices;
-  if (!loops.empty() || product(shape) * devices != old.size) copy(version, next);
+  if (!loops.empty() || checked_mul(product(shape), devices) != old.size) copy(version, next);
   std::vector<UOp> around;
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
@@ -233,7 +241,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   Point q = p;
   const Sizes& from = facts_.shape(stored);
   if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
-  q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(from.size()));
+  q.place.keep_last(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
   UOp to = address(next, index, valid);  // slot 0
@@ -258,7 +266,7 @@ bool TensorLowering::is_stored(UOp u) const {
   if (u.in(kNeverStored) || !can_be_stored(u.dtype()) || !facts_.has_shape(u)) return false;
   if (!facts_.reads_memory(u) || !facts_.open_loops(u).empty()) return false;
   if (u.in(kAlwaysStored)) return true;
-  const int64_t size = product(facts_.shape(u)) * facts_.devices(u);
+  const int64_t size = checked_mul(product(facts_.shape(u)), facts_.devices(u));
   if (size > kMostShared) return false;
   auto uses = uses_.find(u), depth = depth_.find(u);
   return (uses != uses_.end() && uses->second > 1) || (depth != depth_.end() && depth->second > kDeepest);
@@ -266,6 +274,7 @@ bool TensorLowering::is_stored(UOp u) const {
 
 void TensorLowering::lower(UOp u) {
   at = u;
+  throw_if_late();
   facts_.add(u);
   int deepest = 0;
   for (UOp s : u.src()) deepest = std::max(deepest, depth_[s]);
@@ -316,7 +325,21 @@ TensorProgram TensorLowering::program(UOp root) {
   if (root.is(Op::LINEAR)) run_calls(root);
   else
     for (UOp u : root.src()) add_output(u);
+  check_program();
   return std::move(out_);
+}
+
+// The code that runs the program relies on this: parts lie within their arrays, and kernels have all their arrays.
+void TensorLowering::check_program() const {
+  auto bytes = [](const TensorMemory& m) { return checked_mul(m.size, m.dtype.itemsize()); };
+  for (const TensorMemory& m : out_.memories) {
+    if (!m.view_of) continue;
+    const TensorMemory& whole = out_.memories.at(*m.view_of);
+    if (m.offset < 0 || checked_add(m.offset, bytes(m)) > bytes(whole)) throw Refusal{"a part of an array is outside"};
+  }
+  for (const TensorKernel& kernel : out_.kernels)
+    for (UOp u : toposort(kernel.ast))
+      if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
 
 // Returns the AFTERs whose stores made the content of `after`, the earliest first.

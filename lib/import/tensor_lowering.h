@@ -28,9 +28,9 @@ class TensorFacts {
 
   std::optional<int64_t> number(UOp u) const;  // the value of a constant integer expression
   Sizes numbers(UOp u) const;                  // the values of a vector of these; throws Refusal
-  std::vector<UOp> parts(UOp u) const;         // the elements of a vector of indices
+  Checked<UOp> parts(UOp u) const;         // the elements of a vector of indices
   // PAD, SHRINK: the first index of each axis. EXPAND: the number of new axes.
-  std::vector<UOp> offsets(UOp u) const { return parts(u.src(1)); }
+  Checked<UOp> offsets(UOp u) const { return parts(u.src(1)); }
   // Commits between two releases have some of the later release's forms of movement ops. note_forms() finds out which
   // ones `nodes`, a whole graph, have.
   void note_forms(const std::vector<UOp>& nodes);
@@ -39,7 +39,7 @@ class TensorFacts {
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
   }
-  std::vector<int64_t> reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
+  Sizes reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
   Op reduced_op(UOp u) const;
 
  private:
@@ -49,7 +49,13 @@ class TensorFacts {
     bool reads_memory = false;
     std::vector<UOp> loops;
   };
-  const Facts& at(UOp u) const { return facts_.at(u); }
+  const Facts& at(UOp u) const {
+    auto it = facts_.find(u);
+    if (it == facts_.end()) throw Refusal{"its source " + std::string(shown_op(u)) + " is unknown"};
+    return it->second;
+  }
+  std::optional<int64_t> make_number(UOp u) const;
+  void check_size(const Facts& facts) const;
   std::optional<Sizes> make_shape(UOp u) const;
   int64_t make_devices(UOp u) const;
 
@@ -57,6 +63,7 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
+  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // the results of number()
 };
 
 bool is_memory(UOp u);  // true for a BUFFER or PARAM that is an array in global memory
@@ -82,7 +89,7 @@ class TensorLowering {
   UOp at;  // the node that is being imported
 
  private:
-  using Place = std::vector<Affine>;  // an index for each axis
+  using Place = Checked<Affine>;  // an index for each axis
   struct Point {                      // where a value is computed
     Place place;
     Affine device;  // the number of the device
@@ -114,6 +121,7 @@ class TensorLowering {
     std::map<std::vector<uint32_t>, UOp> known;  // the values so far, by the ids of node and point
     int64_t loops = 0;
   };
+  void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
   size_t memory_of(UOp buffer);   // the array of a BUFFER or PARAM
   size_t array_of(UOp value);     // the array of a value; makes the kernel that stores it, unless there is one
@@ -156,7 +164,7 @@ class TensorLowering {
   UOp make_value(UOp u, const Point& p);
   UOp operands(UOp u, const Point& p);
   UOp reduced(UOp u, const Point& p);
-  UOp chosen(UOp u, const Affine& index, const std::vector<UOp>& values);
+  UOp chosen(UOp u, const Affine& index, const Checked<UOp>& values);
   UOp indexed(UOp u, const Point& p);
   Point source_point(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
   Place reshaped(const Place& place, const Sizes& to, const Sizes& from);
@@ -175,6 +183,7 @@ class TensorLowering {
   std::unordered_map<UOp, std::vector<UOp>> applied_;  // of a buffer, the AFTERs whose stores its output has
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
+  int64_t affine_steps_ = 0;  // number of calls of affine()
   std::vector<RangedPair> pairs_;
   std::map<std::vector<uint32_t>, UOp> contents_;  // what a STAGE holds, by the ids of its loops; empty: ambiguous
   std::set<std::pair<uint32_t, uint32_t>> paired_;  // the stores that pair_stores() has paired, by id

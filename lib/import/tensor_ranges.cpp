@@ -134,7 +134,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
       const bool is_last = i + 1 == before.num_src();
       if (!is_last && !rest.is(Op::WHERE)) break;
       RangedPoint q = p;
-      q.place.erase(q.place.begin());
+      q.place.drop_first(1);
       q.valid = both(p.valid, math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
       pair_values(before.src(i), q, is_last ? rest : rest.src(1), before);
       if (!is_last) rest = rest.src(2);
@@ -147,7 +147,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) {
     const Sizes& shape = facts_.shape(before.src(i));
     RangedPoint q = p;
-    q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(shape.size()));
+    q.place.keep_last(shape.size());
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis] == 1) q.place[axis] = {};
     if (!pair_values(before.src(i), q, after.src(i), before)) return false;
@@ -239,6 +239,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     add_pair(pair);
     out.culprits.push_back(pair.culprit);
   }
+  check_program();
   out.program = std::move(out_);
   return out;
 }

@@ -17,7 +17,7 @@ constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
 
 int64_t number_of(UOp range) {
   const Arg arg = range.arg();
-  return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? arg[0].small_int() : 0;
+  return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? integer(arg[0]) : 0;
 }
 
 }  // namespace
@@ -113,9 +113,11 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     for (UOp r : facts_.open_loops(side))
       if (!std::ranges::count(out.loops, r)) out.loops.push_back(r);
   std::ranges::stable_sort(out.loops, {}, number_of);
+  UOpSet below_before(graph_);
+  for (UOp u : first) below_before.insert(u);
   if (!out.have_same_places)  // loops that the other side does not know are fine, but reductions over them are not
     for (UOp u : order(after))
-      if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !std::ranges::count(order(before), u))
+      if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !below_before.contains(u))
         throw Refusal{"it computes elements at other places"};
   count_uses(nodes);
   for (UOp u : nodes)
@@ -125,6 +127,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   const int64_t devices = std::max(facts_.devices(before), facts_.devices(after));
   add_side(before, out.loops, devices);
   add_side(after, out.loops, devices);
+  check_program();
   out.program = std::move(out_);
   return out;
 }

@@ -2,11 +2,13 @@
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
+#include "lib/support/deadline.h"
 
 namespace tgc::import {
 
 namespace {
 constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP};
+constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
 }  // namespace
 
@@ -14,6 +16,7 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   std::vector<uint32_t> key{u.id(), math_.node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
   for (const Affine& a : p.place) key.push_back(math_.node(a).id());
   if (auto it = kernel_.known.find(key); it != kernel_.known.end()) return it->second;
+  throw_if_late();
   const UOp outer = at;
   at = u;
   UOp made;
@@ -31,17 +34,19 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   switch (u.op()) {
     case Op::RESHAPE: out.place = reshaped(p.place, facts_.shape(u), from); break;
     case Op::EXPAND:
-      if (facts_.expands_front()) out.place.erase(out.place.begin(), out.place.end() - ptrdiff_t(from.size()));
+      if (facts_.expands_front()) out.place.keep_last(from.size());
       else
         for (size_t axis = 0; axis < from.size(); axis++)
           if (from[axis] == 1) out.place[axis] = {};
       break;
     case Op::PERMUTE:
-      for (size_t axis = 0; axis < from.size(); axis++) out.place[size_t(u.arg()[axis].small_int())] = p.place[axis];
+      for (size_t axis = 0; axis < from.size(); axis++)
+        out.place[import::axis(integer(item(u.arg(), axis)), from.size())] = p.place[axis];
       break;
     case Op::FLIP:
       for (size_t axis = 0; axis < from.size(); axis++) {
-        const bool flips = u.arg()[axis].kind() == Arg::Kind::Bool && u.arg()[axis].as_bool();
+        const Arg flag = item(u.arg(), axis);
+        const bool flips = flag.kind() == Arg::Kind::Bool && flag.as_bool();
         if (flips) out.place[axis] = AffineMath::plus(AffineMath::scaled(p.place[axis], -1), from[axis] - 1);
       }
       break;
@@ -59,7 +64,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       break;
     }
     default: {  // UNSHARD, MULTI
-      const size_t axis = size_t(u.arg().is_int() ? u.arg().small_int() : u.arg()[0].small_int());
+      const size_t axis = import::axis(integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
       out.device = math_.quotient(p.place[axis], from[axis]);
       out.place[axis] = math_.remainder(p.place[axis], from[axis]);
     }
@@ -78,9 +83,9 @@ TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& 
     do {
       if (i < to.size() && (outer <= inner || j == from.size())) {
         index = AffineMath::sum(AffineMath::scaled(index, to[i]), place[i]);
-        outer *= to[i++];
+        outer = checked_mul(outer, to[i++]);
       } else {
-        inner *= from[j++];
+        inner = checked_mul(inner, from[j++]);
       }
     } while (outer != inner && (i < to.size() || j < from.size()));
     for (size_t axis = j; axis-- > first;) {
@@ -92,6 +97,7 @@ TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& 
 }
 
 Affine TensorLowering::affine(UOp u, const Point& p, int64_t size) {
+  if (++affine_steps_ > kMostAffineSteps) throw Refusal{"its indices are too large"};
   if (auto n = facts_.number(u)) return Affine::number(*n);
   if (u.is(Op::RANGE) && is_device_axis(u)) return p.device;
   if (u.is(Op::ADD)) return AffineMath::sum(affine(u.src(0), p, size), affine(u.src(1), p, size));
@@ -116,7 +122,7 @@ UOp TensorLowering::operands(UOp u, const Point& p) {
   for (UOp s : u.src()) {
     const Sizes& shape = facts_.shape(s);
     Point q = p;
-    q.place.erase(q.place.begin(), q.place.end() - ptrdiff_t(shape.size()));
+    q.place.keep_last(shape.size());
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis] == 1) q.place[axis] = {};
     src.push_back(value(s, q));
@@ -131,7 +137,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
   if (facts_.drops_axes(u)) q.place.insert(q.place.begin(), axes.size(), Affine());
   std::vector<UOp> loops;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
-  for (UOp s : u.src().subspan(1)) {  // ranges that the scheduler made already
+  for (UOp s : sources_from(u, 1)) {  // ranges that the scheduler made already
     if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
   }
@@ -140,7 +146,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
 }
 
 // Returns the value of `values` that `index` chooses.
-UOp TensorLowering::chosen(UOp u, const Affine& index, const std::vector<UOp>& values) {
+UOp TensorLowering::chosen(UOp u, const Affine& index, const Checked<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
     UOp here = math_.node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
@@ -152,13 +158,13 @@ UOp TensorLowering::chosen(UOp u, const Affine& index, const std::vector<UOp>& v
 UOp TensorLowering::indexed(UOp u, const Point& p) {
   const Sizes& from = facts_.shape(u.src(0));
   Point q{.device = p.device, .valid = p.valid};
-  auto next = p.place.begin();
+  size_t next = 0;
   for (size_t i = 1; i < u.num_src(); i++) {
     const size_t rank = facts_.shape(u.src(i)).size();
-    q.place.push_back(affine(u.src(i), {Place(next, next + ptrdiff_t(rank)), p.device, p.valid}, from[i - 1]));
-    next += ptrdiff_t(rank);
+    q.place.push_back(affine(u.src(i), {p.place.part(next, rank), p.device, p.valid}, from[i - 1]));
+    next += rank;
   }
-  q.place.insert(q.place.end(), next, p.place.end());
+  q.place.append(p.place.part(next, p.place.size() - next));
   return value(u.src(0), q);
 }
 
@@ -187,22 +193,22 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     case Op::REDUCE: case Op::REDUCE_AXIS: return reduced(u, p);
     case Op::STACK: {
-      std::vector<UOp> values;
+      Checked<UOp> values;
       Point q = p;
-      q.place.erase(q.place.begin());
+      q.place.drop_first(1);
       if (p.place[0].is_number()) return value(u.src(size_t(p.place[0].constant)), q);
       for (UOp s : u.src()) values.push_back(value(s, q));
       return chosen(u, p.place[0], values);
     }
     case Op::MSTACK: {
       if (p.device.is_number()) return value(u.src(size_t(p.device.constant)), p);
-      std::vector<UOp> values;
+      Checked<UOp> values;
       for (UOp s : u.src()) values.push_back(value(s, p));
       return chosen(u, p.device, values);
     }
     case Op::MSELECT: {
       Point q = p;
-      q.device = Affine::number(u.arg().small_int());
+      q.device = Affine::number(int64_t(axis(integer(u.arg()), size_t(facts_.devices(u.src(0))))));
       return value(u.src(0), q);
     }
     case Op::ALLREDUCE: {
@@ -250,19 +256,19 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (target.in({Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {
     Point q{.device = p.device, .valid = p.valid};
-    auto next = p.place.begin();
+    size_t next = 0;
     const Sizes& from = facts_.shape(target.src(0));
     for (size_t i = 1; i < target.num_src(); i++) {
       const size_t rank = facts_.shape(target.src(i)).size();
-      q.place.push_back(affine(target.src(i), {Place(next, next + ptrdiff_t(rank)), p.device, p.valid}, from[i - 1]));
-      next += ptrdiff_t(rank);
+      q.place.push_back(affine(target.src(i), {p.place.part(next, rank), p.device, p.valid}, from[i - 1]));
+      next += rank;
     }
-    q.place.insert(q.place.end(), next, p.place.end());
+    q.place.append(p.place.part(next, p.place.size() - next));
     return place_in(target.src(0), q, valid);
   }
   if (target.is(Op::MSELECT)) {
     Point q = p;
-    q.device = Affine::number(target.arg().small_int());
+    q.device = Affine::number(int64_t(axis(integer(target.arg()), size_t(facts_.devices(target.src(0))))));
     return place_in(target.src(0), q, valid);
   }
   if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};

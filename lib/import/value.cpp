@@ -1,23 +1,26 @@
 #include "lib/import/value.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tgc::import {
 
-int64_t product(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+int64_t elements_in(const Sizes& shape) {
+  const int64_t count = product(shape);
+  if (count > kMostInValue) throw Refusal{"it has too many elements"};
+  return count;
 }
 
-Sizes unravel(int64_t position, std::span<const int64_t> shape) {
+Sizes unravel(int64_t position, const Sizes& shape) {
   Sizes at(shape.size());
-  for (size_t axis = shape.size(); axis-- > 0; position /= shape[axis]) at[axis] = position % shape[axis];
+  for (size_t axis = shape.size(); axis-- > 0; position = floored_quotient(position, shape[axis]))
+    at[axis] = floored_remainder(position, shape[axis]);
   return at;
 }
 
-int64_t ravel(std::span<const int64_t> at, std::span<const int64_t> shape) {
+int64_t ravel(const Sizes& at, const Sizes& shape) {
   int64_t position = 0;
-  for (size_t axis = 0; axis < shape.size(); axis++) position = position * shape[axis] + at[axis];
+  for (size_t axis = 0; axis < shape.size(); axis++)
+    position = checked_add(checked_mul(position, shape[axis]), at[axis]);
   return position;
 }
 
@@ -32,14 +35,14 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
   return out;
 }
 
-std::vector<Element> broadcast_to(const Value& value, const Sizes& shape) {
+Checked<Element> broadcast_to(const Value& value, const Sizes& shape) {
   if (value.shape == shape) return value.elements;
   if (broadcast_shape(value.shape, shape) != shape) throw Failure("its source has a larger shape");
-  std::vector<Element> out(size_t(product(shape)));
+  Checked<Element> out(size_t(elements_in(shape)));
   const size_t added = shape.size() - value.shape.size();
   for (size_t i = 0; i < out.size(); i++) {
     Sizes at = unravel(int64_t(i), shape);
-    at.erase(at.begin(), at.begin() + ptrdiff_t(added));
+    at.drop_first(added);
     for (size_t axis = 0; axis < at.size(); axis++)
       if (value.shape[axis] == 1) at[axis] = 0;
     out[i] = value.elements[size_t(ravel(at, value.shape))];
@@ -61,17 +64,17 @@ UOp plus(UOp x, UOp y) {
 }
 UOp times(UOp x, int64_t factor) { return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype())); }
 
-std::vector<UOp> split_index(UOp flat, const Sizes& shape) {
-  std::vector<UOp> at(shape.size());
+Checked<UOp> split_index(UOp flat, const Sizes& shape) {
+  Checked<UOp> at(shape.size());
   int64_t stride = 1;
-  for (size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+  for (size_t axis = shape.size(); axis-- > 0; stride = checked_mul(stride, shape[axis])) {
     UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(flat.graph(), stride, flat.dtype()));
     at[axis] = axis == 0 ? i : i.alu(Op::MOD, number(flat.graph(), shape[axis], flat.dtype()));
   }
   return at;
 }
 
-UOp View::index(std::vector<UOp> at) const {
+UOp View::index(Checked<UOp> at) const {
   Graph& graph = buffer.graph();
   const DType dtype = at.empty() ? dtypes::index : at[0].dtype();
   for (size_t s = steps.size(); s-- > 0;) {
@@ -86,12 +89,12 @@ UOp View::index(std::vector<UOp> at) const {
         break;
       }
       case Op::PERMUTE: {
-        std::vector<UOp> moved(at.size());
-        for (size_t axis = 0; axis < at.size(); axis++) moved[size_t(step.ints[axis])] = at[axis];
+        Checked<UOp> moved(at.size());
+        for (size_t axis = 0; axis < at.size(); axis++) moved[import::axis(step.ints[axis], at.size())] = at[axis];
         at = std::move(moved);
         break;
       }
-      case Op::EXPAND: at.erase(at.begin(), at.begin() + step.ints[0]); break;
+      case Op::EXPAND: at.drop_first(size_t(step.ints[0])); break;
       case Op::FLIP:
         for (size_t axis = 0; axis < at.size(); axis++)
           if (step.ints[axis]) at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, times(at[axis], -1));

@@ -5,12 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "lib/uop/graph.h"
+#include "lib/import/checked.h"
 
 namespace tgc::import {
-
-using Sizes = std::vector<int64_t>;
-int64_t product(std::span<const int64_t> sizes);
 
 // A scalar of a value: a number, or a place in memory, which is read when it is used as a number.
 struct Element {
@@ -26,17 +23,17 @@ struct View {
     Op op;
     Sizes sizes;
     Sizes ints = {};           // PERMUTE: the axes; FLIP: 1 for each flipped axis; EXPAND: number of new axes
-    std::vector<UOp> offset = {};  // SHRINK: the first index of each axis
+    Checked<UOp> offset = {};  // SHRINK: the first index of each axis
   };
   UOp buffer;
-  std::vector<Step> steps;  // the first step is a RESHAPE that gives the buffer its shape
+  Checked<Step> steps;  // the first step is a RESHAPE that gives the buffer its shape
 
   const Sizes& shape() const { return steps.back().sizes; }
-  UOp index(std::vector<UOp> at) const;  // returns the index into the memory for one index per axis
+  UOp index(Checked<UOp> at) const;  // returns the index into the memory for one index per axis
 };
 
 struct Value {
-  std::vector<Element> elements;  // in row-major order; empty if `view` is set
+  Checked<Element> elements;  // in row-major order; empty if `view` is set
   Sizes shape;
   DType dtype;        // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
   bool weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
@@ -46,20 +43,25 @@ struct Value {
 };
 
 // Return an index of the element at `position` (row-major) in a value of shape `shape`, and back.
-Sizes unravel(int64_t position, std::span<const int64_t> shape);
-int64_t ravel(std::span<const int64_t> at, std::span<const int64_t> shape);
+Sizes unravel(int64_t position, const Sizes& shape);
+int64_t ravel(const Sizes& at, const Sizes& shape);
+
+// A value has at most this many elements.
+inline constexpr int64_t kMostInValue = 1 << 20;
+// Returns product(shape), the number of elements of a value of the shape. Throws Refusal if it is too large.
+int64_t elements_in(const Sizes& shape);
 
 // Returns the shape that `a` and `b` broadcast to: aligned right, axes of size 1 are repeated. Throws Failure if they
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 // Returns the elements of `value`, which has no view, repeated to `shape`. Throws Failure if they do not fit.
-std::vector<Element> broadcast_to(const Value& value, const Sizes& shape);
+Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
 
 // x + y and x * factor for indices, with the trivial cases folded.
 UOp plus(UOp x, UOp y);
 UOp times(UOp x, int64_t factor);
 // Returns one index per axis of `shape` for an index into its elements.
-std::vector<UOp> split_index(UOp flat, const Sizes& shape);
+Checked<UOp> split_index(UOp flat, const Sizes& shape);
 
 // The conjunction and the negation of conditions. The empty UOp stands for true.
 UOp both(UOp a, UOp b);

@@ -25,7 +25,11 @@ std::span<const Arg> views_of(UOp view) {
   return views.items();
 }
 
-Sizes shape_of_view(UOp view) { return sizes_of(field_of(views_of(view).back(), "shape", 0)); }
+Sizes shape_of_view(UOp view) {
+  Sizes out = sizes_of(field_of(views_of(view).back(), "shape", 0));
+  product(out);  // refuses negative sizes
+  return out;
+}
 
 class ViewImporter {
  public:
@@ -38,7 +42,7 @@ class ViewImporter {
   }
 
  private:
-  using Indices = std::vector<UOp>;
+  using Indices = Checked<UOp>;
 
   // STORE(VIEW(buffer), value): a loop for each axis of the VIEW
   UOp store(UOp u) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/lsp/analysis.h"
+#include "lib/lsp/markdown.h"
 #include "lib/support/visible.h"
 #include "lib/text/open_args.h"
 #include "lib/uop/facts.h"
@@ -17,11 +18,11 @@ std::string cut(std::string text) {
   return visible(text);
 }
 
-// Returns `text` as code in Markdown.
+// Returns a fact as code in Markdown.
 std::string code(const std::string& text) {
   std::string out = cut(text);
   std::ranges::replace(out, '\n', ' ');
-  return out.find('`') == out.npos ? "`" + out + "`" : "`` " + out + " ``";
+  return code_span(out);
 }
 
 std::string fact(std::string_view name, const std::string& value) {
@@ -61,7 +62,7 @@ std::string facts(const Analysis& a, UOp u) {
 }  // namespace
 
 std::string hover_text(const Analysis& a, UOp u, const std::string& origin) {
-  std::string out = "**Ops." + std::string(shown_op(u)) + "** " + code(std::string(u.dtype().repr()));
+  std::string out = "**Ops." + plain_markdown(shown_op(u)) + "** " + code(std::string(u.dtype().repr()));
   if (auto at = std::ranges::find(a.order, u); at != a.order.end())
     out += ", node " + std::to_string(at - a.order.begin()) + " of " + std::to_string(a.order.size());
   out += "\n\n";

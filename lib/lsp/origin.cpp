@@ -5,6 +5,7 @@
 
 #include "lib/contain/contain.h"
 #include "lib/driver/source.h"
+#include "lib/lsp/markdown.h"
 #include "lib/recordings/foreign_recordings.h"
 #include "lib/trace/provenance.h"
 #include "lib/trace/watchers.h"
@@ -38,9 +39,9 @@ class OriginConsumer : public Provenance {
   }
 
   static std::string describe(const Step& step, bool is_last) {
-    std::string out = "`" + name_with_branch(step.rule) + "`";
-    if (const std::string place = places_of(step.rule); place != step.rule.name) out += " " + place;
-    out += " in '" + std::string(step.stage) + "'";
+    std::string out = code_span(name_with_branch(step.rule));
+    if (const std::string place = places_of(step.rule); place != step.rule.name) out += " " + code_span(place);
+    out += " in '" + plain_markdown(step.stage) + "'";
     if (step.kind == Step::Kind::Part) out += ", as a part";
     return out + (is_last ? "" : ", later with other sources");
   }

@@ -114,6 +114,7 @@ class TraceReader {
     }
   }
   void add(const PickleValue& event) {
+    budget_.spend(kRecord);
     std::string_view type = event.class_name();
     if (type == "ProfileSQTTEvent") add_sqtt(event);
     else if (type == "ProfilePMCEvent") add_counters(event);
@@ -183,6 +184,7 @@ class TraceReader {
     Fields f(event);
     SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .itrace = f.get("itrace").truth()};
     e.blob = f.bytes("blob");
+    budget_.spend(e.blob.size());
     to_.kernels[e.kernel].sqtt.push_back(to_.sqtt.size());
     to_.sqtt.push_back(e);
   }
@@ -193,6 +195,7 @@ class TraceReader {
     std::string_view blob = f.bytes("blob");
     size_t at = 0;
     for (size_t i = 0; i < sched.size(); i++) {
+      budget_.spend(kRecord);
       Fields s(sched[i]);
       CounterSample c{.kernel = kernel, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
                       .se = s.number("se"), .sa = s.number("sa"), .wgp = s.number("wgp")};
@@ -204,6 +207,7 @@ class TraceReader {
         if (values > kMostValues) fail("a counter has an impossible number of instances");
       }
       if (values > (blob.size() - at) / 8) fail("the counters' values end early");
+      budget_.spend(values * 8);
       c.values.resize(values);
       if (values) std::memcpy(c.values.data(), blob.data() + at, values * 8);
       at += values * 8;
@@ -213,6 +217,7 @@ class TraceReader {
   void add_pma(const PickleValue& event) {
     Fields f(event);
     PmaEvent e{.device = f.text("device"), .blob = f.bytes("blob"), .sm_version = 0x800};
+    budget_.spend(e.blob.size());
     PickleValue kern = f.get("kern");
     if (auto tag = kern.number()) {
       auto found = by_tag_.find(*tag);
@@ -260,6 +265,7 @@ class TraceReader {
     Fields f(event);
     PickleValue entries = f.get("ents"), signals = f.get("sigs");
     for (size_t i = 0; i < entries.size(); i++) {
+      budget_.spend(kRecord);
       Fields entry(entries[i]);
       RangeEvent e{.device = entry.text("device"), .name = name_of(entry.get("name")), .is_graph = true};
       auto time = [&](std::string_view which) {
@@ -275,7 +281,9 @@ class TraceReader {
     to_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
   }
 
+  static constexpr size_t kRecord = 112;  // bytes of memory for an event or a counter
   Trace& to_;
+  PickleBudget budget_;
   std::map<int64_t, const Program*> by_tag_;
   std::map<std::string_view, const Program*> by_name_;
   std::map<std::string, double, std::less<>> offsets_;

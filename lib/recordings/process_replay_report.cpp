@@ -149,9 +149,8 @@ std::string ReplayDiff::text(size_t show) const {
   std::string out;
   for (size_t i = 0; i < std::min(show, pairs.size()); i++) {
     const ReplayPair& p = pairs[i];
-    out += "--- " + p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b) +
-           (p.target.empty() ? "" : " (" + p.target + ")") + (p.name.empty() ? "" : " " + p.name) + ": " + p.stage +
-           "\n";
+    out += "--- " + shown_record(p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b), p.target) +
+           (p.name.empty() ? "" : " " + p.name) + ": " + p.stage + "\n";
     if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
     else if (!p.first_match.empty()) out += "first differing match: " + p.first_match + "\n";
     out += p.detail;

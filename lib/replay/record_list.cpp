@@ -14,7 +14,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
   const size_t kernels = r.kernels.size();
   if (r.program) out.what = r.program->function_name;
-  else if (kernels) out.what = counted(kernels, "kernel");
+  else if (kernels) out.what = counted(kernels, "kernel"), out.kernels = kernel_ids_text(r);
   else if (r.error || r.source_error) out.what = "refused";
   if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
@@ -44,9 +44,9 @@ std::string RecordList::text() const {
   const std::string what = level == "tensor" ? "schedule" : "kernel";
   std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
   for (const ListedRecord& r : records) {
-    const std::string target = r.target.substr(0, r.target.find(":cl_"));  // without a list of OpenCL extensions
-    const std::string said = r.error.empty() ? "" : ": " + r.error;
-    rows.push_back({r.id, target, r.nodes ? std::to_string(r.nodes) : "", r.what + said, r.made_for});
+    const std::string nodes = r.nodes ? std::to_string(r.nodes) : "";
+    const std::string shown = r.what + (r.kernels.empty() && r.error.empty() ? "" : ": ") + r.kernels + r.error;
+    rows.push_back({r.id, shown_target(r.target), nodes, shown, r.made_for});
   }
   return table(rows, "llr");
 }

@@ -12,6 +12,7 @@ struct ListedRecord {
   std::string id;
   std::string target;    // target of a kernel, "CUDA:CUDA:sm_80"; device of a schedule, if recorded
   int64_t nodes = 0;     // number of nodes of the AST; 0: not recorded
+  std::string kernels;   // the ids of a schedule's kernels, "k.5, k.6"; empty: not recorded
   std::string what;      // the kernel's function name; "3 kernels" for a schedule; or "refused"
   std::string error = {};  // what tinygrad raised while it compiled, its first line; empty: it compiled
   std::string made_for;  // the user's operation, "relu (model.py:12::forward)"; empty: not recorded

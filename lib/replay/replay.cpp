@@ -96,7 +96,7 @@ CiReport check_ci_report() {
 }
 
 CiCase ci_case(const std::string& file, const RecordReport& report) {
-  CiCase out{.name = report.id + (report.target.empty() ? "" : " (" + report.target + ")"), .file = file,
+  CiCase out{.name = shown_record(report.id, report.target), .file = file,
              .line = report.line};
   if (!report.first.empty()) {
     auto item = std::ranges::find(report.items, report.first, &CheckItem::name);

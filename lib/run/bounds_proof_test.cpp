@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include "lib/support/skip_test.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/graph.h"
 
@@ -35,7 +36,6 @@ std::string n(int value) { return "UOp.const(dtypes.index, " + std::to_string(va
 bool has_z3() {
   for (const char* name : {"libz3.so.4", "libz3.so"})
     if (dlopen(name, RTLD_NOW)) return true;
-  MESSAGE("SKIPPED: libz3 is not installed");
   return false;
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
 }
 
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
-  if (!has_z3()) return;
+  SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
   CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);  // the gate limits the index
   // Each index is within 0..15 or 0..7, but vmin and vmax of its terms do not show this. Z3 proves it.
   CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
@@ -52,7 +52,7 @@ TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
 }
 
 TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
-  if (!has_z3()) return;
+  SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
   BoundsProof p = prove("100", "r0*" + n(8) + "+r1");
   REQUIRE(p.failures.size() == 1);
   const OutOfBounds& f = p.failures[0];

@@ -43,10 +43,11 @@ RunReport::Result ModelReport::result() const {
 int ModelReport::exit_code() const { return exit_code_of(result()); }
 
 std::string ModelReport::text() const {
-  if (!ran.kernels && names.empty()) return model + ": no kernels, because the graph stores no value\n";
+  const std::string what = (is_schedule ? "schedule " : "") + model + ": ";
+  if (!ran.kernels && names.empty()) return what + "no kernels, because the graph stores no value\n";
   const bool calls = !ran.kernels && stages && stages->stages_run;  // the graph becomes a call with a record of its own
-  std::string out = model + ": ";
-  out += (calls ? "no kernels, only stages" : counted(ran.kernels, "kernel")) + " on " + device;
+  std::string out = what + (calls ? "no kernels, only stages" : counted(ran.kernels, "kernel"));
+  out += (kernel_ids.empty() ? "" : " (" + kernel_ids + ")") + " on " + device;
   if (seed)
     out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
   out += result() == RunReport::Result::NotCompared ? "; run, not compared\n" : "\n";

@@ -226,7 +226,7 @@ class KernelRun {
     report_.ran = last_recorded_->list.empty() ? "the recorded graph after '" + last_recorded_->info.stage + "'"
                                                : "the recorded list";
     if (const std::string& target = in_.info.target; !works_here(target))
-      report_.ran += ", because " + target + " does not work here" +
+      report_.ran += ", because " + shown_target(target) + " does not work here" +
                      (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
   Result<Execution> run_recorded_graph(const Arrays& inputs) const {

@@ -22,6 +22,7 @@
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
@@ -109,7 +110,10 @@ class ModelRun {
           if (o_.model.unscheduled)
             if (auto computed = compute_in_ref(in, options)) return std::move(*computed);
           auto begin = Clock::now();
-          Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
+          Schedule schedule = [&] {
+            const DeadlineScope limit(o_.device.trial_seconds());
+            return std::move(runner.schedule(in.root).value_or_throw());
+          }();
           report_.build_seconds = seconds_since(begin);
           check_stores(in.root, schedule);
           give_values(graph, schedule, is_another_schedule() ? numbers_of_plain_schedule(in) : Numbers());

@@ -12,6 +12,8 @@ namespace tgc {
 
 struct ModelReport {
   std::string model, device;      // `device` is, for example, "CPU:LLVM"
+  bool is_schedule = false;       // true if `model` is the id of a recorded schedule
+  std::string kernel_ids;         // the ids of a recorded schedule's kernels, "k.5, k.6"; empty: not recorded
   std::string device_option;      // value of --device that selects this device
   std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random

@@ -39,10 +39,13 @@ class RecordedRun {
     place_ = compiles ? std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw())
                       : place_in_ref();
     auto begin = Clock::now();
-    parameters_ = std::move(read_parameters(session_, record, release_).value_or_throw());
-    reference_ = std::move(read_tensor_reference(session_, record, release_, parameters_).value_or_throw());
-    if (!record.kernels.empty())
-      recorded_ = std::move(read_recorded_schedule(session_, record, release_).value_or_throw());
+    {
+      const DeadlineScope limit(o_.device.trial_seconds());
+      parameters_ = std::move(read_parameters(session_, record, release_).value_or_throw());
+      reference_ = std::move(read_tensor_reference(session_, record, release_, parameters_).value_or_throw());
+      if (!record.kernels.empty())
+        recorded_ = std::move(read_recorded_schedule(session_, record, release_).value_or_throw());
+    }
     report_.build_seconds = seconds_since(begin);
     draw_buffers();
     if (!compiles && work() > kMostWork)
@@ -285,7 +288,8 @@ class RecordedRun {
 }  // namespace
 
 ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options) {
-  ModelReport report{.model = in.info.name};
+  ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
+  if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
   auto done = catch_failures([&] {
     RecordedRun(session, in, options, report).run();
     return Unit{};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "lib/support/deadline.h"
 #include "lib/support/sanitized.h"
 
 namespace tgc {
@@ -73,6 +74,7 @@ Arena::~Arena() {
 // A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them,
 // because otherwise walks over megabytes of nodes spend most time on page faults and address translation.
 void Arena::new_block() {
+  throw_if_late();  // most long work makes nodes
   constexpr size_t kFew = 32;  // maximum blocks of a small arena, because clearing a huge page takes longer than these
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "lib/support/settings.h"
+#include "lib/support/visible.h"
 
 namespace tgc {
 namespace {
@@ -86,6 +87,8 @@ std::string log_help() {
 }
 
 void log_entry(LogTopic topic, LogLevel level, std::string_view text) {
+  const std::string safe = visible_in_color(text);  // entries quote names from files
+  text = safe;
   if (forward()) return forward()(topic, level, text);
   output().topics[size_t(topic)]->log(level == LogLevel::Debug ? spdlog::level::debug : spdlog::level::info,
                                       spdlog::string_view_t(text.data(), text.size()));

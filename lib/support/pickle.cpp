@@ -252,6 +252,12 @@ Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string
   return catch_failures([&] { return PickleReader(std::move(bytes), is_allowed, expected).read(); });
 }
 
+void PickleBudget::spend(size_t bytes) {
+  constexpr uint64_t kValue = 64;  // bytes of memory for a value without its text
+  spent_ += bytes + kValue;
+  if (spent_ > uint64_t(limit(Limit::InputBytes))) throw Failure(over_limit(Limit::InputBytes));
+}
+
 PickleValue Pickle::root() const { return {*this, root_}; }
 
 std::string_view PickleValue::text() const {

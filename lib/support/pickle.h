@@ -51,6 +51,17 @@ class Pickle {
   uint32_t root_ = 0;
 };
 
+// Counts the bytes that the values of a pickle expand to for a reader that copies them or works on them. A short pickle
+// can refer to one value many times, so a reader counts each visit.
+class PickleBudget {
+ public:
+  // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds the limit for inputs.
+  void spend(size_t bytes);
+
+ private:
+  uint64_t spent_ = 0;
+};
+
 // A value in a Pickle, which must outlive it. Every accessor returns an empty value for a value of another kind.
 class PickleValue {
  public:

@@ -61,6 +61,25 @@ bool is_hidden(uint32_t code) {
   return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
 }
 
+std::string without_workflow_commands(std::string_view text) {
+  std::string out;
+  bool is_line_begin = true;
+  for (size_t at = 0; at < text.size(); at++) {
+    const std::string_view rest = text.substr(at);
+    const bool is_command = (is_line_begin && rest.starts_with("::")) || rest.starts_with("##[") ||
+                            rest.starts_with("##vso[") || rest.starts_with("##teamcity[");
+    out += text[at];
+    if (is_command) out += ' ';
+    if (text[at] == '\n') is_line_begin = true;
+    else if (text[at] != ' ' && text[at] != '\t') is_line_begin = false;
+  }
+  return out;
+}
+
+bool is_one_line(std::string_view text) {
+  return text.find('\n') == text.npos && text.find('\t') == text.npos && visible_in_color(text) == text;
+}
+
 std::string visible(std::string_view text) { return shown(text, false); }
 std::string visible_in_color(std::string_view text) { return shown(text, true); }
 

@@ -20,3 +20,16 @@ TEST_CASE("visible_in_color: keeps tinygrad's color sequences and escapes all ot
   CHECK(visible_in_color("\x1b[8mhidden\x1b[38;5;1m\x1b[3") == "\\x1b[8mhidden\\x1b[38;5;1m\\x1b[3");
   CHECK(visible_in_color("\x1b[0m\x1b]0;title\x07") == "\x1b[0m\\x1b]0;title\\x07");
 }
+
+TEST_CASE("without_workflow_commands: a CI job obeys nothing of a text") {
+  CHECK(without_workflow_commands("a\n::error::x\n  ::set-output name=a::b") ==
+        "a\n: :error::x\n  : :set-output name=a::b");
+  CHECK(without_workflow_commands("a ##[error]x ##vso[task.x]") == "a # #[error]x # #vso[task.x]");
+  CHECK(without_workflow_commands("std::vector, # ## heading") == "std::vector, # ## heading");
+}
+
+TEST_CASE("is_one_line: names with line breaks and control characters are no names") {
+  CHECK(is_one_line("\x1b[34mE_\x1b[0m4 \u00e4"));
+  for (const char* text : {"a\nb", "a\rb", "a\tb", "\x1b]0;x\x07", "\u2028", "\u202e", "\x7f"})
+    CHECK_FALSE(is_one_line(text));
+}

@@ -1,5 +1,9 @@
 #include "lib/text/golden.h"
 
+#include <algorithm>
+
+#include "lib/support/counted.h"
+#include "lib/support/visible.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -12,6 +16,15 @@ namespace {
 // Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+}
+
+// Reads a name, an id or a target. Reports print these within their lines, so line breaks would forge lines.
+std::string name_in(JsonScanner& in) {
+  const size_t at = in.position();
+  std::string out = in.string();
+  if (!is_one_line(out))
+    in.fail(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+  return out;
 }
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
@@ -50,8 +63,8 @@ std::map<std::string, int64_t> variables(JsonScanner& in) {
 GoldenProgram program_of(JsonScanner& in) {
   GoldenProgram p;
   in.object([&](std::string_view key) {
-    if (key == "name") p.name = in.string();
-    else if (key == "function_name") p.function_name = in.string();
+    if (key == "name") p.name = name_in(in);
+    else if (key == "function_name") p.function_name = name_in(in);
     else if (key == "applied_opts") p.applied_opts = text_of(in);
     else if (key == "ops") p.ops = text_of(in);
     else if (key == "lds") p.lds = text_of(in);
@@ -71,13 +84,13 @@ GoldenStage stage_of(JsonScanner& in) {
   GoldenStage s;
   size_t at = in.position();
   in.object([&](std::string_view key) {
-    if (key == "name") s.name = in.string();
+    if (key == "name") s.name = name_in(in);
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.letters = in.string_or_null();
     else if (key == "full") s.full = in.string_or_null();
     else if (key == "at") s.at = strings(in);
-    else if (key == "function") s.function = in.string();
+    else if (key == "function") s.function = name_in(in);
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
@@ -121,6 +134,7 @@ GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.string_or_null().value_or("");
+    else if (key == "id") k.id = name_in(in);
     else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixedvars = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
@@ -133,10 +147,10 @@ GoldenRecord record_of(JsonScanner& in) {
   GoldenRecord r;
   bool has_id = false, has_ast = false;
   in.object([&](std::string_view key) {
-    if (key == "id") r.id = in.string(), has_id = true;
+    if (key == "id") r.id = name_in(in), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
     else if (key == "ast_full") r.ast_full = in.string_or_null();
-    else if (key == "target") r.target = in.string();
+    else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
     else if (key == "nodes") r.nodes = in.int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
@@ -144,6 +158,7 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "source") r.source = text_or_null(in);
     else if (key == "source_error") r.source_error = text_or_null(in);
     else if (key == "error") r.error = text_or_null(in);
+    else if (key == "error_stage") r.error_stage = name_in(in);
     else if (key == "program") {
       if (!in.null()) r.program = program_of(in);
     } else if (key == "kernels") {
@@ -166,12 +181,13 @@ GoldenRecord record_of(JsonScanner& in) {
 
 GoldenHeader header_of(JsonScanner& in) {
   GoldenHeader h;
-  std::string format, version;
+  std::string format, version, commit;
   in.object([&](std::string_view key) {
     if (key == "format") format = text_of(in);
     else if (key == "version") version = text_of(in);
-    else if (key == "level") h.level = in.string();
-    else if (key == "producer") h.producer = in.string();
+    else if (key == "level") h.level = name_in(in);
+    else if (key == "producer") h.producer = name_in(in);
+    else if (key == "commit") commit = in.null() ? "" : name_in(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
@@ -185,6 +201,7 @@ GoldenHeader header_of(JsonScanner& in) {
   if (h.level == "jit")
     in.fail(0, "these records are TinyJit calls, which have no graph",
             "records of kernels or tensors; `tgc lint` reads these");
+  if (!commit.empty()) h.producer += " at " + commit.substr(0, 10);
   if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
   return h;
 }
@@ -225,11 +242,91 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
   return out;
 }
 
+namespace {
+
+// Takes `"key": "text"` and a comma, if there is one, from the beginning of `text`. Returns the quoted text; nullopt if
+// `text` does not begin so, or if the quoted text has an escape.
+std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
+  std::string_view rest = text;
+  for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
+                                std::string_view("\"")}) {
+    if (part != key) rest.remove_prefix(std::min(rest.find_first_not_of(" \t,"), rest.size()));
+    if (!rest.starts_with(part)) return std::nullopt;
+    rest.remove_prefix(part.size());
+  }
+  const size_t end = rest.find_first_of("\"\\");
+  if (end == rest.npos || rest[end] == '\\') return std::nullopt;
+  text = rest.substr(end + 1);
+  return rest.substr(0, end);
+}
+
+// Returns "ID@TARGET" of a record that begins with its id, as all recorders write records; "" for another record.
+std::string key_of(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
+  auto id = take_member(line, "id");
+  return id ? std::string(*id) + "@" + std::string(take_member(line, "target").value_or("")) : "";
+}
+
+}  // namespace
+
+std::string GoldenLine::distinct_id(std::string id) const {
+  return same_id ? id + "~" + std::to_string(same_id + 1) : id;
+}
+
+std::string shown_target(std::string_view target) {
+  const size_t features = target.find(':', target.find(':') + 1);
+  const auto commas = std::ranges::count(target, ',');
+  if (features == target.npos || target.find(':') == target.npos || commas < 3) return std::string(target);
+  const char* what = target.starts_with("CL:") ? "extension" : "feature";
+  return std::string(target.substr(0, features)) + ", " + counted(size_t(commas) + 1, what);
+}
+
+std::string shown_record(std::string_view id, std::string_view target) {
+  return std::string(id) + (target.empty() ? "" : " (" + shown_target(target) + ")");
+}
+
+std::string kernel_ids_text(const GoldenRecord& record) {
+  constexpr size_t kShown = 8;
+  std::string out;
+  size_t shown = 0;
+  for (const GoldenKernel& k : record.kernels) {
+    if (k.id.empty()) continue;
+    if (shown++ == kShown) return out + ", ...";
+    out.append(out.empty() ? "" : ", ").append(k.id);
+  }
+  return out;
+}
+
+bool names_record(std::string_view wanted, std::string_view id, std::string_view target) {
+  if (!wanted.starts_with(id)) return false;
+  wanted.remove_prefix(id.size());
+  if (wanted.empty()) return true;
+  const std::string parts = std::string(target) + ":";
+  return wanted.size() > 1 && wanted[0] == '@' && parts.starts_with(std::string(wanted.substr(1)) + ":");
+}
+
+bool may_name_record(std::string_view wanted, const GoldenLine& line) {
+  constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
+  const std::string_view text = line.text;
+  for (size_t at = 0; (at = text.find(kKey, at)) != text.npos;) {
+    at = text.find_first_not_of(kBlanks, at + kKey.size());
+    if (at == text.npos || text[at] != ':') continue;
+    at = text.find_first_not_of(kBlanks, at + 1);
+    if (at == text.npos || text[at] != '"') continue;
+    at++;
+    const std::string_view id = text.substr(at, text.find('"', at) - at);
+    const std::string_view rest = wanted.starts_with(id) ? wanted.substr(id.size()) : "-";
+    if (rest.empty() || rest[0] == '@' || rest[0] == '~' || id.find('\\') != id.npos) return true;
+  }
+  return false;
+}
+
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file) {
   return catch_failures([&] {
     JsonScanner in(line.text, file, line.line);
     GoldenRecord r = record_of(in);
     r.line = line.line;
+    r.id = line.distinct_id(std::move(r.id));
     return r;
   });
 }
@@ -276,8 +373,11 @@ Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
     auto read = next_whole_line(*lines_, line.text, path_, cut_);
-    line.line = lines_->line();
-    if (!read || !*read || line.text.find_first_not_of(" \t\r") != line.text.npos) return read;
+    line.line = lines_->line(), line.same_id = 0;
+    if (!read || !*read) return read;
+    if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
+    if (std::string key = key_of(line.text); !key.empty()) line.same_id = ids_[std::move(key)]++;
+    return read;
   }
 }
 

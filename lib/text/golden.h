@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/support/result.h"
@@ -55,6 +56,7 @@ struct GoldenMetadata {
 };
 
 struct GoldenKernel {  // one kernel of a tensor record
+  std::string id;      // id of the kernel's own record, in the recording of kernels; empty: not recorded
   std::string ast;     // empty: not recorded
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
@@ -70,6 +72,7 @@ struct GoldenRecord {
   std::optional<std::string> ast_full;  // as GoldenStage::full
   std::vector<GoldenStage> stages;
   std::optional<std::string> linear, source, source_error, error;
+  std::string error_stage;  // the stage in which tinygrad raised `error`, or the last one before it; may be empty
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
@@ -81,7 +84,8 @@ struct GoldenRecord {
 };
 
 struct GoldenHeader {
-  std::string level, producer;
+  std::string level;
+  std::string producer;  // "tinygrad 0.14.0", or "tinygrad 0.14.0 at a9069c177a" if the commit is recorded
   GoldenSettings settings;
 };
 
@@ -92,7 +96,26 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 struct GoldenLine {
   std::string text;
   uint32_t line = 0;
+  uint32_t same_id = 0;  // number of earlier records of the file with the same id and target
+
+  // Returns the id that distinguishes the record in its file: the recorded `id`, or "ID~2" for the second such record.
+  std::string distinct_id(std::string id) const;
 };
+
+// Returns a target for reports, with the number of its features instead of a list of more than three:
+// "CL:CL, 11 extensions".
+std::string shown_target(std::string_view target);
+// Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or its id if it has no target.
+std::string shown_record(std::string_view id, std::string_view target);
+
+// Returns the ids of a schedule's kernels for reports: "k.5, k.6"; "" if they are not recorded.
+std::string kernel_ids_text(const GoldenRecord& record);
+
+// Returns true if `wanted`, the ID or ID@TARGET of an INPUT, names the record. The last parts of a target may be left
+// out: "k.0@CUDA" names the record k.0 for CUDA:CUDA:sm_80.
+bool names_record(std::string_view wanted, std::string_view id, std::string_view target);
+// Returns false only if `wanted` certainly does not name the record. To be fast, does not parse the line.
+bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
 // Parse the line of a record and the header line of a file. `file` is the file's name in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
@@ -126,6 +149,7 @@ class GoldenReader {
   std::unique_ptr<LineReader> lines_;
   GoldenHeader header_;
   std::optional<Diag> cut_;
+  std::unordered_map<std::string, uint32_t> ids_;  // number of records so far, by id and target
 };
 
 }  // namespace tgc

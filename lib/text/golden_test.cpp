@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "lib/support/testing.h"
 
@@ -40,6 +41,34 @@ TEST_CASE("golden: reads a gzip file of records") {
     CHECK(r.program->global_size.size() == 3);
   }
   CHECK(records == 4);
+}
+
+TEST_CASE("golden: ID and ID@TARGET name records, and a record with the id and target of another gets a suffix") {
+  CHECK(names_record("k.0", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(names_record("k.0@CUDA:CUDA:sm_80", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(names_record("k.0@CUDA", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(names_record("a@b", "a@b", "CPU"));
+  CHECK(shown_record("k.0", "CL:CL:cl_a,cl_b,cl_c,cl_d") == "k.0 (CL:CL, 4 extensions)");
+  CHECK(shown_record("k.0", "CPU:CLANG:x86_64,native") == "k.0 (CPU:CLANG:x86_64,native)");
+  CHECK(shown_record("k.0", "") == "k.0");
+  for (const char* other : {"k", "k.01", "k.0@", "k.0@CUDA:CUDA:sm_8", "k.0@CPU", "k.0~2"})
+    CHECK_FALSE(names_record(other, "k.0", "CUDA:CUDA:sm_80"));
+
+  const std::string path = (std::filesystem::temp_directory_path() / ("ids" + std::to_string(getpid()))).string();
+  std::string text = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}})";
+  for (const char* target : {"CPU:CLANG", "CL:CL", "CPU:CLANG"})
+    text += std::string(R"({"id": "k.0", "target": ")").insert(0, "\n") + target + R"(", "ast": "x"})";
+  std::ofstream(path) << text << "\n";
+  auto reader = GoldenReader::open(path);
+  REQUIRE(reader.ok());
+  std::string ids;
+  for (GoldenLine line; *reader->next_line(line);) {
+    ids += parse_golden_record(line, path)->id + " ";
+    CHECK(may_name_record("k.0~2", line));
+    CHECK_FALSE(may_name_record("k.01", line));
+  }
+  CHECK(ids == "k.0 k.0 k.0~2 ");
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("golden: reads every field of a record") {

@@ -333,6 +333,7 @@ std::string PickledNodes::dtype(PickleValue v) const {
 
 std::string PickledNodes::value(PickleValue v, int depth) {
   if (depth > kMostDepth) fail("values nest too deep");
+  budget_.spend(v.text().size());
   switch (v.kind()) {
     case Pickle::None: return "null";
     case Pickle::Bool: return v.truth() ? "true" : "false";

@@ -344,6 +344,7 @@ struct RewriteTrace::State {
   const PickleDialect* dialect = nullptr;
   size_t group = 0;                     // the next one
   bool has_header = false, has_record = false;
+  std::set<uint32_t> listed = {};        // the lists of rewrites of the groups before
   std::map<std::string, int> uses = {};  // of an id
   std::optional<Diag> problem = {};      // the last one
 
@@ -352,6 +353,7 @@ struct RewriteTrace::State {
   // Makes the record of a group; "": the group has no stage.
   std::string make(size_t n) {
     PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
+    if (!listed.insert(rewrites.id()).second) fail("two groups of rewrites are the same list");
     std::vector<Rewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) all.push_back(rewrite_of(rewrites[i]));
     if (all.empty()) return "";

@@ -86,7 +86,7 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
 
 void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
   looked_at_ = 0;
-  write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + std::string(target)) + "\n");
+  write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
 }
 
 void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "lib/support/deadline.h"
 #include "lib/support/pysort.h"
 #include "lib/spec/spec.h"
 #include "lib/uop/facts.h"
@@ -140,6 +141,8 @@ class TuplizeOrder {
     }
   }
 
+  static constexpr uint32_t kStepsPerCheck = 1 << 14;  // steps between two checks of the deadline
+
   // Compares two different nodes.
   Order compare(uint32_t a, uint32_t b) {
     const Head* const heads = heads_.data();
@@ -148,6 +151,7 @@ class TuplizeOrder {
     size_t length = 0;
     Order order;
     for (;;) {
+      if (++steps_ % kStepsPerCheck == 0) throw_if_late();
       if (heads[x].kind != heads[y].kind) {
         order = kinds_.compare(heads[x].kind, heads[y].kind);
         break;
@@ -177,6 +181,7 @@ class TuplizeOrder {
 
  private:
   static constexpr size_t kLongestPath = 16;
+  uint32_t steps_ = 0;
   struct Head {
     uint32_t kind, num_src, src0, src1;  // src0, src1: the first two sources, or kNone
   };
@@ -327,6 +332,7 @@ std::vector<UOp> linearize(UOp sink) {
   ready.insert(rank[list.size() - 1]);
   std::vector<UOp> out(list.size());
   for (size_t place = list.size(); place-- > 0;) {
+    if (place % (1 << 14) == 0) throw_if_late();
     uint32_t u = keys[ready.take_greatest()].node;
     out[place] = list.nodes[u];
     for (uint32_t s : list.sources(u))

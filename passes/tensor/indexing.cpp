@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "lib/rewrite/shortcut.h"
+#include "lib/support/visible.h"
 #include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/render.h"
@@ -153,7 +154,7 @@ class RangeAssigner {
     shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
     std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", users,
                  ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending,
-                 (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
+                 visible(apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
   // Returns the union of `ending_` over the `users` of a node, which are indices into `nodes_`.

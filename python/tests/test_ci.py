@@ -41,6 +41,17 @@ def repository(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathl
   return tmp_path
 
 
+def test_base_comes_from_the_base(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+  for folder in (".tgc", "here"):  # a recording that the change itself holds, where the step looks for a cached one
+    planted = pathlib.Path(folder, "base", "base.jsonl.gz")
+    planted.parent.mkdir(parents=True)
+    planted.write_text("planted\n")
+    git("add", "-f", str(planted))
+    git("commit", "-qm", "planted")
+    assert ci.main(["base", "--folder", folder]) == 2
+    assert "the commit has files in" in capfd.readouterr().err
+
+
 def test_unchanged_and_changed(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
   assert [ci.main([step]) for step in ("sha", "base", "head", "compare")] == [0, 0, 0, 0]
   summary, output = (repository / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"))

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import tgc
@@ -32,6 +33,52 @@ def test_program(export: Export, tmp_path: pathlib.Path) -> None:
   phases = [e["phase"] for e in jit if e["event"] == "call"]
   assert phases[:3] == ["warmup", "capture", "replay"]
   if not RELEASE.startswith("0.11"): assert list((tmp_path / "run.inputs").iterdir())
+
+
+BINDS = """from tinygrad import Tensor, TinyJit, Variable
+from tinygrad.helpers import Context
+x = Tensor([1., 2, 3, 4, 5, 6, 7, 8]).realize()
+@TinyJit
+def total(x, n): return (x[:n] * 2).sum().realize()
+for n in (2, 3, 4): print(total(x, Variable("n", 1, 8).bind(n)).item())
+with Context(NOOPT=1): print((x * 3).max().item())
+print((x * 3).max().item())
+"""
+
+
+@since_0_12
+@pytest.mark.parametrize("walk", [["--walk"], []])
+def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[str]) -> None:
+  """Ids are distinct, a schedule names its kernels, and the values of variables are recorded."""
+  (tmp_path / "binds.py").write_text(BINDS)
+  export("-o", "run.jsonl", "--save-inputs", *walk, "--", "binds.py")
+  def records(name: str) -> list[dict[str, Any]]: return [json.loads(line) for line in golden.golden_lines(tmp_path / name)][1:]
+  kernels, schedules = records("run.jsonl"), records("run.tensor.jsonl")
+  ids = [r["id"] for r in (*kernels, *schedules)]
+  assert len(ids) == len(set(ids)), ids  # also of one kernel under two settings
+  assert {k["id"] for s in schedules for k in s.get("kernels", []) if "id" in k} <= {r["id"] for r in kernels}
+  bound = [r for r in kernels if r.get("var_vals")]
+  assert [r["var_vals"] for r in bound] == [{"n": 2}]
+  assert any(s.get("var_vals") == {"n": 2} and s["kernels"] and s["kernels"][0]["id"] == bound[0]["id"] for s in schedules)
+  if walk or not NATIVE:
+    calls = [r for r in records("run.jit.jsonl") if r["event"] == "call"]
+    assert [c["var_vals"] for c in calls] == [{"n": 2}, {"n": 3}, {"n": 4}]
+
+
+@since_0_12
+def test_refused_compilation(export: Export, tmp_path: pathlib.Path) -> None:
+  """The record of a compilation that raised has tinygrad's error and the stage."""
+  (tmp_path / "raises.py").write_text("""from tinygrad import Tensor, codegen
+import tinygrad.engine.realize
+def refuse(*args, **kwargs): raise RuntimeError("no such thing")
+codegen.apply_opts = refuse
+x = Tensor([1., 2, 3, 4]).realize()
+try: (x * 3).sum().item()
+except RuntimeError: pass
+""")
+  export("-o", "run.jsonl", "--", "raises.py")
+  refused = [r for r in map(json.loads, golden.golden_lines(tmp_path / "run.jsonl")) if "error" in r]
+  assert refused and "no such thing" in refused[0]["error"] and refused[0]["error_stage"], refused
 
 
 def test_text_recording_is_replayed(export: Export, tmp_path: pathlib.Path) -> None:
@@ -178,6 +225,25 @@ def test_graphs_of_the_goldens_are_read() -> None:
   for line, _ in zip(lines, range(5), strict=False):
     text = json.loads(line)["ast"]
     assert pyrender(graph_text.read_graph(text)) == text
+
+
+def test_commit_of_a_checkout(tmp_path: pathlib.Path) -> None:
+  assert versions.commit_of(tmp_path) is None
+  git, commit = tmp_path / ".git", "a9069c177a9da9cca18593edf55acd2e6073cca6"
+  git.mkdir()
+  (git / "HEAD").write_text(commit + "\n")
+  assert versions.commit_of(tmp_path) == commit
+  (git / "HEAD").write_text("ref: refs/heads/main\n")
+  assert versions.commit_of(tmp_path) is None
+  (git / "packed-refs").write_text(f"# pack-refs\n{commit} refs/heads/main\n")
+  assert versions.commit_of(tmp_path) == commit
+  (git / "refs/heads").mkdir(parents=True)
+  (git / "refs/heads/main").write_text("b" * 40 + "\n")
+  assert versions.commit_of(tmp_path) == "b" * 40
+  worktree = tmp_path / "worktree"
+  worktree.mkdir()
+  (worktree / ".git").write_text(f"gitdir: {git}\n")
+  assert versions.commit_of(worktree) == "b" * 40
 
 
 def test_versions() -> None:

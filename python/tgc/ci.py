@@ -1,12 +1,12 @@
 """Steps of a CI job: record a program at two commits, compare the recordings, and report.
 
-  python -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT
-  python -m tgc.ci base     record the program at that commit, unless FOLDER has the recording already (a cache)
-  python -m tgc.ci head     record the program in the checkout
-  python -m tgc.ci compare  write the difference as a table to GITHUB_STEP_SUMMARY, and the page of both as FOLDER/page.html
-  python -m tgc.ci conform  compare a port of the compiler with goldens, and write the result to GITHUB_STEP_SUMMARY
+  python -P -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT
+  python -P -m tgc.ci base     record the program at that commit, unless FOLDER has the recording already (a cache)
+  python -P -m tgc.ci head     record the program in the checkout
+  python -P -m tgc.ci compare  write the difference as a table to GITHUB_STEP_SUMMARY, and the page of both as FOLDER/page.html
+  python -P -m tgc.ci conform  compare a port of the compiler with goldens, and write the result to GITHUB_STEP_SUMMARY
 
-action.yml and conform/action.yml call these steps. Each option has an environment variable: --base is TGC_BASE.
+-P keeps the files of a pull request from being imported in place of tgc's. action.yml and conform/action.yml call these steps. Each option has an environment variable: --base is TGC_BASE.
 The exit code is 1 if --fail-on says that the result is a failure, and 2 if a step could not be done.
 """
 from __future__ import annotations
@@ -78,8 +78,17 @@ def step_sha(options: argparse.Namespace) -> int:
   return 0
 
 
+def check_folder(folder: str) -> None:
+  """Raises TgcError if the commit has files in the folder of the recordings, or a link in its place: a pull request would
+  then say what it is compared with."""
+  inside = subprocess.run(["git", "ls-files", "--", folder], capture_output=True, text=True, check=False)
+  if inside.returncode == 0 and inside.stdout.strip():
+    raise TgcError([f"the commit has files in '{folder}'; --folder must name a folder without files of the repository"])
+
+
 def step_base(options: argparse.Namespace) -> int:
   output = recording_of(options, "base")
+  check_folder(options.folder)
   if output.exists():
     print(f"tgc.ci: {output} is there already")
     return 0

@@ -39,7 +39,7 @@ def binary() -> str:
   for folder in places:
     if os.access(folder / "tgc", os.X_OK): return str(folder / "tgc")
   if found := shutil.which("tgc"): return found
-  raise TgcError(["the program tgc is not installed; pip install tinygrad-tgc, or set TGC to its path"])
+  raise TgcError(["the program tgc is not installed; install the wheel of a release, or set TGC to its path"])
 
 
 def diagnostics_of(stderr: str) -> list[str]:

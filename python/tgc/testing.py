@@ -67,9 +67,9 @@ class TestRecorder(GraphRecorder):
 
   def id_prefix(self) -> str: return self.prefix
 
-  def kernel_id(self, identity: Any) -> str:
+  def kernel_id(self, ast: Any) -> str:
     # tinygrad's runtime compiles its kernels once in a process: they must not shift the numbers of the others
-    return f"{self.prefix}.runtime" if called_by_runtime() else super().kernel_id(identity)
+    return f"{self.prefix}.runtime" if called_by_runtime() else super().kernel_id(ast)
 
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
     # Until 0.13, tinygrad numbers kernels of the same shape in the order in which it compiles them: r_8_8, r_8_8n1.

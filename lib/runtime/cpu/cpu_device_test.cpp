@@ -128,7 +128,7 @@ size_t resident() {
 
 TEST_CASE("CPU: running a thousand kernels leaks no memory") {
   if (kSanitized) {
-    MESSAGE("skipped: AddressSanitizer keeps freed memory for a while");
+    MESSAGE("SKIPPED: AddressSanitizer keeps freed memory for a while");
     return;
   }
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());

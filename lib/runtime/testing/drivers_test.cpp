@@ -189,7 +189,7 @@ TEST_CASE("a missing driver is an error that names the library") {
 TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors include the compiler's message") {
   auto device = std::move(make_device("CL").value_or_throw());
   if (auto status = device->open(); !status) {
-    MESSAGE("no OpenCL here: " << status.diag().text());
+    MESSAGE("SKIPPED: no OpenCL here: " << status.diag().text());
     return;
   }
   KernelSource source{"add", "add", "CL:CL",

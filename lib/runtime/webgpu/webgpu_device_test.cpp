@@ -14,7 +14,7 @@ TEST_CASE("WebGPU: infinity, buffers and variables reach the kernel; a source th
   auto probed = probe_device("WEBGPU");
   if (!probed.works) {
     CHECK(probed.detail.find("WebGPU") != std::string::npos);
-    MESSAGE("skipped: " << probed.detail);
+    MESSAGE("SKIPPED: " << probed.detail);
     return;
   }
   CHECK(probed.target == "WEBGPU:WGSL");

@@ -1,5 +1,6 @@
 """The modules behind tinygrad_export.py. Each imports only modules of rows above its own (scripts/check_includes):
 
+  names                    what differs between releases by name: functions, stages, settings, renderers
   versions, golden, graphs, graph_text, graph_reader, hooks
                            which tinygrad is installed; files; graphs as JSON; reading pyrender's text and JSON;
                            replacing tinygrad's functions

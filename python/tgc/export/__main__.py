@@ -56,7 +56,7 @@ from tgc.export.graph_text import GraphTextError
 from tgc.export.processes import finish, finish_at_exit, program_name, record_children, run_program
 from tgc.export.recorder import Recorder
 from tgc.export.start import start_recording
-from tgc.export.versions import installed_version
+from tgc.export.versions import installed_commit, installed_version
 
 MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
 # Settings that change the text of a stage but that a golden header cannot hold.
@@ -151,7 +151,7 @@ def main() -> int:
     exit_with_error(f"--replay needs tinygrad 0.12 or later; installed: {version}")
   default_id = program_name(command) if command else "viz" if options.viz else "replay"
   recorder_options = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
-                      "id": options.id or default_id, "save_inputs": options.save_inputs}
+                      "id": options.id or default_id, "save_inputs": options.save_inputs, "commit": installed_commit()}
   if keeps_nodes: recorder_options |= {"version": version, "rewrites": options.rewrites, "letters": options.letters}
   recorder = start_recording(recorder_options)
   recorder.writer.remove_old()

@@ -1,6 +1,7 @@
 """Saves the arrays that each kernel reads and stores when it first runs, for --save-inputs."""
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,17 @@ UNKNOWN: tuple[Any, Any] = (None, None)  # no record, no launch facts
 
 
 def is_bound_variable(node: Node) -> Any: return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
+
+
+def bound_values(nodes: Iterable[Node]) -> dict[str, int]:
+  """Returns the values that nodes bind to variables, by name."""
+  values: dict[str, int] = {}
+  for node in nodes:
+    if not is_bound_variable(node): continue
+    with contextlib.suppress(Exception):  # a variable bound to a range has no value
+      variable, value = node.unbind()
+      values[variable.expr] = int(value)
+  return values
 
 
 def contents(buffer: Any) -> Any:

@@ -88,6 +88,7 @@ class Writer:
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
     if self.path.is_symlink(): self.path = self.path.resolve()
     self.producer = f"tinygrad {NATIVE_RELEASE}"
+    self.commit: str | None = None  # of tinygrad, if it lies in a git checkout
     self.files: dict[str, tuple[int, pathlib.Path]] = {}  # level: (descriptor, path)
     self.modes: dict[pathlib.Path, int] = {}  # path: permission bits of a file that an earlier run left
     self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)
@@ -110,6 +111,7 @@ class Writer:
     self.files[level] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if fd is None else fd, path
     if path in self.modes: os.fchmod(self.files[level][0], self.modes[path])
     header = {"format": "tgc-golden", "version": 1, "level": level, "producer": self.producer}
+    if self.commit: header["commit"] = self.commit
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
   def write(self, level: str, settings: JSON, record: JSON) -> None:

@@ -1,7 +1,7 @@
 """Records any tinygrad from 0.11 on: every named rewrite of a graph is a stage, and each graph is kept as its nodes.
 
-Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; the tables below
-hold what differs between releases.
+Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; names.py holds what
+differs between releases.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tgc.export.arrays import ArraySaver, is_bound_variable
+from tgc.export.arrays import ArraySaver, bound_values, is_bound_variable
 from tgc.export.golden import print_message
 from tgc.export.graphs import graph_text
 from tgc.export.hooks import (
@@ -31,28 +31,9 @@ from tgc.export.jit import JitRecorder
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.matches import matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
+from tgc.export.names import INNER, KEEP_OFFSET, KERNELS, NEUTRAL_SETTINGS, QUERIES, SCHEDULES, STAGES
 from tgc.export.recorder import Recorder
 from tgc.export.records import make_renderer, program_facts, target_of
-
-# The functions that begin a kernel or a schedule, in each release that has them: (module, function).
-KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
-           ("tinygrad.engine.realize", "get_program")]
-SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "transform_to_call"),
-             ("tinygrad.schedule", "create_linear_with_vars"),
-             ("tinygrad.engine.schedule", "complete_create_schedule_with_vars"),
-             ("tinygrad.schedule.kernelize", "get_kernelize_map"), ("tinygrad.schedule.rangeify", "get_rangeify_map")]
-# Functions that a rule of a schedule calls, whose own rewrites are stages too.
-INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
-# Functions of a kernel's compilation that are stages without being rewrites: (module, function), name of the stage.
-STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
-# Rewrites that compute a property of a graph and are not stages.
-QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
-# Ops of a buffer that begin where the buffer begins.
-KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
-# Settings that do not change what is compiled.
-NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
-                    "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
-                    "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
 
 
 def reserve_buffers(graph: Node) -> None:
@@ -74,6 +55,7 @@ class Scope:
   def __init__(self, producer: str, root: Node, letters: bool) -> None:
     self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
     self.stages: list[JSON] = []
+    self.failed = ""  # the stage that raised
     self.matches: list[tuple[Any, ...]] = []
 
   def add(self, name: str, graph: Node) -> None:
@@ -89,6 +71,13 @@ def variable_facts(v: Any) -> Any:
   """Returns [name, least value, greatest value] of a variable of a kernel; its name alone if it is only a name."""
   name = str(getattr(v, "expr", v))
   return [name, v.vmin, v.vmax] if hasattr(v, "vmin") else name
+
+
+def error_of(error: Exception, scope: Scope) -> JSON:
+  """Returns the members of a record whose compilation raised: tinygrad's error, and the stage that raised, or else the last
+  one that was complete."""
+  stage = scope.failed or (scope.stages[-1]["name"] if scope.stages else "")
+  return {"error": repr(error)} | ({"error_stage": stage} if stage else {})
 
 
 class ListedNodes(list[Any]):
@@ -172,9 +161,12 @@ class GraphRecorder(Recorder):
       scope = self.scope()
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
-      try: result = rewrite(sink, *args, **kwargs)
-      finally: scope.depth -= 1
       name = stage or kwargs.get("name") or ""
+      try: result = rewrite(sink, *args, **kwargs)
+      except Exception:
+        if scope.depth == 1: scope.failed = name
+        raise
+      finally: scope.depth -= 1
       if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
         try: scope.add(name, graph_of(result, sink))
         except Exception: self.report_failure(f"graph after '{name}'")
@@ -227,7 +219,7 @@ class GraphRecorder(Recorder):
     """Compiles a kernel that was read from a file, under the settings in force."""
     import tinygrad.engine.realize  # noqa: F401, watches its functions
     self.recorded.clear()
-    self.kernel_ids[ast.key, repr(ast.arg)], self.metadata[ast.key] = name, metadata
+    self.kernel_ids[self.identity(ast)], self.metadata[ast.key] = name, metadata
     function = next(self.functions[f] for _, f in KERNELS if f in self.functions)
     if (made := self.renderer_of(target)) is None: return
     with contextlib.suppress(Exception): self.compile(function, ast, made, target=target)
@@ -251,13 +243,13 @@ class GraphRecorder(Recorder):
 
   def write_kernel(self, scope: Scope, ast: Node, target: str, result: Any, error: Exception | None) -> None:
     settings = self.own_settings()
-    identity = ast.key, repr(ast.arg)
-    key = *identity, target, tuple(settings.items())
+    key = *self.identity(ast), target
     if key in self.recorded: return
     self.recorded.add(key)
-    kernel_id = self.kernel_id(identity)
+    kernel_id = self.kernel_id(ast)
     record = {"id": kernel_id, "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
-    if error is not None: record["error"] = repr(error)
+    if values := self.var_vals.get(ast.key): record["var_vals"] = values
+    if error is not None: record |= error_of(error, scope)
     else:
       try:
         record |= self.program_of(result)
@@ -341,13 +333,14 @@ class GraphRecorder(Recorder):
 
   def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
     if len(scope.stages) < 2 and error is None: return
-    record: JSON = {"id": name or f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
-              "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
-    self.schedules += 1
+    nodes = sink.toposort()
+    record: JSON = {"id": name or self.schedule_id(), "what": function_name, "device": self.device_of(sink),
+              "nodes": len(nodes), "ast": graph_text(sink, self.producer), "stages": scope.stages}
+    if values := bound_values(nodes): record["var_vals"] = values
     if callers := program_lines(): record["asked_by"] = callers
-    if error is not None: record["error"] = repr(error)
+    if error is not None: record |= error_of(error, scope)
     else:
-      record["kernels"] = self.kernels_of(scope, result)
+      record["kernels"] = self.kernels_of(scope, result, values)
       for kernel in record["kernels"] if callers else ():
         self.writer.add_origin(kernel["ast"], callers, kernel.get("metadata") or self.called_from(callers))
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
@@ -405,8 +398,8 @@ class GraphRecorder(Recorder):
     if name == "MSELECT": below = [below[argument.arg]]
     return [(base, begin + offset) for base, begin in below]
 
-  def kernels_of(self, scope: Scope, result: Any) -> list[JSON]:
-    """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
+  def kernels_of(self, scope: Scope, result: Any, values: dict[str, int]) -> list[JSON]:
+    """Returns the kernels of a schedule in order, with their buffers numbered by first use. `values`: of variables."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     def use(base: Any, offset: int, size: Any, dtype: Any) -> JSON:
@@ -425,6 +418,7 @@ class GraphRecorder(Recorder):
             bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
           except Exception: self.report_failure("buffer of a kernel")
         item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
+        if not self.replays: self.note_kernel(item, call.src[0], values)
         info = metadata_list(getattr(call, "metadata", None))
         if info:
           item["metadata"] = info
@@ -437,5 +431,8 @@ class GraphRecorder(Recorder):
       bufs = [use(id(b.base), b.offset, b.size, b.dtype) for b in item.bufs if b is not None]
       info = metadata_list(item.metadata)
       if info: self.metadata[item.ast.key] = info
-      out.append({"ast": graph_text(item.ast, self.producer), "bufs": bufs, "metadata": info})
+      fixed = getattr(item, "fixedvars", None) or {}
+      kernel: JSON = {"ast": graph_text(item.ast, self.producer), "bufs": bufs, "fixedvars": fixed, "metadata": info}
+      if not self.replays: self.note_kernel(kernel, item.ast, values | fixed)
+      out.append(kernel)
     return out

@@ -5,6 +5,7 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
   {"event":"call",                        one call of a TinyJit
    "jit":0,"function":"step","place":"train.py:12",        the TinyJit: number, function, line of its definition
    "call":1,"phase":"warmup"|"capture"|"replay",           number of the call, and what TinyJit did in it
+   "var_vals":{"pos":3},                                   values of the variables that the arguments bind
    "args":{"x":{"kind":"tensor","buffer":3,"shape":[4],"of":[0,1]}},  arguments; of: jit and call that returned the tensor
    "sees":{"mult":"2","model.training":"True","w":"buffer 5"},  outer variables that the function uses;
                                                            "unrealized 6": a tensor that is not computed yet
@@ -30,6 +31,7 @@ import sys
 import weakref
 from typing import Any
 
+from tgc.export.arrays import bound_values
 from tgc.export.hooks import call_on_import, program_line, set_attribute
 from tgc.export.jit_kernels import CapturedKernels, input_tensors
 from tgc.export.kinds import JSON, Function
@@ -49,6 +51,16 @@ def is_simple(x: Any, depth: int = 0) -> bool:
 
 
 def is_tensor(x: Any) -> bool: return type(x).__name__ == "Tensor" and hasattr(x, "uop")
+
+
+def bound_arguments(args: list[Any]) -> dict[str, int]:
+  """Returns the values of the variables that the arguments of a call bind, by name."""
+  values: dict[str, int] = {}
+  for x in args:  # args grows in the loop
+    if len(args) < 4096 and isinstance(x, (list, tuple, dict)): args += x.values() if isinstance(x, dict) else x
+    node = x.uop if is_tensor(x) else x
+    if hasattr(node, "toposort"): values |= bound_values(node.toposort())
+  return values
 
 
 class KnownJit:
@@ -216,6 +228,7 @@ class JitRecorder:
       before = self.outer_values(jit, named)
       if phase == "capture": reachable = self.reachable(jit, args, kwargs, named)
       event |= {"args": {k: self.describe(v) for k, v in named.items()}, "sees": before}
+      if values := bound_arguments([*named.values()]): event["var_vals"] = values
       if phase == "replay" and known.lists:
         event["sees"] = before | self.reachable(jit, args, kwargs, named).list_sizes(known.lists)
     except Exception: self.recorder.report_failure("call of a TinyJit")

@@ -12,7 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
+import os
+import pathlib
 import re
+import shutil
+import stat
+from collections.abc import Iterator
 from typing import Any
 
 from tinygrad import helpers
@@ -124,7 +130,7 @@ class LiveRecorder(GraphRecorder):
     from tinygrad.nn.onnx import OnnxRunner
     for known in (self.recorded, self.kernel_ids, self.kernels): known.clear()
     sizes, self.prefix = question.get("sizes", {}), question["id"]
-    with helpers.Context(**self.values_of(question.get("settings", {}))):
+    with helpers.Context(**self.values_of(question.get("settings", {}))), files_of(question["model"]):
       model, inputs = OnnxRunner(question["model"]), {}
       for name, kind in model.graph_inputs.items():
         if kind.is_sequence or kind.is_optional: raise ValueError(f"the model's input '{name}' is no tensor")
@@ -146,6 +152,29 @@ class LiveRecorder(GraphRecorder):
       for known in (self.kernel_ids, self.metadata): known.clear()
       gc.collect()
     return {"record": self.record_of(question)}
+
+
+class PrivateFiles:
+  """Takes the place of the module `os` in tinygrad's device for files while it loads a model. A model is a stranger's: it
+  names the files with its weights, and tinygrad opens each to read and write, and creates those that are missing. This opens
+  regular files of the model's folder only, and returns a copy in memory."""
+  def __init__(self, folder: pathlib.Path) -> None: self.folder = folder
+  def __getattr__(self, name: str) -> Any: return getattr(os, name)
+
+  def open(self, path: str, flags: int, *rest: Any) -> int:
+    found = pathlib.Path(path).resolve()
+    if not found.is_relative_to(self.folder): raise ValueError(f"the model's data are in '{path}', outside the model's folder: refused")
+    with open(os.open(found, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+      if not stat.S_ISREG(os.fstat(file.fileno()).st_mode): raise ValueError(f"the model's data are in '{path}', which is no regular file")
+      copy = os.memfd_create("model")
+      with open(copy, "wb", closefd=False) as content: shutil.copyfileobj(file, content)
+    return copy
+
+
+@contextlib.contextmanager
+def files_of(model: str) -> Iterator[None]:
+  disk = importlib.import_module("tinygrad.runtime.ops_disk")
+  with replaced(disk, "os", PrivateFiles(pathlib.Path(model).resolve().parent)): yield
 
 
 def whole_target(target: str | None) -> str:

@@ -15,7 +15,7 @@ class Recorder:
   """Records what one process compiles. A subclass watches tinygrad's functions and makes the records.
 
   `options`: output (path of the kernel file), targets (empty: those that the program uses), id (prefix of record ids),
-  save_inputs (keep the arrays of kernels). A subclass defines the methods that raise
+  save_inputs (keep the arrays of kernels), commit (tinygrad's, or None). A subclass defines the methods that raise
   NotImplementedError here, and own_settings().
   """
 
@@ -25,9 +25,11 @@ class Recorder:
     self.save_inputs: bool = options["save_inputs"]
     self.output = pathlib.Path(options["output"])
     self.writer, self.lock, self.busy = Writer(self.output, is_child), threading.RLock(), False
+    self.writer.commit = options.get("commit")
     self.recorded: set[Any] = set()      # keys of the kernels that have a record
     self.kernel_ids: dict[Any, str] = {}       # identity of a kernel: its record id
     self.metadata: dict[Any, Any] = {}         # key of a kernel's graph: its metadata
+    self.var_vals: dict[Any, dict[str, int]] = {}  # key of a kernel's graph: values of variables in its last schedule
     self.schedules = self.failures = 0
     self.header_settings: JSON = {}
     self.initial_vars: JSON = {}
@@ -61,10 +63,28 @@ class Recorder:
     if self.writer.is_child and not self.writer.part: self.writer.claim_part(self.header_settings)
     return self.prefix + (f".p{self.writer.part}" if self.writer.part else "")
 
-  def kernel_id(self, identity: tuple[Any, ...]) -> str:
-    """Returns the record id of a kernel, the same for all its targets and settings."""
+  def own_settings(self) -> JSON: raise NotImplementedError
+
+  def identity(self, ast: Node) -> tuple[Any, ...]:
+    """Returns what distinguishes a kernel: its graph, and the settings that it is compiled under now."""
+    return ast.key, repr(ast.arg), repr(ast.tag), tuple(self.own_settings().items())
+
+  def kernel_id(self, ast: Node) -> str:
+    """Returns the record id of a kernel, the same for all its targets: PREFIX.0, PREFIX.1, ..."""
+    identity = self.identity(ast)
     if identity not in self.kernel_ids: self.kernel_ids[identity] = f"{self.id_prefix()}.{len(self.kernel_ids)}"
     return self.kernel_ids[identity]
+
+  def schedule_id(self) -> str:
+    """Returns a new record id of a schedule, which no kernel has: PREFIX.s0, PREFIX.s1, ..."""
+    self.schedules += 1
+    return f"{self.id_prefix()}.s{self.schedules - 1}"
+
+  def note_kernel(self, item: JSON, ast: Node, values: dict[str, int]) -> None:
+    """Completes `item`, a kernel of a schedule: the id of its record, and the values of its variables."""
+    from tinygrad.helpers import BEAM
+    if values: self.var_vals[ast.key] = values
+    if ast.op.name == "SINK" and BEAM.value < 1: item["id"] = self.kernel_id(ast)  # a search compiles other graphs
 
   def report_failure(self, subject: str) -> None:
     """Counts an exception inside the exporter, which must not reach the program; prints the first one."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import platform
 import sys
 import types
 from collections.abc import Collection, Iterator
@@ -13,6 +12,7 @@ from tgc.export.golden import exit_with_error
 from tgc.export.hooks import replaced
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.metadata import metadata_list
+from tgc.export.names import ARCHITECTURES, CLASSES, COMPILERS, DEFAULTS, RENDERER_NAMES
 
 TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
                  "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",
@@ -26,11 +26,18 @@ class Stages:
     self.list: list[JSON] = []
     self.last: Node | None = None
     self.text: str | None = None
+    self.running = ""  # the stage that has begun and has not ended
 
   def add(self, name: str, graph: Node) -> None:
     same = graph is self.last
     if not same: self.last, self.text = graph, text_of(graph)
     self.list.append({"name": name, "same": True} if same else {"name": name, "ir": self.text})
+    self.running = ""
+
+  def failed_stage(self) -> JSON:
+    """Returns the member of a record that says which stage raised, or else the last one that was complete."""
+    stage = self.running or (self.list[-1]["name"] if self.list else "")
+    return {"error_stage": stage} if stage else {}
 
 
 def text_of(graph: Node) -> str | None:
@@ -40,26 +47,6 @@ def text_of(graph: Node) -> str | None:
 
 
 # ---- targets: tinygrad's renderers by DEVICE:RENDERER[:ARCH]
-
-# The name of a renderer class in a target. A class without a row gets its own name: NullRenderer is NULL.
-RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
-           "NVRenderer": "CUDA", "PTXRenderer": "PTX", "MetalRenderer": "METAL", "OpenCLRenderer": "CL",
-           "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",
-           "HIPRenderer": "HIP",
-           "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
-DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # for other devices, the device's name
-# The renderer classes of targets, by their names in tinygrad's releases; the first one that exists is used.
-CLASSES = {
-    "CPU:CLANG": "ClangRenderer", "CPU:LLVM": "CPULLVMRenderer LLVMRenderer", "CPU:X86": "X86Renderer",
-    "CUDA:CUDA": "CUDARenderer", "CUDA:PTX": "PTXRenderer", "NV:CUDA": "NVRenderer CUDARenderer", "NV:PTX": "PTXRenderer",
-    "METAL:METAL": "MetalRenderer", "CL:CL": "OpenCLRenderer", "CL:INTEL": "IntelRenderer",
-    "QCOM:CL": "QCOMCLRenderer QCOMRenderer", "AMD:HIP": "AMDHIPRenderer HIPRenderer", "AMD:LLVM": "AMDLLVMRenderer",
-    "HIP:HIP": "HIPRenderer", "WEBGPU:WGSL": "WGSLRenderer", "NULL:NULL": "NullRenderer", "PYTHON:PYTHON": "PythonRenderer"}
-# Since 0.13, dtypes and tensor cores depend on architectures that earlier releases do not name.
-ARCHITECTURES = {"CPU": platform.machine() + ",native", "METAL": "Apple9", "CL": "cl_khr_fp16,cl_khr_fp64", "QCOM": "a630"}
-# Modules with compilers that load a library when they are made; nothing is compiled for a target.
-COMPILERS = [f"tinygrad.runtime.support.compiler_{name}" for name in ("amd", "cpu", "cuda", "llvm", "qcom")] + ["tinygrad.runtime.ops_metal"]
-
 
 class NoCompilers(types.ModuleType):
   def __getattr__(self, name: str) -> Any: return lambda *args, **kwargs: None
@@ -173,6 +160,7 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
     if name in limits.passed: return sink
     if name.startswith("View"): return make()
     limits.begin(name)
+    stages.running = name
     stages.add(name, result := make())
     limits.end(name, stages.text)
     return result
@@ -188,7 +176,7 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
       lines = codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
   except StagesDone: return {**record, "stages": stages.list}
   except Exception as e:
-    return {**record, "error": repr(e), "stages": stages.list}
+    return {**record, "error": repr(e), **stages.failed_stage(), "stages": stages.list}
   finally:
     Scheduler.kernel_cnt.clear()
     Scheduler.kernel_cnt.update(name_counts)
@@ -223,8 +211,9 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
   items: list[Any] = []
   def watched(rewrite: Function) -> Any:
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
+      if is_stage := kwargs.get("name") in TENSOR_STAGES: stages.running = kwargs["name"]
       result = rewrite(sink, *args, **kwargs)
-      if kwargs.get("name") in TENSOR_STAGES: stages.add(kwargs["name"], result)
+      if is_stage: stages.add(kwargs["name"], result)
       return result
     return call
   def watched_planner(todo: Any) -> Any:  # keeps the buffers as they are before the memory planner moves them
@@ -238,7 +227,7 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
     stack.enter_context(replaced(schedule, "memory_planner", watched_planner))
     try: result = make_schedule(sink)
     except Exception as e: error = e
-  if error is not None: return {**record, "error": repr(error), "stages": stages.list}, error
+  if error is not None: return {**record, "error": repr(error), **stages.failed_stage(), "stages": stages.list}, error
   if len(stages.list) < 2: return None, result
   numbers: dict[int, int] = {}
   kernels: list[JSON] = []

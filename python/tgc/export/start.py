@@ -12,7 +12,7 @@ from tgc.export.kinds import JSON
 from tgc.export.metadata import watch_metadata
 from tgc.export.recorder import Recorder
 from tgc.export.text_recorder import TextRecorder
-from tgc.export.versions import installed_version
+from tgc.export.versions import installed_commit, installed_version
 
 active_recorder: Recorder | None = None  # the recorder of this process; None if nothing is recorded
 
@@ -39,7 +39,7 @@ def tgc_export(*tensors: Any, path: str | os.PathLike[str] | None = None) -> Non
   from tinygrad.uop.ops import UOp
   if active_recorder is None:
     if path is None: raise ValueError('tgc_export needs a file: tgc_export(tensor, path="out.jsonl.gz")')
-    options = {"output": str(path), "targets": [], "id": "export", "save_inputs": False}
+    options = {"output": str(path), "targets": [], "id": "export", "save_inputs": False, "commit": installed_commit()}
     if (version := installed_version()) == NATIVE_RELEASE:
       active_recorder = TextRecorder(options)
       active_recorder.note_settings()

@@ -52,14 +52,15 @@ class TextRecorder(Recorder):
 
   def record_kernel(self, ast: Node, renderer: Any) -> str | None:
     """Records a kernel for each target that has no record of it yet; returns its id."""
-    settings = self.own_settings()
-    identity = ast.key, repr(ast.arg), repr(ast.tag)
+    settings, identity = self.own_settings(), self.identity(ast)
     renderers = {target: self.renderer_of(target) for target in self.targets} or {target_of(renderer): renderer}
     for target, ren in renderers.items():
-      key = (*identity, target, tuple(settings.items()))
+      key = (*identity, target)
       if key in self.recorded: continue
       self.recorded.add(key)
-      self.write("kernel", kernel_record(self.kernel_id(identity), target, ast, ren), settings, self.metadata.get(ast.key))
+      record = kernel_record(self.kernel_id(ast), target, ast, ren)
+      if values := self.var_vals.get(ast.key): record["var_vals"] = values
+      self.write("kernel", record, settings, self.metadata.get(ast.key))
     return self.kernel_ids.get(identity)
 
   def record_schedule(self, sink: Node, make_schedule: Function) -> Any:
@@ -77,8 +78,10 @@ class TextRecorder(Recorder):
     if not isinstance(result, Exception):
       self.metadata |= {item.ast.key: metadata_list(item.metadata) for item in result[1] if item.metadata}
     if record is not None:
-      record["id"] = f"{self.id_prefix()}.{self.schedules}"
-      self.schedules += 1
+      record["id"] = self.schedule_id()
+      if not isinstance(result, Exception):
+        for kernel, item in zip(record["kernels"], result[1]):
+          self.note_kernel(kernel, item.ast, {**result[2], **item.fixedvars})
       self.write("tensor", record, settings)
     return result
 

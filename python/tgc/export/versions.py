@@ -8,8 +8,7 @@ import importlib.metadata
 import importlib.util
 import pathlib
 
-# The ops of each release, as a hash: a checkout with these ops is that release, or a changed copy of it.
-OPS = {"0.11.0": "475a2d31", "0.12.0": "6dc44a40", "0.13.0": "704a3921", "0.14.0": "ae8a1b69"}
+from tgc.export.names import OPS
 
 
 def op_names(package: pathlib.Path) -> list[str]:
@@ -29,6 +28,29 @@ def checkout_version(version: str, names: list[str]) -> str:
   if version not in OPS or exact == OPS[version]: return version
   like = ("0.12.0" if exact == OPS["0.12.0"] else "0.13.0" if "DEFINE_REG" in names else "0.14.0")
   return like + (".post" if like <= version else ".dev")
+
+
+def commit_of(checkout: pathlib.Path) -> str | None:
+  """Returns the commit that a git checkout is at, without running git; None if the folder is no checkout."""
+  git = checkout / ".git"
+  try:
+    if git.is_file(): git = (checkout / git.read_text().removeprefix("gitdir:").strip()).resolve()  # of a worktree
+    head = (git / "HEAD").read_text().strip()
+    if not head.startswith("ref: "): return head
+    shared = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
+    name = head.removeprefix("ref: ")
+    for folder in (git, shared):
+      if (folder / name).is_file(): return (folder / name).read_text().strip()
+    packed = (line.split() for line in (shared / "packed-refs").read_text().splitlines())
+    return next((words[0] for words in packed if words[1:] == [name]), None)
+  except OSError: return None
+
+
+def installed_commit() -> str | None:
+  """Returns the commit of the tinygrad that would be imported, if it lies in a git checkout of its own."""
+  spec = importlib.util.find_spec("tinygrad")
+  if spec is None or spec.origin is None: return None
+  return commit_of(pathlib.Path(spec.origin).parent.parent)
 
 
 def installed_version() -> str | None:

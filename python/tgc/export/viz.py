@@ -1,17 +1,18 @@
 """Converts a trace that tinygrad's VIZ saved (rewrites.pkl) to golden records: `--viz FILE`.
 
 For each rewrite the trace holds the graph it began with and every match of a rule, before and after; the resulting graph
-is computed from these. A pickle can name any function or class, so the reader loads only the classes of the table CLASSES,
-and puts inert objects in place of all others.
+is computed from these. A pickle can name, call and change any function or object, so it is read into plain records. The
+objects of tinygrad are made from these afterwards, and only those whose classes are in the table CLASSES.
 """
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import importlib
+import os
 import pickle
 import re
-import types
 from typing import Any
 
 from tgc.export.golden import exit_with_error, print_message
@@ -21,7 +22,7 @@ from tgc.export.kinds import JSON, Node
 from tgc.export.matches import rule_location
 from tgc.export.records import RENDERER_NAMES
 
-# The classes that a pickle may load, by module: nodes, enums, and dataclasses without a function among their values.
+# The classes whose objects are made from records, by module: nodes, enums, and dataclasses without a function among their values.
 CLASSES = {
   "tinygrad.uop": {"Ops"},
   "tinygrad.uop.ops": {"AxisType", "CallInfo", "Kernel", "KernelInfo", "ParamArg", "ProgramInfo", "RewriteTrace",
@@ -32,49 +33,145 @@ CLASSES = {
   "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
+# Those of them that a pickle makes by a call: such an object never gets a state.
+STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
+MOST_VALUES = 1 << 24  # to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
 INNER = {"get_kernel_graph", "run_rangeify"}
 CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
 
 
-class Inert:
-  """Takes the place of an object whose class is not loaded."""
+class Record:
+  """What a pickle would make of a class: the class's arguments and its state. It is plain data: nothing can be set but the
+  state, once, and no object of tinygrad or Python is made or changed while a pickle is read."""
+  __slots__ = ("args", "state")
+  module = name = ""
   args: tuple[Any, ...]
+  state: Any
 
-  def __new__(cls, *args: Any, **kwargs: Any) -> Inert:  # noqa: PYI034, typing.Self needs Python 3.11
+  def __new__(cls, *args: Any, **_: Any) -> Record:  # noqa: PYI034, typing.Self needs Python 3.11
     made = object.__new__(cls)
-    made.args = args
+    object.__setattr__(made, "args", args)
+    object.__setattr__(made, "state", None)
     return made
   def __init__(self, *args: Any, **kwargs: Any) -> None: pass
-  def __setstate__(self, state: Any) -> None: pass
-  def __call__(self, *args: Any, **kwargs: Any) -> Inert: return self
-
-
-def enum_member(kind: type, name: str) -> Any:
-  """Takes the place of getattr, with which Python 3.11.2 stores the members of enums."""
-  return kind[name] if issubclass(kind, enum.Enum) else Inert()
+  def __setattr__(self, name: str, value: Any) -> None: raise pickle.UnpicklingError(f"it sets '{name}' of a {self.name}")
+  def __setstate__(self, state: Any) -> None:
+    if self.state is not None or self.name in STATELESS:
+      raise pickle.UnpicklingError(f"it changes a {self.name} that has its values")
+    object.__setattr__(self, "state", state)
 
 
 class TraceReader(pickle.Unpickler):
   def find_class(self, module: str, name: str) -> Any:
-    if (module, name) == ("builtins", "getattr"): return enum_member
-    kind = None
-    if name in CLASSES.get(module, ()):
-      with contextlib.suppress(ImportError): kind = getattr(importlib.import_module(module), name, None)
-    return kind if isinstance(kind, type) else type(name, (Inert,), {})
+    return type(name, (Record,), {"__slots__": (), "module": module, "name": name})
+
+
+class Inert:
+  """Takes the place of an object whose class is not in the table."""
+  def __init__(self, args: tuple[Any, ...]) -> None: self.args = args
+
+
+class Builder:
+  """Makes tinygrad's objects from the records of a pickle, each by its class's constructor or, as pickle does for a
+  dataclass, from the values of its fields. Objects that exist already are never changed."""
+  def __init__(self) -> None:
+    self.made: dict[int, tuple[Any, int]] = {}  # by id: the object, and the number of values that it expands to
+    self.kinds: dict[tuple[str, str], Any] = {}
+
+  def build(self, value: Any) -> Any:
+    built, size = self.sized(value)
+    self.check(size)
+    return built
+
+  def check(self, size: int) -> None:
+    if size > MOST_VALUES: raise ValueError(f"a value expands to more than {MOST_VALUES} values")
+
+  def sized(self, value: Any) -> tuple[Any, int]:
+    if isinstance(value, (Record, tuple, list, dict, set, frozenset)):
+      if id(value) not in self.made: self.made[id(value)] = self.make(value)
+      return self.made[id(value)]
+    if isinstance(value, type): return Inert(()), 1
+    return value, 1
+
+  def make(self, value: Any) -> tuple[Any, int]:
+    self.made[id(value)] = (None, MOST_VALUES + 1)  # a value that holds itself has no end
+    if isinstance(value, dict):
+      keys, values = self.all(value), self.all(value.values())
+      return dict(zip(keys[0], values[0])), keys[1] + values[1]
+    if not isinstance(value, Record):
+      items, size = self.all(value)
+      return type(value)(items), size
+    args, size = self.all(value.args)
+    state = self.state_of(value)
+    values, more = self.all(state.values())
+    if value.name == "UOp":  # graphs are walked node by node, and printed so
+      self.check(size)
+      size = 1
+    return self.object_of(value, args, dict(zip(state, values))), size + more
+
+  def all(self, values: Any) -> tuple[list[Any], int]:
+    sized = [self.sized(v) for v in values]
+    return [built for built, _ in sized], 1 + sum(size for _, size in sized)
+
+  def state_of(self, record: Record) -> dict[str, Any]:
+    state = record.state
+    if isinstance(state, tuple) and len(state) == 2: state = {**(state[0] or {}), **(state[1] or {})}  # of slots
+    if isinstance(state, list) and dataclasses.is_dataclass(kind := self.kind(record.module, record.name)):
+      state = {f.name: v for f, v in zip(dataclasses.fields(kind), state)}
+    return state if isinstance(state, dict) else {}
+
+  def kind(self, module: str, name: str) -> Any:
+    if (module, name) not in self.kinds:
+      found = None
+      if name in CLASSES.get(module, ()):
+        with contextlib.suppress(ImportError): found = getattr(importlib.import_module(module), name, None)
+      self.kinds[module, name] = found if isinstance(found, type) else type(name, (Inert,), {})
+    return self.kinds[module, name]
+
+  def object_of(self, record: Record, args: list[Any], state: dict[str, Any]) -> Any:
+    if (record.module, record.name) == ("builtins", "getattr"):  # with which Python 3.11.2 stores the members of enums
+      owner = record.args[0] if len(record.args) == 2 else None
+      kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, Record) else None
+      return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else Inert(())
+    kind = self.kind(record.module, record.name)
+    if issubclass(kind, Inert): return kind(tuple(args))
+    if record.name == "UOp": return kind(*args[:5])
+    if args or not dataclasses.is_dataclass(kind): return kind(*args)
+    made = object.__new__(kind)
+    for field in dataclasses.fields(kind):
+      if field.name in state: object.__setattr__(made, field.name, state[field.name])
+    return made
+
+
+@contextlib.contextmanager
+def limited_memory(size: int) -> Any:
+  """Lets Python take only so much memory that a pickle of this size cannot make it take all of the machine's."""
+  try: import resource
+  except ImportError: return (yield)
+  before = resource.getrlimit(resource.RLIMIT_DATA)
+  most = (2 << 30) + 64 * size
+  if before[1] != resource.RLIM_INFINITY: most = min(most, before[1])
+  resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+  try: yield
+  finally: resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 class Trace:
   def __init__(self, path: str) -> None:
+    builder = Builder()
+    self.build = builder.build
     try:
-      with open(path, "rb") as file: trace = TraceReader(file).load()
+      with open(path, "rb") as file, limited_memory(os.fstat(file.fileno()).st_size): trace = TraceReader(file).load()
     except OSError as e: exit_with_error(f"{path}: {e.strerror}")
     except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
-    if isinstance(trace, tuple) and len(trace) == 3:  # 0.11 has no class RewriteTrace
-      trace = types.SimpleNamespace(keys=trace[0], rewrites=trace[1], uop_fields=trace[2])
-    if not all(hasattr(trace, name) for name in ("keys", "rewrites", "uop_fields")):
+    parts = dict(zip(("keys", "rewrites", "uop_fields"), trace if isinstance(trace, tuple) else getattr(trace, "args", ())))
+    if isinstance(trace, Record): parts |= builder.state_of(trace)
+    keys, rewrites, self.fields = (parts.get(name) for name in ("keys", "rewrites", "uop_fields"))
+    # 0.11 has no class RewriteTrace
+    if not (isinstance(keys, list) and isinstance(rewrites, list) and isinstance(self.fields, dict)):
       exit_with_error(f"{path} is not a VIZ trace")
-    self.groups, self.fields = list(zip(trace.keys, trace.rewrites)), trace.uop_fields
+    self.groups = list(zip(keys, rewrites))
     self.made: dict[int, Node] = {}
 
   def node(self, number: int) -> Node:
@@ -83,7 +180,7 @@ class Trace:
     stack = [number]
     while stack:
       n = stack[-1]
-      op, dtype, src, arg, tag = self.fields[n][:5]
+      op, dtype, src, arg, tag = self.build(self.fields[n])[:5]
       inside = getattr(arg, "ast", None) if op.name == "KERNEL" else None
       missing = [s for s in (*src, *([inside] if isinstance(inside, int) else [])) if s not in self.made]
       stack.extend(missing)
@@ -135,8 +232,12 @@ class Converter:
     trace = Trace(path)
     for key, group in trace.groups:
       if not group: continue
-      try: self.group(trace, key, group)
-      except Exception: self.recorder.report_failure(f"record of '{key.display_name}'")
+      name = "?"
+      try:
+        key = trace.build(key)
+        name = key.display_name
+        self.group(trace, key, trace.build(group))
+      except Exception: self.recorder.report_failure(f"record of '{name}'")
     return self.counts
 
   def group(self, trace: Trace, key: Any, group: list[Any]) -> None:

@@ -1,0 +1,149 @@
+// Target "recordings": records of other tinygrad releases, mutated as JSON so that they stay valid JSON, through the
+// reader, the importer and tgc's own pipeline. The input seeds the choice of the record and of its mutations.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "apps/fuzz/target.h"
+#include "lib/driver/source.h"
+#include "lib/import/import.h"
+#include "lib/import/tensor_graph.h"
+#include "lib/support/deadline.h"
+#include "lib/text/golden.h"
+
+namespace tgc::fuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Record {
+  std::string producer;
+  std::vector<std::string> graphs;  // as tgc's JSON
+};
+
+std::vector<Record> read_recordings() {
+  std::vector<Record> out;
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(TGC_SOURCE_DIR "/testdata/import"))
+    if (entry.path().string().ends_with(".jsonl.gz")) paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  for (const auto& path : paths) {
+    auto reader = GoldenReader::open(path);
+    must(reader.ok(), path.string() + " cannot be read");
+    while (true) {
+      auto record = reader->next();
+      must(record.ok(), path.string() + " cannot be read");
+      if (!*record) break;
+      Record& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
+      for (const auto& kernel : (*record)->kernels) made.graphs.push_back(kernel.ast);
+    }
+  }
+  return out;
+}
+
+const std::vector<Record>& recordings() {
+  static const std::vector<Record> all = read_recordings();
+  return all;
+}
+
+// Mutates a JSON value in place.
+class Mutator {
+ public:
+  explicit Mutator(uint64_t seed) : random_(seed) {}
+
+  size_t random_below(size_t n) { return n ? random_() % n : 0; }
+
+  void mutate(Json& graph) {
+    Json& nodes = graph["nodes"];
+    if (!nodes.is_array() || nodes.empty()) return;
+    for (size_t n = 1 + random_below(4); n > 0; n--) mutate_node(nodes[random_below(nodes.size())], nodes);
+  }
+
+ private:
+  void mutate_node(Json& node, const Json& nodes) {
+    const Json& other = nodes[random_below(nodes.size())];
+    switch (random_below(8)) {
+      case 0: if (other.contains("op")) node["op"] = other["op"]; break;
+      case 1: if (other.contains("dtype")) node["dtype"] = dtype_of(other["dtype"]); break;
+      case 2: if (other.contains("arg")) node["arg"] = other["arg"]; else node.erase("arg"); break;
+      case 3: if (other.contains("src")) node["src"] = other["src"]; else node.erase("src"); break;
+      case 4: mutate_list(node["src"]); break;
+      default: mutate_value(node[random_below(2) ? "arg" : "src"], 0);
+    }
+  }
+  Json dtype_of(const Json& dtype) {
+    if (!dtype.is_string() || random_below(2)) return dtype;
+    constexpr const char* kSuffixes[] = {".vec(0)", ".vec(4)", ".vec(70000)", ".ptr(0)", ".ptr(-1)",
+                                         ".ptr(9223372036854775807)", ".vec(4).ptr(4)"};
+    return dtype.get<std::string>() + kSuffixes[random_below(std::size(kSuffixes))];
+  }
+  void mutate_list(Json& list) {
+    if (!list.is_array() || list.empty()) return;
+    const size_t at = random_below(list.size());
+    switch (random_below(4)) {
+      case 0: list.erase(at); break;
+      case 1: list.push_back(list[at]); break;
+      case 2: std::swap(list[at], list[random_below(list.size())]); break;
+      default: list[at] = number();
+    }
+  }
+  void mutate_value(Json& value, int depth) {
+    if (value.is_array() && !value.empty() && depth < 5) {
+      if (random_below(3) == 0) return mutate_list(value);
+      return mutate_value(value[random_below(value.size())], depth + 1);
+    }
+    if (value.is_object() && !value.empty() && depth < 5) {
+      auto field = value.begin();
+      std::advance(field, random_below(value.size()));
+      if (random_below(4) == 0) value.erase(field.key());
+      else mutate_value(field.value(), depth + 1);
+      return;
+    }
+    switch (random_below(6)) {
+      case 0: value = nullptr; break;
+      case 1: value = Json::array(); break;
+      case 2: value = "x"; break;
+      case 3: value = random_below(2) == 0; break;
+      default: value = number();
+    }
+  }
+  int64_t number() {
+    constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, 4, 5, 7, 64, 255, 65536, 1 << 20, INT32_MAX, INT32_MIN,
+                                    int64_t(INT32_MAX) + 1, int64_t(1) << 40, int64_t(1) << 62, INT64_MAX, INT64_MIN};
+    return kNumbers[random_below(std::size(kNumbers))];
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+void read_recordings_of_releases(Bytes bytes) {
+  uint64_t seed = 14695981039346656037ull;
+  for (uint8_t b : bytes) seed = (seed ^ b) * 1099511628211ull;
+  Mutator mutator(seed);
+  const Record& record = recordings()[mutator.random_below(recordings().size())];
+  const std::string& text = record.graphs[mutator.random_below(record.graphs.size())];
+  Json graph = Json::parse(text, nullptr, false);
+  if (graph.is_discarded()) return;  // a pyrender text
+  mutator.mutate(graph);
+  const DeadlineScope limit(5);
+  auto in = load_text({}, InputKind::Json, graph.dump(), "fuzz");
+  if (!must_say(in)) return;
+  if (in->is_tensor_graph) {
+    must_say(import_tensor_graph(in->root, {}));
+    count_as_run();
+    return;
+  }
+  auto imported = import_graph(in->root);
+  if (!must_say(imported)) return;
+  count_as_run();
+  InputGraph own{.graph = imported->graph, .root = imported->root};
+  Session session;
+  auto compilation = session.begin(std::move(own));
+  if (!must_say(compilation)) return;
+  must_say(compilation->source());
+}
+
+}  // namespace tgc::fuzz

@@ -1,0 +1,49 @@
+"""Everything in the exporter that names a part of tinygrad and differs between releases. To teach the exporter a release,
+add its names here; where several releases are listed, the first name that exists is used."""
+from __future__ import annotations
+
+import platform
+
+# The ops of each release, as a hash: a checkout with these ops is that release, or a changed copy of it.
+OPS = {"0.11.0": "475a2d31", "0.12.0": "6dc44a40", "0.13.0": "704a3921", "0.14.0": "ae8a1b69"}
+
+# The functions that begin a kernel or a schedule, in each release that has them: (module, function).
+KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
+           ("tinygrad.engine.realize", "get_program")]
+SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "transform_to_call"),
+             ("tinygrad.schedule", "create_linear_with_vars"),
+             ("tinygrad.engine.schedule", "complete_create_schedule_with_vars"),
+             ("tinygrad.schedule.kernelize", "get_kernelize_map"), ("tinygrad.schedule.rangeify", "get_rangeify_map")]
+# Functions that a rule of a schedule calls, whose own rewrites are stages too.
+INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
+# Functions of a kernel's compilation that are stages without being rewrites: (module, function), name of the stage.
+STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
+# Rewrites that compute a property of a graph and are not stages.
+QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
+# Ops of a buffer that begin where the buffer begins.
+KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
+# Settings that do not change what is compiled.
+NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
+                    "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
+                    "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
+
+# ---- targets: renderers by DEVICE:RENDERER[:ARCH]
+# The name of a renderer class in a target. A class without a row gets its own name: NullRenderer is NULL.
+RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
+           "NVRenderer": "CUDA", "PTXRenderer": "PTX", "MetalRenderer": "METAL", "OpenCLRenderer": "CL",
+           "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",
+           "HIPRenderer": "HIP",
+           "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
+DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # for other devices, the device's name
+# The renderer classes of targets, by their names in tinygrad's releases; the first one that exists is used.
+CLASSES = {
+    "CPU:CLANG": "ClangRenderer", "CPU:LLVM": "CPULLVMRenderer LLVMRenderer", "CPU:X86": "X86Renderer",
+    "CUDA:CUDA": "CUDARenderer", "CUDA:PTX": "PTXRenderer", "NV:CUDA": "NVRenderer CUDARenderer", "NV:PTX": "PTXRenderer",
+    "METAL:METAL": "MetalRenderer", "CL:CL": "OpenCLRenderer", "CL:INTEL": "IntelRenderer",
+    "QCOM:CL": "QCOMCLRenderer QCOMRenderer", "AMD:HIP": "AMDHIPRenderer HIPRenderer", "AMD:LLVM": "AMDLLVMRenderer",
+    "HIP:HIP": "HIPRenderer", "WEBGPU:WGSL": "WGSLRenderer", "NULL:NULL": "NullRenderer", "PYTHON:PYTHON": "PythonRenderer"}
+# Since 0.13, dtypes and tensor cores depend on architectures that earlier releases do not name.
+ARCHITECTURES = {"CPU": platform.machine() + ",native", "METAL": "Apple9", "CL": "cl_khr_fp16,cl_khr_fp64", "QCOM": "a630"}
+# Modules with compilers that load a library when they are made; nothing is compiled for a target.
+COMPILERS = [f"tinygrad.runtime.support.compiler_{name}" for name in ("amd", "cpu", "cuda", "llvm", "qcom")] + ["tinygrad.runtime.ops_metal"]
+
