@@ -12,9 +12,10 @@ Status check_compiled(const InputGraph& in) {
   if (!in.record) return Unit{};
   const GoldenRecord& r = *in.record;
   const std::string what = (in.is_tensor_graph ? "the schedule '" : "the kernel '") + r.id + "'";
-  const std::string last = !r.error_stage.empty() ? r.error_stage : r.stages.empty() ? "" : r.stages.back().name;
-  const std::string after = last.empty() ? "" : (r.error_stage.empty() ? " after the stage '" : " in the stage '") + last + "'";
-  if (r.error) return Diag{.message = "tinygrad did not finish " + what + after + ": " + first_line(*r.error), .file = in.file};
+  std::string after = r.stages.empty() ? "" : " after the stage '" + r.stages.back().name + "'";
+  if (!r.error_stage.empty()) after = " at the stage '" + r.error_stage + "'";
+  if (r.error)
+    return Diag{.message = "tinygrad did not finish " + what + after + ": " + first_line(*r.error), .file = in.file};
   if (in.is_tensor_graph || r.linear || r.source) return Unit{};
   return Diag{.message = what + " has no compiled kernel: neither a linear list nor a source was recorded" + after,
               .file = in.file,

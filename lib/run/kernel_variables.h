@@ -24,9 +24,9 @@ struct ChosenVariable {
 using ChosenVariables = std::map<std::string, ChosenVariable>;
 
 // Returns a value for each variable of the kernel of `in`: that of `options` (--var), else that of the array of one
-// integer that has the variable's name in `arrays` (--inputs), else the one that the program bound by the record of `in`,
-// else a random value within the variable's bounds; without a `seed`, such a variable stays without a value. Throws
-// Failure if an array with the name of a variable is no integer.
+// integer that has the variable's name in `arrays` (--inputs), else the one that the program bound, by the record of
+// `in`, else a random value within the variable's bounds; without a `seed`, such a variable stays without a value.
+// Throws Failure if an array with the name of a variable is no integer.
 ChosenVariables choose_variables(const Executable& kernel, const InputGraph& in, const VariableValues& options,
                                  const Arrays& arrays, std::optional<uint64_t> seed);
 // Returns `given` with random values, within their bounds, for the kernel's other variables.

@@ -105,7 +105,9 @@ std::string failure_stem(const RunOptions& options, const std::string& name) {
 void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
   std::string input = options.input.name;
-  auto command = [&] { return fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place); };
+  auto command = [&] {
+    return fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place);
+  };
   if (options.output.save_failures.empty()) {
     if (input == "-") return;
     report.again = command() + (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +

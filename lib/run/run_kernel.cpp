@@ -11,7 +11,6 @@
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
 #include "lib/run/debug_prints.h"
-#include "lib/run/emulated_dtypes.h"
 #include "lib/run/kernel_variables.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
@@ -214,8 +213,7 @@ class KernelRun {
     return recorded_;
   }
 
-  // Chooses what to run in REF in place of the recorded source, whose device is not there: the recorded list, or the last
-  // recorded graph, if the list cannot be imported.
+  // Chooses what to run in REF in place of the recorded source, whose device is not there.
   void choose_recorded_graph() {
     auto last = last_recorded(session_, in_);
     if (!last) {
@@ -228,15 +226,6 @@ class KernelRun {
     if (const std::string& target = in_.info.target; !works_here(target))
       report_.ran += ", because " + shown_target(target) + " does not work here" +
                      (has_emulator(target) ? ", but --emulate emulates it" : "");
-  }
-  Result<Execution> run_recorded_graph(const Arrays& inputs) const {
-    const InputGraph& last = *last_recorded_;
-    const auto nodes = last.list.empty() ? toposort(last.root) : last.list;
-    const Arrays own = with_dtypes_of(inputs, buffers_of(nodes));
-    const ReferenceRunner ref(own, o_.input.variables, o_.device.execute_options(place_in_ref()));
-    auto done = last.list.empty() ? ref.run(last.root) : ref.run(last.list);
-    if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(in_.root)));
-    return done;
   }
   std::string not_compared_reason(const Placement& place) const {
     if (!not_compared_.empty()) return not_compared_;
@@ -254,7 +243,7 @@ class KernelRun {
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
     return waited_for(place.label, [&] {
-      if (last_recorded_) return run_recorded_graph(inputs);
+      if (last_recorded_) return run_recorded_graph(*last_recorded_, in_.root, inputs, o_);
       return o_.device.sanitize ? execute_sanitized(kernel, inputs, o_.input.variables, options)
                                 : execute(kernel, *place.device, inputs, o_.input.variables, options);
     });
@@ -276,7 +265,8 @@ class KernelRun {
   // ---- inputs
   // The seed of what is drawn; unset if everything must be in the file of --inputs.
   std::optional<uint64_t> seed() const {
-    return !o_.input.seed && !o_.input.arrays.empty() ? std::nullopt : std::optional(o_.input.seed.value_or(kDefaultSeed));
+    if (!o_.input.seed && !o_.input.arrays.empty()) return std::nullopt;
+    return o_.input.seed.value_or(kDefaultSeed);
   }
   void choose_inputs(const Executable& kernel) {
     given_ = given_inputs(o_, in_, arrays_file_);

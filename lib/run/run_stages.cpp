@@ -65,6 +65,14 @@ Result<InputGraph> last_recorded(const Session& session, const InputGraph& in) {
               .expected = "the kernel's device, or --emulate"};
 }
 
+Result<Execution> run_recorded_graph(const InputGraph& last, UOp ast, const Arrays& inputs, const RunOptions& options) {
+  const Arrays own = with_dtypes_of(inputs, buffers_of(last.list.empty() ? toposort(last.root) : last.list));
+  const ReferenceRunner ref(own, options.input.variables, options.device.execute_options(place_in_ref()));
+  auto done = last.list.empty() ? ref.run(last.root) : ref.run(last.list);
+  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
+  return done;
+}
+
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
   if (!in.list.empty())
