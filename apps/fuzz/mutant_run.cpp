@@ -222,8 +222,7 @@ class Run {
   RunOptions trial(const std::string& device, const std::string& reference) const {
     return {.input = {.name = "mutant.json"},
             .device = {.name = device, .timeout_seconds = o_.seconds},
-            .compare = {.reference = reference},
-            .output = {.keep_failures = false}};
+            .compare = {.reference = reference}};
   }
   // Returns true if the report has no failure; otherwise counts the outcome.
   template <class Report>

@@ -1,4 +1,6 @@
 // tgc records: lists the golden records of a file.
+#include <algorithm>
+
 #include "apps/tgc/options.h"
 #include "lib/replay/record_list.h"
 
@@ -13,14 +15,19 @@ void add_records(Command& cmd) {
   cmd.describe("List the golden records of a file: id, target, nodes, kernel, and the program they were made for.",
                "tgc records golden.jsonl.gz",
                "FILE#ID, FILE#ID@TARGET and --kernel=KERNEL name one of them as an INPUT. "
-               "How to record: `tgc help recording`.");
+               "How to record: `tgc help recording`.\n"
+               "Exit codes: 0, 2 trouble, or a record of a compilation that tinygrad did not finish.");
   cmd.positional("GOLDENS", o.files, "golden files, plain or gzip; default: standard input");
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.runs([&o] {
     std::vector<RecordList> lists;
     for (const std::string& file : o.files) lists.push_back(require(list_records(terminal_session(1), file)));
-    return print_report(o.json ? records_json(lists) : records_text(lists)), 0;
+    print_report(o.json ? records_json(lists) : records_text(lists));
+    auto is_refused = [](const ListedRecord& r) { return !r.error.empty(); };
+    return std::ranges::any_of(lists, [&](const RecordList& l) { return std::ranges::any_of(l.records, is_refused); })
+               ? 2
+               : 0;
   });
 }
 

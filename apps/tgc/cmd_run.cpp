@@ -140,6 +140,7 @@ void add_run(Command& cmd) {
   cmd.group(Group::Comparison);
   cmd.flag("--each-stage", t.compare.each_stage, "run the graph after every stage in REF, name the first wrong one");
   add_repro_option(cmd, t.output.repro);
+  add_save_failures_option(cmd, t.output.save_failures);
   cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);

@@ -82,7 +82,7 @@ TEST_CASE("run: --inputs and --expect take arrays from files, on each device") {
 
 TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a command that repeats it is printed") {
   prepare();
-  Ran r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
+  Ran r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --save-failures=kept/add");
   CHECK(r.code == 1);
   holds(r.out, "add: FAILED on CPU:LLVM, 1 of 1 array not as wrong.npz has it");
   holds(r.out, "2 of 8 differ, max abs 1");
@@ -94,9 +94,16 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   Ran again = shell(r.out.substr(at + 7, r.out.find('\n', at) - at - 7));
   CHECK(again.code == 1);
   holds(again.out, "2 of 8 differ");
-  auto actual = read_arrays((scratch() / "failed-add-actual.npz").string());
+  auto actual = read_arrays((scratch() / "kept/add/add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
+  // without the option, no file is written, and the command that repeats the run has the options of this one
+  fs::remove_all(scratch() / "kept");
+  r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
+  CHECK(r.code == 1);
+  CHECK_FALSE(has(r.out, "wrote"));
+  CHECK_FALSE(fs::exists(scratch() / "kept"));
+  holds(r.out, "again: tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
   // larger tolerances accept the same difference
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --atol=1").code == 0);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.06").code == 1);
@@ -128,7 +135,7 @@ TEST_CASE("run: bad input is an error before any kernel runs") {
   trouble("run add.uop --inputs=short.npz", "data1 is float32 (2,), expected float32, 8 elements");
   trouble("run add.uop --inputs=ab.npz --expect=short.npz", "the kernel stores no array 'data1', expected data0");
   trouble("run add.uop --inputs=nowhere.npz", "nowhere.npz");
-  trouble("run var.uop", "the variable 'n' has no value, expected --var n=N with N from 1 to 8");
+  trouble("run var.uop --inputs=ab.npz", "the variable 'n' has no value, expected --var n=N with N from 1 to 8");
   trouble("run var.uop --var n=9", "the variable 'n' cannot be 9, expected 1 to 8");
   trouble("run var.uop --var n", "--var takes NAME=INTEGER");
   CHECK(shell("tgc run var.uop --var n=8").code == 0);

@@ -66,11 +66,12 @@ TEST_CASE("cli: a failure whose arrays cannot be written is reported with exit c
     return with;
   };
   put("one.uop", storing('1')), put("two.uop", storing('2'));
-  Ran r = shell("mkdir -p failed-one-inputs.npz && tgc run one.uop --device=CPU --reference=two.uop");
+  Ran r = shell("mkdir -p kept/one-inputs.npz && "
+                "tgc run one.uop --device=CPU --reference=two.uop --save-failures=kept");
   INFO(r.out << r.err);
   CHECK(r.code == 1);
   CHECK(has(r.out, "FAILED on CPU:LLVM"));
-  CHECK(has(r.out, "its arrays could not be kept: failed-one-inputs.npz"));
+  CHECK(has(r.out, "its arrays could not be kept: kept/one-inputs.npz"));
 }
 
 TEST_CASE("cli: options that do not apply to the input are errors") {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/runtime/npz.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -137,6 +138,36 @@ TEST_CASE("cli: a pipe is an INPUT of every command, although commands open it m
     INFO(command, ran.err);
     CHECK(ran.code == 0);
   }
+}
+
+TEST_CASE("cli: a compilation that tinygrad did not finish is trouble, with its error and its last stage") {
+  const std::string file = test_path("import/refused.jsonl.gz");
+  const std::string said = "tinygrad did not finish the kernel 'f2i.4' after the stage 'split ranges': KeyError(";
+  trouble("run " + file, said);
+  trouble("bisect " + file, said);
+  Ran listed = run_tgc("records " + file);
+  CHECK(listed.code == 2);
+  CHECK(has(listed.out, "refused: KeyError("));
+}
+
+TEST_CASE("cli: a variable has the value of --var, else of --inputs, else of the record") {
+  const std::string file = test_path("import/variable.jsonl.gz");
+  CHECK(has(run_tgc("run " + file).out, "\n  with pos=3, recorded\n"));
+  CHECK(has(run_tgc("run --var=pos=5 " + file).out, "\n  with pos=5, --var\n"));
+  CHECK(has(run_tgc("run --json " + file).out, R"("variables":{"pos":{"value":3,"from":"recorded"}})"));
+  Arrays arrays;
+  arrays.push_back({"pos", Array(dtypes::int32, {})});
+  arrays[0].array.as<int32_t>()[0] = 7;
+  write_npz((scratch() / "pos.npz").string(), arrays).value_or_throw();
+  CHECK(has(run_tgc("run --inputs=pos.npz " + file).out, "\n  with pos=7, --inputs\n"));
+}
+
+TEST_CASE("cli: a recorded kernel whose device is not here runs as its recorded list in REF") {
+  const std::string file = test_path("import/variable.jsonl.gz");
+  Ran r = run_tgc("run --device=REF " + file);
+  CHECK(r.code == 0);
+  CHECK(has(r.out, "passed on REF, the recorded list"));
+  CHECK(has(r.out, "1 array as REF has it"));
 }
 
 }  // namespace

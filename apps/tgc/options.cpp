@@ -100,6 +100,11 @@ void add_repro_option(Command& cmd, std::string& file) {
              "write a failing kernel as one file, which `tgc run FILE` repeats ({} as in --inputs)");
 }
 
+void add_save_failures_option(Command& cmd, std::string& folder) {
+  cmd.group(Group::Output);
+  cmd.option("--save-failures", folder, "DIR", "write the arrays of each failing run to DIR, as npz files");
+}
+
 void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::string& device_help) {
   cmd.group(Group::Input);
   cmd.option("--inputs", o.input.arrays, "F.npz",

@@ -33,6 +33,8 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target =
 // --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
 // `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
+// Adds --save-failures, the folder for the arrays of failing runs.
+void add_save_failures_option(Command& cmd, std::string& folder);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.

@@ -7,6 +7,7 @@
 #include "lib/bisect/recorded.h"
 #include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/import_input.h"
 #include "lib/driver/live_input.h"
 #include "lib/driver/source.h"
@@ -247,6 +248,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       check_recorded(session, in, options, plan);
       report.device = "REF", report.pipeline = "recorded";
       report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
+      check_compiled(in).value_or_throw();
       report.verdict = bisect_recorded(session, in, options, report);
       if (session.live) confirm_live(session, in, options, report);
       return;
@@ -263,7 +265,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);
     if (report.verdict.kind != Kind::Same || plan.crash) return;
-    if (own.output.keep_failures = false; run_kernel(session, in, own).sizes == "of all sizes") {
+    if (own.output.save_failures.clear(); run_kernel(session, in, own).sizes == "of all sizes") {
       own.input.of_all_sizes = own.compare.accepts_rounding = true;
       return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
     }
@@ -285,6 +287,7 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options) {
   return reported(session, in.info.name, [&](BisectReport& report) {
     report.is_schedule = in.record != nullptr;
+    check_compiled(in).value_or_throw();
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);
     auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };
     bisect_kernels(in, {session, options, run}, report);

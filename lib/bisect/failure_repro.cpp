@@ -80,7 +80,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 
 FailureRepro with_expected(FailureRepro repro) {
   constexpr double kSmall = 1e8, kSample = 2e7;  // UOps that REF evaluates in two seconds; UOps for a sample
-  const RunOptions& o = repro.options;
+  RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);
   repro.variables = bound_variables(kernel, o.input.variables);
@@ -89,6 +89,8 @@ FailureRepro with_expected(FailureRepro repro) {
   const Arrays given = given_inputs(o, in, file);
   std::optional<InputDistribution> draw;
   if (o.input.seed || o.input.arrays.empty()) draw = input_distribution(in.root, o.input.seed.value_or(0));
+  o.input.variables = values_of(choose_variables(kernel, in, o.input.variables, given,
+                                                 draw ? std::optional(draw->seed) : std::nullopt));
   repro.arrays.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
   if (o.input.of_all_sizes) widen_inputs(in.root, *draw, given, repro.arrays.inputs);
   repro.arrays.expected = given_expected(o, in, file);

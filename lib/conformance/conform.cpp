@@ -295,8 +295,7 @@ class ConformRun {
     RunReport report = run_kernel(imports, *loaded,
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
                                    .device = {.name = "REF"},
-                                   .compare = {.reference = file + "#" + r.id},
-                                   .output = {.keep_failures = false}});
+                                   .compare = {.reference = file + "#" + r.id}});
     if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);

@@ -96,7 +96,7 @@ class LiveCampaign {
         return Outcome{Outcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
-      options.compare.each_stage = options.compare.accepts_rounding = true, options.output.keep_failures = false;
+      options.compare.each_stage = options.compare.accepts_rounding = true;
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);

@@ -1,5 +1,6 @@
 #include "lib/replay/record_list.h"
 
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -15,6 +16,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   if (r.program) out.what = r.program->function_name;
   else if (kernels) out.what = counted(kernels, "kernel"), out.kernels = kernel_ids_text(r);
   else if (r.error || r.source_error) out.what = "refused";
+  if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
   out.is_runtime = is_runtime_kernel(r, producer);
@@ -43,7 +45,7 @@ std::string RecordList::text() const {
   std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
   for (const ListedRecord& r : records) {
     const std::string nodes = r.nodes ? std::to_string(r.nodes) : "";
-    const std::string shown = r.what + (r.kernels.empty() ? "" : ": ") + r.kernels;
+    const std::string shown = r.what + (r.kernels.empty() && r.error.empty() ? "" : ": ") + r.kernels + r.error;
     rows.push_back({r.id, shown_target(r.target), nodes, shown, r.made_for});
   }
   return table(rows, "llr");
@@ -58,6 +60,7 @@ std::string RecordList::json() const {
           json.member("id", r.id).member("target", r.target);
           if (r.nodes) json.member("nodes", r.nodes);
           json.member("what", r.what).member("made_for", r.made_for);
+          if (!r.error.empty()) json.member("error", r.error);
           if (r.is_runtime) json.member("runtime", true);
         });
     });

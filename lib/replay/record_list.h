@@ -14,6 +14,7 @@ struct ListedRecord {
   int64_t nodes = 0;     // number of nodes of the AST; 0: not recorded
   std::string kernels;   // the ids of a schedule's kernels, "k.5, k.6"; empty: not recorded
   std::string what;      // the kernel's function name; "3 kernels" for a schedule; or "refused"
+  std::string error = {};  // what tinygrad raised while it compiled, its first line; empty: it compiled
   std::string made_for;  // the user's operation, "relu (model.py:12::forward)"; empty: not recorded
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/runtime_kernel.h)
 };

@@ -124,8 +124,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     Arrays given = given_inputs(options, in, source);
     const uint64_t seed = options.input.seed.value_or(0);
     InputDistribution draw = input_distribution(in.root, seed);
-    VariableValues variables = options.input.variables;
-    if (is_imported(in)) variables = drawn_variables(*kernel, std::move(variables), seed);
+    VariableValues variables = values_of(choose_variables(*kernel, in, options.input.variables, given, seed));
     Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
     if (arrays) *arrays = copy_of(inputs);
     kernel->arguments(variables).value_or_throw();

@@ -93,11 +93,30 @@ std::string take_path(const std::string& pattern, const RunOptions& options, con
   return path;
 }
 
+std::string failure_stem(const RunOptions& options, const std::string& name) {
+  const std::filesystem::path folder = options.output.save_failures;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Failure(Diag{.message = error.message(), .file = folder.string()});
+  const std::string stem = file_name_of(name);
+  return (folder / (options.output.taken ? options.output.taken->distinct(stem) : stem)).string();
+}
+
 void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
+  std::string input = options.input.name;
+  auto command = [&] {
+    return fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place);
+  };
+  if (options.output.save_failures.empty()) {
+    if (input == "-") return;
+    report.again = command() + (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +
+                   (options.compare.expect.empty() ? "" : " --expect=" + shell_word(options.compare.expect)) +
+                   (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
+    return;
+  }
   const std::filesystem::path input_path = expanded("{}", options.input, in);
-  std::string stem = "failed-" + file_name_of(input_path.filename().string());
-  stem = (options.output.taken ? options.output.taken->distinct(stem) : stem) + "-";
+  const std::string stem = failure_stem(options, input_path.filename().string()) + "-";
   auto write = [&](const std::string& what, const Arrays& arrays) {
     write_npz(stem + what + ".npz", arrays).value_or_throw();
     report.written.push_back(stem + what + ".npz");
@@ -105,14 +124,12 @@ void keep_failure(const Session& session, const RunOptions& options, const Input
   write("inputs", inputs);
   if (!expected.empty()) write("expected", expected);
   write("actual", actual);
-  std::string input = options.input.name;
   if (input == "-") {
     input = stem + "kernel.txt";
     write_file(input, in.text).value_or_throw();
     report.written.push_back(input);
   }
-  report.again = fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place) +
-                 " --inputs=" + shell_word(stem + "inputs.npz") +
+  report.again = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
                  (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
 }
 

@@ -46,8 +46,12 @@ std::string run_of_bundle(const Session& session, const std::string& path);
 // Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
 std::string place_options(const Placement& place);
 
-// Writes the arrays of a failed run to files; also writes the input if it was read from standard input. Adds the paths
-// and the command that repeats the run to the report. Throws Failure.
+// Returns the path of --save-failures/NAME for the files of a failing run, distinct from those of the earlier runs of
+// the command. Creates the folder. Throws Failure.
+std::string failure_stem(const RunOptions& options, const std::string& name);
+
+// Adds the command that repeats a failed run to the report. With --save-failures, first writes the arrays of the run to
+// files, and the input if it was read from standard input, and adds their paths. Throws Failure.
 void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
 

@@ -6,6 +6,7 @@
 
 #include "lib/driver/elapsed.h"
 #include "lib/driver/import_input.h"
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
@@ -68,21 +69,18 @@ class KernelRun {
 
   void run() {
     if (auto& refused = imported_from(in_).refused) throw Failure(*refused);
+    if (runs_recorded()) check_compiled(in_).value_or_throw();
     place_ = std::move(placement_for(session_, o_.device.name, in_).value_or_throw());
     Placement& place = *place_;
     report_.device = place.label;
     check_emulation(place);
-    const bool lacks_device = is_imported(in_) && !session_.over.native && place.is_ref && o_.device.name.empty();
-    if (const std::string& target = in_.info.target; lacks_device && has_recorded_source(in_) && !works_here(target))
-      report_.ran = "the AST alone, because " + target + " does not work here" +
-                    (has_emulator(target) ? ", but --emulate emulates it" : "");
+    if (runs_recorded() && place.is_ref) choose_recorded_graph();
     Executable kernel = prepare(place);
-    if (is_imported(in_))
-      o_.input.variables =
-          drawn_variables(kernel, std::move(o_.input.variables), o_.input.seed.value_or(kDefaultSeed));
     note_variables(kernel);
-    kernel.arguments(o_.input.variables).value_or_throw();
     choose_inputs(kernel);
+    report_.values = choose_variables(kernel, in_, o_.input.variables, given_, seed());
+    for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
+    kernel.arguments(o_.input.variables).value_or_throw();
     inputs_ = inputs_of(kernel);
     Expected reference = expected_arrays(kernel, place);
     // the reference runs in parallel with the kernel; but not with a timed kernel, because it would disturb the times
@@ -109,12 +107,15 @@ class KernelRun {
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs_)), done.seconds);
     compare(done.outputs, place);
     compare_recorded_list();
+    if (in_.record && o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared)
+      throw Failure(Diag{.message = "nothing was compared: " + not_compared_reason(place),
+                         .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);
     if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
     auto kept = catch_failures([&] {
       save(done.outputs);
-      if (failed && o_.output.keep_failures && o_.output.repro.empty())
+      if (failed && o_.output.repro.empty())
         keep_failure(session_, o_, in_, place, inputs_, expected_, done.outputs, report_);
       return Unit{};
     });
@@ -149,6 +150,8 @@ class KernelRun {
 
  private:
   const Settings& settings() const { return in_.graph->settings(); }
+  // Returns whether the run shows what another tinygrad compiled, by its record.
+  bool runs_recorded() const { return in_.record && is_imported(in_) && !session_.over.native; }
   static uint64_t bytes_of(const Arrays& arrays) {
     uint64_t out = 0;
     for (const NamedArray& a : arrays) out += a.array.nbytes();
@@ -210,6 +213,26 @@ class KernelRun {
     return recorded_;
   }
 
+  // Chooses what to run in REF in place of the recorded source, whose device is not there.
+  void choose_recorded_graph() {
+    auto last = last_recorded(session_, in_);
+    if (!last) {
+      not_compared_ = last.diag().text();
+      return;
+    }
+    last_recorded_ = std::move(*last);
+    report_.ran = last_recorded_->list.empty() ? "the recorded graph after '" + last_recorded_->info.stage + "'"
+                                               : "the recorded list";
+    if (const std::string& target = in_.info.target; !works_here(target))
+      report_.ran += ", because " + shown_target(target) + " does not work here" +
+                     (has_emulator(target) ? ", but --emulate emulates it" : "");
+  }
+  std::string not_compared_reason(const Placement& place) const {
+    if (!not_compared_.empty()) return not_compared_;
+    if (!report_.arrays.empty()) return "rounding, or what C leaves undefined, decides every element";
+    return "the kernel ran on " + place.label + " alone";
+  }
+
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
     out.repeats = o_.device.timed_runs;
@@ -220,6 +243,7 @@ class KernelRun {
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
     return waited_for(place.label, [&] {
+      if (last_recorded_) return run_recorded_graph(*last_recorded_, in_.root, inputs, o_);
       return o_.device.sanitize ? execute_sanitized(kernel, inputs, o_.input.variables, options)
                                 : execute(kernel, *place.device, inputs, o_.input.variables, options);
     });
@@ -239,10 +263,15 @@ class KernelRun {
   }
 
   // ---- inputs
+  // The seed of what is drawn; unset if everything must be in the file of --inputs.
+  std::optional<uint64_t> seed() const {
+    if (!o_.input.seed && !o_.input.arrays.empty()) return std::nullopt;
+    return o_.input.seed.value_or(kDefaultSeed);
+  }
   void choose_inputs(const Executable& kernel) {
     given_ = given_inputs(o_, in_, arrays_file_);
-    if (!o_.input.seed && !o_.input.arrays.empty()) return;
-    draw_ = input_distribution(in_.root, o_.input.seed.value_or(kDefaultSeed));
+    if (!seed()) return;
+    draw_ = input_distribution(in_.root, *seed());
     if (!has_drawn(kernel.buffers(), given_)) return;
     report_.seed = draw_->seed;
     if (draw_->floats == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
@@ -268,7 +297,7 @@ class KernelRun {
       check_expected(out, kernel, source);
       return at_once(std::move(out));
     }
-    bool runs_as_it_stands = place.is_ref && !place.target && !o_.input.recorded;
+    bool runs_as_it_stands = place.is_ref && !place.target && !o_.input.recorded && !last_recorded_;
     std::string reference = !o_.compare.reference.empty() ? o_.compare.reference : runs_as_it_stands ? "none" : "REF";
     if (reference == "none") return at_once({});
     if (o_.compare.reference.empty() && has_custom())
@@ -434,6 +463,8 @@ class KernelRun {
   Arrays given_;                           // the arrays of --inputs; without this option, those of the bundle
   std::optional<InputDistribution> draw_;  // random distribution of the inputs that given_ lacks
   std::vector<UOp> recorded_;              // the linear list of the golden record
+  std::optional<InputGraph> last_recorded_;  // what runs in REF in place of the recorded source; imported
+  std::string not_compared_;               // why there is no `last_recorded_`
 };
 
 }  // namespace

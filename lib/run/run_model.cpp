@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/recorded_device.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
@@ -401,7 +402,7 @@ class ModelRun {
     std::string again;
     auto kept = catch_failures([&] {
       if (!o_.output.repro.empty()) again = kept_as_bundle(step, c);
-      else if (o_.output.keep_failures) again = kept_as_files(step);
+      else if (!o_.output.save_failures.empty()) again = kept_as_files(step);
       return Unit{};
     });
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
@@ -414,11 +415,11 @@ class ModelRun {
 
   // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure. Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
-    std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
-    if (o_.output.taken) stem = o_.output.taken->distinct(stem);
+    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.number));
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
-    std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
+    std::string again = "tgc run " + shell_word(stem + ".txt") + " --inputs=" + shell_word(stem + "-inputs.npz") +
+                        place_options(*place_);
     for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
     return again + session_.over.other_options;
   }
@@ -460,6 +461,7 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 }
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
+  if (auto compiled = check_compiled(in); !compiled) return {.model = in.info.name, .error = compiled.diag().text()};
   if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
   if (session.live)
     return {.model = in.info.name,

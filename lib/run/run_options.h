@@ -54,7 +54,7 @@ struct DeviceOptions {
 struct OutputOptions {
   std::string save = {};        // --save: path of an npz file for the results
   std::string repro = {};       // --repro: path of a repro bundle, written instead of npz files if a run fails
-  bool keep_failures = true;    // if a run fails, write its arrays to npz files in the working folder
+  std::string save_failures = {};  // --save-failures: folder for the arrays of failing runs as npz files; empty: none
   TakenPaths* taken = nullptr;  // paths that earlier runs of the command wrote: not to be overwritten
 };
 

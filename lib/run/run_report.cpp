@@ -139,6 +139,7 @@ std::string RunReport::text(size_t number, bool color) const {
     out += " (inputs from seed " + std::to_string(*seed) + (floats.empty() ? "" : ", floats " + floats) +
            (sizes.empty() ? "" : "; " + sizes) + ")";
   out += "\n";
+  if (!values.empty()) out += "  with " + text_of(values) + "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
   for (size_t i = 0; i < out_of_time.size(); i++)
@@ -164,6 +165,11 @@ std::string RunReport::json() const {
     if (seed) json.member("seed", *seed);
     if (!sizes.empty()) json.member("sizes", sizes);
     if (!floats.empty()) json.member("floats", floats);
+    if (!values.empty())
+      json.key("variables").object([&] {
+        for (auto& [name, v] : values)
+          json.key(name).object([&] { json.member("value", v.value).member("from", v.from); });
+      });
     write_comparisons(json, arrays);
     if (!out_of_time.empty()) json.member("out_of_time", out_of_time);
     if (!notes.empty()) json.member("notes", notes);

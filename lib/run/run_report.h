@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/execute/executable.h"
+#include "lib/run/kernel_variables.h"
 #include "lib/runtime/compare.h"
 
 namespace tgc {
@@ -61,6 +62,7 @@ struct RunReport {
   std::string sizes;                 // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
   std::string floats;                // distribution of the random floats; empty: the default one
   std::set<std::string> variables;   // names of --var that are variables of the kernel
+  ChosenVariables values;            // the values of the kernel's variables
   std::string error;                 // the error that ended the run; fields above may then be unset
   bool kernel_fault = false;         // true if `error` is the fault of the kernel: see Diag::kernel_fault
 

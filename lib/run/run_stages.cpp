@@ -50,6 +50,29 @@ std::span<const UOp> nodes_of(const std::vector<UOp>& list) { return list; }
 
 }  // namespace
 
+Result<InputGraph> last_recorded(const Session& session, const InputGraph& in) {
+  std::string why = "the record has no list and no stage";
+  const RecordedStages recorded(record_of(in));
+  for (size_t i = recorded.size(); i-- > 0;) {
+    const RecordedStage& s = recorded[i];
+    const bool is_list = s.kind == RecordedStage::Kind::Output && s.name == "linear";
+    if ((!is_list && s.kind != RecordedStage::Kind::Stage) || s.same || !s.text) continue;
+    auto read = import_recorded(session, in, *s.text, s.name);
+    if (read && (is_list || read->list.empty())) return read->info.stage = is_list ? "" : s.name, std::move(read);
+    if (!read) why = s.name + ": " + read.diag().message;
+  }
+  return Diag{.message = "no recorded graph runs in REF: " + why, .file = in.file,
+              .expected = "the kernel's device, or --emulate"};
+}
+
+Result<Execution> run_recorded_graph(const InputGraph& last, UOp ast, const Arrays& inputs, const RunOptions& options) {
+  const Arrays own = with_dtypes_of(inputs, buffers_of(last.list.empty() ? toposort(last.root) : last.list));
+  const ReferenceRunner ref(own, options.input.variables, options.device.execute_options(place_in_ref()));
+  auto done = last.list.empty() ? ref.run(last.root) : ref.run(last.list);
+  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
+  return done;
+}
+
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
   if (!in.list.empty())

@@ -17,6 +17,7 @@ uint64_t bits_at(const Array& a, int64_t i) {
   return bits;
 }
 
+constexpr uint64_t kMostUlpShown = 1 << 20;  // a larger distance in ulp says no more than the relative difference
 constexpr int64_t kPiece = 1 << 16;  // number of elements between two checks of the deadline
 
 class Comparer {
@@ -182,7 +183,7 @@ std::string Comparison::text() const {
   bool is_float = dtypes::is_float(dtype);
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
   std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) +
-                       (is_float ? ", max ulp " + std::to_string(max_ulp) : "");
+                       (is_float && max_ulp <= kMostUlpShown ? ", max ulp " + std::to_string(max_ulp) : "");
   if (non_finite == different && different) errors = counted(non_finite, "element") + " infinite or NaN on one side";
   else if (non_finite) errors += ", and " + counted(non_finite, "element") + " infinite or NaN on one side";
   std::string others = left_out ? "; " + std::to_string(left_out) + " of " + std::to_string(size) +
