@@ -110,6 +110,16 @@ TEST_CASE("cli: a port that answers as tinygrad 0.14.0 did conforms, also in the
   INFO(values.out, values.err);
   CHECK(values.code == 0);
   CHECK(has(values.out, "  linear "));
+  const std::string echo = put("echo.py",
+                               "import json, sys\nfor line in sys.stdin: print(json.dumps({'graph': "
+                               "json.loads(line)['graph']}), flush=True)\n");
+  Ran echoed = run_tgc("conform --as=values '" + test_path("golden/kernels.jsonl.gz#bin_add_half.0") +
+                       "' --with='python3 " + echo + "'");
+  INFO(echoed.out, echoed.err);
+  CHECK(echoed.code == 1);
+  CHECK(has(echoed.out, "the answer is the question's graph, which tinygrad changes in this stage"));
+  CHECK(has(echoed.out, "\n0 of "));
+  CHECK(has(echoed.out, " answers not counted: tinygrad changes nothing in these stages"));
 }
 
 }  // namespace
