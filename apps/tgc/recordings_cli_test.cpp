@@ -25,6 +25,8 @@ TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in
     trouble(command + kernels(), "the recording has no rewrites, expected one of tinygrad_export.py --rewrites");
   trouble("check " + kernels(), "expected --live=PYTHON");
   trouble("bench " + kernels(), "the pipeline here is 0.12.0's");
+  trouble("reduce -o x " + kernels() + "#nn_randint.0",
+          "a kernel of tinygrad 0.14.0: reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON");
   Ran verified = run_tgc("verify " + kernels());
   CHECK(verified.code == 0);
   CHECK(has(verified.err, "the specification is tinygrad 0.12.0's"));
