@@ -27,7 +27,7 @@ int run(const ConformOptions& o) {
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
   report.as = o.as;
   ConformCounts all = report.total();
-  const bool answered = all.same || all.different || all.not_supported;
+  const bool answered = all.same || all.unchanged || all.different || all.not_supported;
   if (!report.ended.empty() && !answered) return trouble({.message = report.ended});
   if (o.write) require(report.write_baseline(o.baseline));
   else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
@@ -35,7 +35,9 @@ int run(const ConformOptions& o) {
   finish_ci(o.ci, report.ci(plan.baseline), o.json);
   if (!report.ended.empty()) return trouble({.message = report.ended});
   if (!all.compared())
-    return trouble({.message = "nothing was compared", .expected = "records with stages that the command supports"});
+    return trouble({.message = "nothing was compared",
+                    .expected = "records with stages that the command supports" +
+                                std::string(all.unchanged ? " and that tinygrad changes" : "")});
   if (o.write) return 0;
   if (report.baseline_diff) return report.baseline_diff->worse.empty() ? 0 : 1;
   return all.same == all.compared() ? 0 : 1;

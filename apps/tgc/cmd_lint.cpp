@@ -32,9 +32,10 @@ int run(const LintOptions& o) {
       if (!line.empty()) require(lint.add(line, file, lines->line()));
     if (cut) warn(*cut);
   }
-  if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
-  if (lint.calls()) finish_ci(o.ci, lint.ci(), o.json);
-  if (!lint.calls()) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
+  const bool has_events = lint.calls() || !lint.findings().empty();
+  if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
+  if (has_events) finish_ci(o.ci, lint.ci(), o.json);
+  if (!has_events) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return lint.findings().empty() ? 0 : 1;
 }
 

@@ -90,6 +90,15 @@ TEST_CASE("lint: the whole calls of a truncated recording are checked, with exit
   CHECK(has(run_tgc("lint --kinds").out, "shared-output\tnote: "));
 }
 
+// The program computes a gradient that the capture made, in tinygrad 0.13.0, whose memory planner moves a buffer of it.
+TEST_CASE("lint: a tensor of a capture that reads a buffer that no replay writes is a finding") {
+  Ran ran = run_tgc("lint " + test_path("jit_late.jsonl.gz"));
+  INFO(ran.out, ran.err);
+  CHECK(ran.code == 1);
+  CHECK(has(ran.out, "jit_grad13.py:18::<module>: unwritten-buffer in step"));
+  CHECK(has(ran.out, ", 1 finding"));
+}
+
 TEST_CASE("cli: commands that need the native pipeline refuse a graph of another release and name the release") {
   std::string file = put("new.uop", kText);
   for (const char* command : {"run ", "bench ", "dump --stage=source "}) {
@@ -99,6 +108,7 @@ TEST_CASE("cli: commands that need the native pipeline refuse a graph of another
     CHECK(ran.out.empty());
   }
   trouble("run " + file, "a tensor graph of tinygrad 0.14 without a recorded schedule");
+  trouble("reduce -o x " + file, "with --live=PYTHON");
   trouble("bench " + file, "records of tinygrad 0.14; the pipeline here is 0.12.0's");
 }
 

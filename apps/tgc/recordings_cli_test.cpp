@@ -25,6 +25,8 @@ TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in
     trouble(command + kernels(), "the recording has no rewrites, expected one of tinygrad_export.py --rewrites");
   trouble("check " + kernels(), "expected --live=PYTHON");
   trouble("bench " + kernels(), "the pipeline here is 0.12.0's");
+  trouble("reduce -o x " + kernels() + "#nn_randint.0",
+          "a kernel of tinygrad 0.14.0: reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON");
   Ran verified = run_tgc("verify " + kernels());
   CHECK(verified.code == 0);
   CHECK(has(verified.err, "the specification is tinygrad 0.12.0's"));
@@ -110,6 +112,16 @@ TEST_CASE("cli: a port that answers as tinygrad 0.14.0 did conforms, also in the
   INFO(values.out, values.err);
   CHECK(values.code == 0);
   CHECK(has(values.out, "  linear "));
+  const std::string echo = put("echo.py",
+                               "import json, sys\nfor line in sys.stdin: print(json.dumps({'graph': "
+                               "json.loads(line)['graph']}), flush=True)\n");
+  Ran echoed = run_tgc("conform --as=values '" + test_path("golden/kernels.jsonl.gz#bin_add_half.0") +
+                       "' --with='python3 " + echo + "'");
+  INFO(echoed.out, echoed.err);
+  CHECK(echoed.code == 1);
+  CHECK(has(echoed.out, "the answer is the question's graph, which tinygrad changes in this stage"));
+  CHECK(has(echoed.out, "\n0 of "));
+  CHECK(has(echoed.out, " answers not counted: tinygrad changes nothing in these stages"));
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ namespace tgc {
 // as text. Text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them and tgc can
 // compute them for tinygrad's graph.
 enum class ConformAs : uint8_t { Text, Structure, Values };
-enum class AnswerVerdict : uint8_t { Same, Different, NotSupported, Error };
+// Verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing. Such
+// an answer says nothing about the port, because the question's own graph is right.
+enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
+constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
 std::string_view name_of(AnswerVerdict verdict);  // returns a text such as "not supported"
 
 struct ConformPlan {
@@ -36,10 +39,10 @@ struct ConformPlan {
 };
 
 struct ConformCounts {
-  size_t same = 0, different = 0, not_supported = 0, errors = 0;
+  size_t same = 0, unchanged = 0, different = 0, not_supported = 0, errors = 0;
   std::string first;  // the first record with a wrong answer, "add.0 (CPU:CLANG)"
   size_t compared() const { return same + different + errors; }
-  size_t asked() const { return compared() + not_supported; }
+  size_t asked() const { return compared() + unchanged + not_supported; }
   size_t& of(AnswerVerdict verdict);
 };
 

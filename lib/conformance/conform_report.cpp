@@ -41,13 +41,14 @@ Result<std::set<std::string>> read_baseline(const std::string& file, const std::
 }
 
 std::string_view name_of(AnswerVerdict verdict) {
-  constexpr std::string_view kNames[] = {"same", "different", "not supported", "error"};
+  constexpr std::string_view kNames[] = {"same", "unchanged", "different", "not supported", "error"};
   return kNames[size_t(verdict)];
 }
 
 size_t& ConformCounts::of(AnswerVerdict verdict) {
   switch (verdict) {
     case AnswerVerdict::Same: return same;
+    case AnswerVerdict::Unchanged: return unchanged;
     case AnswerVerdict::Different: return different;
     case AnswerVerdict::NotSupported: return not_supported;
     case AnswerVerdict::Error: break;
@@ -58,7 +59,7 @@ size_t& ConformCounts::of(AnswerVerdict verdict) {
 ConformCounts ConformReport::total() const {
   ConformCounts out;
   for (auto& [stage, c] : stages) {
-    out.same += c.same, out.different += c.different;
+    out.same += c.same, out.unchanged += c.unchanged, out.different += c.different;
     out.not_supported += c.not_supported, out.errors += c.errors;
   }
   return out;
@@ -77,7 +78,7 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
     if (!counted.insert(a.key()).second) continue;
     bool was = lines->contains(a.key());
     asked += was;
-    if (a.verdict == AnswerVerdict::Same) now.better += !was;
+    if (conforms(a.verdict)) now.better += !was;
     else if (was)
       now.worse.push_back(shown_record(a.id, a.target) + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
@@ -98,7 +99,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
     lines = std::move(*old);
   }
   for (const Answered& a : answers)
-    if (a.verdict == AnswerVerdict::Same) lines.insert(a.key());
+    if (conforms(a.verdict)) lines.insert(a.key());
     else lines.erase(a.key());
   if (lines.empty()) return Diag{.message = "nothing conforms, so there is no baseline to write", .file = file};
   std::string text(kBaselineHead);
@@ -125,7 +126,7 @@ std::string ConformReport::text(bool paint) const {
   };
   for (auto& [stage, c] : stages)
     if (c.compared()) row(stage, c);
-    else unsupported += (unsupported.empty() ? "" : ", ") + stage;
+    else if (c.not_supported) unsupported += (unsupported.empty() ? "" : ", ") + stage;
   ConformCounts all = total();
   if (all.compared()) {
     row("all", all);
@@ -133,6 +134,9 @@ std::string ConformReport::text(bool paint) const {
   }
   if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
   if (all.compared()) out += with_commas(all.same) + " of " + with_commas(all.compared()) + " conform\n";
+  if (all.unchanged)
+    out += with_commas(all.unchanged) +
+           " answers not counted: tinygrad changes nothing in these stages, nor do the answers\n";
   if (!ended.empty()) out += "not all was asked: " + ended + "\n";
   if (baseline_diff) {
     for (const std::string& w : baseline_diff->worse) out += "worse than the baseline: " + w + "\n";
@@ -149,6 +153,7 @@ std::string ConformReport::json() const {
     auto counts = [&](const ConformCounts& c) {
       json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
       json.member("error", c.errors);
+      if (as == "values") json.member("unchanged", c.unchanged);
     };
     ConformCounts all = total();
     json.member("questions", all.asked());
@@ -181,13 +186,13 @@ CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
     CiCase test{.name = shown_record(a.id, a.target) + ": " + a.stage, .file = a.file,
                 .line = a.line};
     const bool fails = a.verdict == AnswerVerdict::Error;
-    if (a.verdict != AnswerVerdict::Same) test.message = "the answer is " + std::string(fails ? "an " : "") +
-                                                         std::string(name_of(a.verdict));
+    if (!conforms(a.verdict))
+      test.message = "the answer is " + std::string(fails ? "an " : "") + std::string(name_of(a.verdict));
     if (a.verdict == AnswerVerdict::NotSupported) {
       test.verdict = CiVerdict::Skipped;
-    } else if (a.verdict != AnswerVerdict::Same && !baseline.empty() && !baseline.contains(a.key())) {
+    } else if (!conforms(a.verdict) && !baseline.empty() && !baseline.contains(a.key())) {
       test.verdict = CiVerdict::Skipped, test.message += ", as in the baseline";
-    } else if (a.verdict != AnswerVerdict::Same) {
+    } else if (!conforms(a.verdict)) {
       test.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
       test.rule = fails ? "answer-fails" : "answer-differs";
       test.details = a.difference;

@@ -1,9 +1,12 @@
 // Formats a GraphDiff as text and as JSON.
+#include <algorithm>
 #include <array>
 
 #include "lib/diff/graph_diff.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
 
 namespace tgc {
 namespace {
@@ -28,19 +31,65 @@ std::string_view op_of_line(std::string_view line) {
   return line.substr(0, line.find(' '));
 }
 
+// Returns the first number in a text.
+std::string number_in(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
+  return std::string(text.substr(0, text.find_first_not_of("0123456789")));
+}
+
+// Returns the text of a Python literal of a str or bytes with several lines; "" for any other arg, also for bytes that
+// are no text.
+std::string lines_in(std::string_view repr) {
+  if (repr.starts_with('b')) repr.remove_prefix(1);
+  if (repr.size() < 2 || (repr[0] != '\'' && repr[0] != '"') || repr.find("\\n") == repr.npos ||
+      repr.find("\\x") != repr.npos)
+    return {};
+  std::string out;
+  for (size_t i = 1; i + 1 < repr.size(); i++) {
+    if (repr[i] != '\\') {
+      out += repr[i];
+      continue;
+    }
+    const char c = repr[++i];
+    out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+  }
+  return out;
+}
+
+// Returns the text of which `common` bytes are as in the other text. If the difference would be cut off at the end of a
+// printed line, omits a part before it.
+std::string near_difference(std::string_view text, size_t common) {
+  constexpr size_t kStart = 40, kContext = 60;
+  if (text.size() <= kMaxWidth || common < kMaxWidth - kContext) return std::string(text);
+  return std::string(text.substr(0, kStart)) + " ... " + std::string(text.substr(common - kContext));
+}
+
+std::pair<std::string, std::string> near_difference(std::string_view a, std::string_view b) {
+  const auto common = size_t(std::ranges::mismatch(a, b).in1 - a.begin());
+  return {near_difference(a, common), near_difference(b, common)};
+}
+
 class Printer {
  public:
   explicit Printer(const DiffStyle& style) : style_(style) {}
 
   std::string print(const GraphDiff& diff) {
     if (diff.same) return {};
-    size_t shown = 0;
+    constexpr size_t kMostNumbers = 8;
+    size_t shown = 0, renumbered = 0;
+    std::string numbers;
     for (const NodeChange& c : diff.changes) {
-      if (shown++ == style_.max_changes) break;
-      change(c);
+      if (!is_renumbering(c)) {
+        if (shown++ < style_.max_changes) change(c);
+      } else if (renumbered++ < kMostNumbers) {
+        const Difference& d = c.differences[0];
+        numbers += (numbers.empty() ? "" : ", ") + number_in(d.before) + " -> " + number_in(d.after);
+      }
     }
-    if (diff.changes.size() > style_.max_changes)
-      out_ += "... and " + std::to_string(diff.changes.size() - style_.max_changes) + " more\n";
+    if (shown > style_.max_changes) out_ += "... and " + std::to_string(shown - style_.max_changes) + " more\n";
+    if (renumbered)
+      line("", counted(renumbered, "buffer") + " with another number: " + numbers +
+                   (renumbered > kMostNumbers ? ", ..." : ""));
     out_ += std::to_string(diff.count(NodeChange::Kind::Changed)) + " changed, " +
             std::to_string(diff.count(NodeChange::Kind::Added)) + " added, " +
             std::to_string(diff.count(NodeChange::Kind::Removed)) + " removed, of " + std::to_string(diff.nodes_a) +
@@ -59,21 +108,36 @@ class Printer {
     out_ += '\n';
   }
 
+  // Prints the lines of a text that differ.
+  void lines(const std::string& before, const std::string& after) {
+    std::string text = line_diff(before, after, {.context = 1, .max_lines = 20, .color = style_.color});
+    if (text.empty()) text = "the texts differ in the ends of their lines\n";
+    if (text == last_lines_) return line("    ", "the same lines differ");
+    last_lines_ = text;
+    for (std::string_view l : lines_of(text)) line("    ", l);
+  }
+
   void change(const NodeChange& c) {
     constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
+    const Difference* text = nullptr;  // the difference of two texts of several lines
     std::string head =
         std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
     for (size_t i = 0; i < c.differences.size(); i++) {
       const Difference& d = c.differences[i];
-      head += (i ? ", " : ": ") + d.what + " " + d.before + " -> " + d.after;
+      const bool is_text = !lines_in(d.before).empty() && !lines_in(d.after).empty();
+      auto [before, after] = near_difference(d.before, d.after);
+      head += (i ? ", " : ": ") + d.what + (is_text ? ", these lines:" : " " + before + " -> " + after);
+      if (is_text && !text) text = &d;
     }
     if (!c.with.empty())
       head += " with " + counted(c.with.size(), "node") + " below";
     line("", head, kBold);
     const bool read_the_same = c.before == c.after;  // equal lines are omitted: the heading names what differs
-    if (read_the_same) line("    ", c.before);
-    if (!c.before.empty() && !read_the_same) line("  - ", c.before, kRed);
-    if (!c.after.empty() && !read_the_same) line("  + ", c.after, kGreen);
+    auto [before, after] = near_difference(c.before, c.after);
+    if (text) lines(lines_in(text->before), lines_in(text->after));
+    else if (read_the_same) line("    ", c.before);
+    if (!c.before.empty() && !read_the_same && !text) line("  - ", before, kRed);
+    if (!c.after.empty() && !read_the_same && !text) line("  + ", after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
     for (size_t i = 0; i < c.with.size() && i < kMaxWithLines; i++)
       line(added ? "  +   " : "  -   ", c.with[i], added ? kGreen : kRed);
@@ -83,7 +147,7 @@ class Printer {
   }
 
   DiffStyle style_;
-  std::string out_;
+  std::string out_, last_lines_;
 };
 
 }  // namespace

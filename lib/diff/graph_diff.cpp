@@ -290,6 +290,21 @@ class Changes {
 
 }  // namespace
 
+bool is_renumbering(const NodeChange& c) {
+  if (c.kind != NodeChange::Kind::Changed || c.differences.size() != 1 || c.differences[0].what != "arg") return false;
+  const size_t name = c.after.find("= ") + 2;
+  const std::string_view op = std::string_view(c.after).substr(name, c.after.find(' ', name) - name);
+  if (op != "BUFFER" && op != "PARAM" && op != "DEFINE_GLOBAL" && op != "DEFINE_LOCAL" && op != "UNIQUE" &&
+      op != "LUNIQUE")
+    return false;
+  // Returns the arg without its first number, which is the number of the buffer: "ParamArg(, device='CL')".
+  auto without_number = [](const std::string& arg) {
+    const size_t begin = arg.find_first_of("0123456789"), end = arg.find_first_not_of("0123456789", begin);
+    return begin == arg.npos ? arg : arg.substr(0, begin) + (end == arg.npos ? "" : arg.substr(end));
+  };
+  return without_number(c.differences[0].before) == without_number(c.differences[0].after);
+}
+
 size_t GraphDiff::count(NodeChange::Kind kind) const {
   return size_t(std::count_if(changes.begin(), changes.end(), [&](const NodeChange& c) { return c.kind == kind; }));
 }
@@ -313,6 +328,7 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
   if (same_graph(a, b, labels)) return out;
   match_graphs(side_a, side_b, labels);
   Changes(side_a, side_b, labels, out).run();
+  std::ranges::stable_partition(out.changes, [](const NodeChange& c) { return !is_renumbering(c); });
   out.same = out.changes.empty() && !options.order;
   return out;
 }

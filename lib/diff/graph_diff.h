@@ -26,10 +26,13 @@ struct NodeChange {
   std::string place;                    // where the node is used: an index expression or its users; may be empty
 };
 
+// Returns whether the change is only another number of a buffer or parameter, which follows from other changes.
+bool is_renumbering(const NodeChange& change);
+
 struct GraphDiff {
   bool same = true;
   size_t nodes_a = 0, nodes_b = 0;
-  std::vector<NodeChange> changes;
+  std::vector<NodeChange> changes;  // sources before their users, renumbered buffers last
 
   size_t count(NodeChange::Kind kind) const;
 };

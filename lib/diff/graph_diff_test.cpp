@@ -49,6 +49,46 @@ bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::
 
 constexpr auto kChanged = NodeChange::Kind::Changed;
 
+TEST_CASE("diff: of two sources, the lines that differ are printed, also far from the start of the text") {
+  auto text = [](const std::string& line) {
+    std::string source = "int f() {\\n";
+    for (int i = 0; i < 60; i++) source += "  line" + std::to_string(i) + ";\\n";
+    return "c0 = UOp(Ops.SOURCE, dtypes.void, (), '" + source + "  " + line +
+           "\\n}')\n"
+           "ast = UOp(Ops.PROGRAM, dtypes.void, (c0,))";
+  };
+  const std::string report = to_text(diff(text("return a-(b-c);"), text("return a-b-c;")));
+  CHECK(report.find("-   return a-(b-c);") != std::string::npos);
+  CHECK(report.find("+   return a-b-c;") != std::string::npos);
+  CHECK(report.find("line30") == std::string::npos);
+}
+
+TEST_CASE("diff: a long line is printed from before its difference") {
+  auto text = [](const std::string& end) {
+    return "ast = UOp(Ops.SOURCE, dtypes.void, (), '" + std::string(500, 'x') + end + "')";
+  };
+  const std::string report = to_text(diff(text("left"), text("right")));
+  CHECK(report.find("xleft'") != std::string::npos);
+  CHECK(report.find("xright'") != std::string::npos);
+}
+
+TEST_CASE("diff: renumbered buffers are one line after the change that caused the new numbers") {
+  auto text = [](int first, const std::string& op) {
+    auto buffer = [](const std::string& name, int number) {
+      return name + " = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), " + std::to_string(number) + ")\n";
+    };
+    return buffer("c0", first) + buffer("c1", first + 1) + buffer("c2", first + 2) +
+           "c3 = UOp.range(4, 0, AxisType.LOOP)\nc4 = UOp(Ops." + op +
+           ", dtypes.float, (c1.index(c3), c2.index(c3)))\nast = c0.index(c3, ptr=True).store(c4).end(c3).sink()";
+  };
+  const GraphDiff d = diff(text(0, "ADD"), text(3, "MUL"));
+  CHECK(has(d, kChanged, "op", "ADD", "MUL"));
+  const std::string report = to_text(d);
+  CHECK(report.starts_with("changed MUL: op ADD -> MUL"));
+  CHECK(report.find("3 buffers with another number: 0 -> 3, 1 -> 4, 2 -> 5\n") != std::string::npos);
+  CHECK(report.find("changed DEFINE_GLOBAL") == std::string::npos);
+}
+
 TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
   auto text = [](const std::string& dtype) {
     return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(3, 0, AxisType.LOOP)\n"

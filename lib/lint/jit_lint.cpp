@@ -11,54 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr JitFindingKind kKinds[] = {
-    {"frozen-value", "a number or a text that the function uses has changed since the capture"},
-    {"frozen-tensor", "a tensor that the function uses without being passed is another one than in the capture"},
-    {"frozen-list", "a list with tensors that the function uses has grown or shrunk since the capture"},
-    {"unrealized-tensor", "a tensor that the function uses has a value that is not computed yet when it is called"},
-    {"frozen-object", "the function is called with another object than in the capture"},
-    {"baked-value", "the function reads a tensor's value into Python"},
-    {"side-effect", "the function changes a variable, which a replay does not"},
-    {"lost-assign", "no captured kernel performs an assignment inside the function"},
-    {"overwritten-output", "the result of a call is used after a later call overwrote it"},
-    {"aliased-input", "an input is the captured output in the first replay, and another tensor later"},
-    {"overwritten-input", "an input is a result of an earlier call, and a kernel overwrites it before its last read"},
-    {"bound-shape", "a result has the shape that was bound in the capture, and the call binds another one"},
-    {"unread-input", "no captured kernel reads or writes an input"},
-    {"broken-batch", "a copy or another device's kernel stands between kernels that could be launched at once"},
-    {"refused", "the jit raised an error"},
-};
-
-constexpr JitFindingKind kNotes[] = {
-    {"implicit-input",
-     "a tensor is assigned to between calls instead of being passed: realize it before the next call"},
-    {"contained-input", "tensors are passed in a container: they are inputs, but those of a nested container are not"},
-    {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
-};
-
-// Explanation and correction of an error of TinyJit whose message contains `word`.
-struct Remedy {
-  std::string_view word, means, mend;
-};
-constexpr Remedy kRemedies[] = {
-    {"duplicate inputs", "one buffer is passed as two arguments, and a replay could not tell which is which",
-     "pass each tensor once, or a copy of it: x.clone().realize()"},
-    {"non-Tensor", "a replay computes tensors only",
-     "return tensors alone, and compute the rest outside of the function"},
-    {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone"},
-    {"didn't JIT anything", "no kernel ran in the function",
-     "realize something that depends on the inputs inside the function"},
-    {"access tensor data", "the value of a tensor is unknown during the capture",
-     "keep .item(), .tolist() and .numpy() outside of the function"},
-    {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
-    {"const", "an input is a constant, which has no buffer",
-     "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
-    {"expected_names", "the arguments are passed differently than in the capture",
-     "pass each by position or by name as in the captured call"},
-    {"args mismatch", "an input differs from the captured one",
-     "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
-};
-
 std::string text_of(const Json& j, const char* key) {
   auto at = j.find(key);
   return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -119,9 +71,6 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 
 }  // namespace
 
-std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
-std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
-
 // A call of a jitted function, as recorded.
 struct JitLint::Call {
   size_t jit = 0, number = 0;
@@ -154,10 +103,18 @@ struct JitLint::Call {
   }
 };
 
+// The event "late": a tensor that the capture made is computed outside of all jits.
+struct JitLint::Late {
+  size_t jit, call;
+  std::string place;
+  std::vector<int64_t> moved, inputs;  // numbers of the buffers that the tensor reads: moved ones, and arguments
+};
+
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
   std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
+  std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
   size_t replays = 0;
 };
@@ -178,6 +135,9 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
                 text_of(j, "place"));
       return Unit{};
     }
+    if (j.at("event") == "unscheduled") return add_lost_store(text_of(j, "place"), j.at("count").get<size_t>()), Unit{};
+    if (j.at("event") == "late")
+      return check_late({j.at("jit"), j.at("call"), text_of(j, "place"), j.at("moved"), j.at("inputs")}), Unit{};
     if (j.at("event") == "lost")
       return add_lost_gradient(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
     if (j.at("event") == "assign") return assigned_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
@@ -202,6 +162,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
                              k.value("reads", std::vector<int64_t>()), k.value("writes", std::vector<int64_t>())});
     for (const Json& r : of("rebinds"))
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
+    if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
     for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
     check_call(now);
     return Unit{};
@@ -233,7 +194,7 @@ void JitLint::add_note(const Jit& jit, std::string_view what, const std::string&
 void JitLint::check_call(const Call& now) {
   calls_++;
   auto& slot = jits_[now.jit];
-  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, 0});
+  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, {}, 0});
   Jit& jit = *slot;
   if (!now.error.empty()) return add_error(jit, now);
   for (const std::string& place : now.reads)
@@ -256,9 +217,7 @@ void JitLint::check_call(const Call& now) {
 
 // Adds a finding for an error. It names the arguments that differ from those of the capture.
 void JitLint::add_error(const Jit& jit, const Call& now) {
-  const Remedy* remedy = nullptr;
-  for (const Remedy& r : kRemedies)
-    if (!remedy && now.error.find(r.word) != now.error.npos) remedy = &r;
+  const JitRemedy* remedy = jit_remedy(now.error);
   std::string different;
   if (jit.captured && now.error.find("args mismatch") != now.error.npos)
     for (auto& [name, fact] : now.args) {
@@ -300,6 +259,43 @@ void JitLint::add_lost_gradient(size_t number, const std::string& place, const s
         *jit->second, "lost-assign", place,
         "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
         "realize it inside the function: x.grad.realize(); or take x.grad = None (zero_grad) before backward()");
+}
+
+void JitLint::add_lost_store(const std::string& place, size_t count) {
+  const std::string what = count == 1
+                               ? "no schedule has the assignment that is made here, so that no kernel performs it"
+                               : "no schedule has any of the " + std::to_string(count) +
+                                     " assignments that are made here, so that no kernel performs them";
+  const size_t colon = place.rfind(':');
+  findings_.push_back({"lost-store", colon == place.npos ? place : place.substr(colon + 1), place, what,
+                       "realize the tensor: x.assign(y).realize()"});
+}
+
+// Reports the use of a tensor that a capture made but did not compute, if its value is wrong.
+void JitLint::check_late(const Late& late) {
+  auto known = jits_.find(late.jit);
+  if (known == jits_.end() || !known->second->captured) return;
+  const Jit& jit = *known->second;
+  const std::string what = "the tensor that is computed here was made in call " + std::to_string(late.call) +
+                           ", the capture",
+                    mend = "compute it inside the function, so that each replay does: x.realize(), or x.grad.realize()";
+  if (!late.moved.empty()) {
+    JitFinding* f = add_finding(jit, "unwritten-buffer", late.place,
+                                what +
+                                    "; it reads a buffer that no kernel writes, because the memory planner of the "
+                                    "jit gave the captured kernels another one",
+                                mend);
+    if (f) f->buffer = late.moved[0];
+    return;
+  }
+  for (int64_t input : late.inputs) {
+    if (!jit.replaced.contains(input)) continue;
+    JitFinding* f =
+        add_finding(jit, "stale-tensor", late.place,
+                    what + ", and is computed from the arguments of that call; later calls had others", mend);
+    if (f) f->buffer = input;
+    return;
+  }
 }
 
 void JitLint::check_capture(Jit& jit, const Call& now) {
@@ -407,6 +403,8 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
           "'" + name + "' holds other tensors than were captured, in a container inside it; the captured ones are used",
           "pass them in one list, or as arguments of their own", name);
     if (kind != "tensor") continue;
+    if (const Json& old = before->second; old.contains("buffer") && old["buffer"] != fact.value("buffer", Json()))
+      jit.replaced.insert(old["buffer"].get<int64_t>());
     const bool is_output =
         std::find(then.outputs.begin(), then.outputs.end(), fact.value("buffer", int64_t(-1))) != then.outputs.end();
     if (jit.replays == 1 && is_output) jit.aliased.insert(name);

@@ -33,6 +33,12 @@ struct JitFindingKind {
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
+// Explanation and correction of an error of TinyJit whose message contains `word`.
+struct JitRemedy {
+  std::string_view word, means, mend;
+};
+const JitRemedy* jit_remedy(std::string_view error);  // null if the error is unknown
+
 class JitLint {
  public:
   // Adds the next line of a recording, which is a header or an event. Fails for an invalid line.
@@ -52,6 +58,9 @@ class JitLint {
   struct Jit;
   void check_call(const Call& now);
   void check_capture(Jit& jit, const Call& now);
+  struct Late;
+  void check_late(const Late& late);
+  void add_lost_store(const std::string& place, size_t count);
   void check_replay(Jit& jit, const Call& now);
   void check_feedback(const Jit& jit, const Call& now, const std::string& name);
   void check_bound_shape(const Jit& jit, const Call& now, const std::string& name);
@@ -70,6 +79,7 @@ class JitLint {
   std::map<int64_t, std::string> assigned_;  // by buffer assigned outside of all jits: the line that assigns it
   std::set<std::string> reported_;
   bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
+  bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events
   size_t calls_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Formats the findings and notes of `tgc lint`: as text and as JSON.
+// The kinds of findings and notes of `tgc lint`, and their formats: text and JSON.
 #include <algorithm>
 
 #include "lib/lint/jit_lint.h"
@@ -6,10 +6,69 @@
 #include "lib/support/json_writer.h"
 
 namespace tgc {
+namespace {
 
-static bool is_usual(const JitFinding& note) {
+constexpr JitFindingKind kKinds[] = {
+    {"frozen-value", "a number or a text that the function uses has changed since the capture"},
+    {"frozen-tensor", "a tensor that the function uses without being passed is another one than in the capture"},
+    {"frozen-list", "a list with tensors that the function uses has grown or shrunk since the capture"},
+    {"unrealized-tensor", "a tensor that the function uses has a value that is not computed yet when it is called"},
+    {"frozen-object", "the function is called with another object than in the capture"},
+    {"baked-value", "the function reads a tensor's value into Python"},
+    {"side-effect", "the function changes a variable, which a replay does not"},
+    {"lost-assign", "no captured kernel performs an assignment inside the function"},
+    {"lost-store", "no schedule has an assignment outside of all jits, so that it has no effect"},
+    {"overwritten-output", "the result of a call is used after a later call overwrote it"},
+    {"aliased-input", "an input is the captured output in the first replay, and another tensor later"},
+    {"overwritten-input", "an input is a result of an earlier call, and a kernel overwrites it before its last read"},
+    {"bound-shape", "a result has the shape that was bound in the capture, and the call binds another one"},
+    {"unwritten-buffer", "a tensor that the capture made is computed later from a buffer that no replay writes"},
+    {"stale-tensor",
+     "a tensor that the capture made is computed later from the capture's inputs, not from the last call's"},
+    {"unread-input", "no captured kernel reads or writes an input"},
+    {"broken-batch", "a copy or another device's kernel stands between kernels that could be launched at once"},
+    {"refused", "the jit raised an error"},
+};
+
+constexpr JitFindingKind kNotes[] = {
+    {"implicit-input",
+     "a tensor is assigned to between calls instead of being passed: realize it before the next call"},
+    {"contained-input", "tensors are passed in a container: they are inputs, but those of a nested container are not"},
+    {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
+};
+
+constexpr JitRemedy kRemedies[] = {
+    {"duplicate inputs", "one buffer is passed as two arguments, and a replay could not tell which is which",
+     "pass each tensor once, or a copy of it: x.clone().realize()"},
+    {"non-Tensor", "a replay computes tensors only",
+     "return tensors alone, and compute the rest outside of the function"},
+    {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone"},
+    {"didn't JIT anything", "no kernel ran in the function",
+     "realize something that depends on the inputs inside the function"},
+    {"access tensor data", "the value of a tensor is unknown during the capture",
+     "keep .item(), .tolist() and .numpy() outside of the function"},
+    {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
+    {"const", "an input is a constant, which has no buffer",
+     "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
+    {"expected_names", "the arguments are passed differently than in the capture",
+     "pass each by position or by name as in the captured call"},
+    {"args mismatch", "an input differs from the captured one",
+     "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
+};
+
+bool is_usual(const JitFinding& note) {
   return std::ranges::any_of(jit_note_kinds(),
                              [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
+}
+
+}  // namespace
+
+std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
+std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
+
+const JitRemedy* jit_remedy(std::string_view error) {
+  auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) { return error.find(r.word) != error.npos; });
+  return it == std::end(kRemedies) ? nullptr : it;
 }
 
 std::string JitLint::text(bool all_notes) const {
@@ -25,6 +84,8 @@ std::string JitLint::text(bool all_notes) const {
     if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
+  if (lacks_late_tensors_)
+    out += "not checked: tensors that a capture makes and the program computes later; to check them, record again\n";
   const size_t shown = notes_.size() - usual;
   out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
          counted(findings_.size(), "finding") + (shown ? ", " + counted(shown, "note") : "");

@@ -50,6 +50,33 @@ TEST_CASE("JitLint: arguments, objects and tensors that differ from the captured
             .what == "frozen-tensor");
 }
 
+TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved buffer or old arguments is reported") {
+  auto arg = [](int buffer) {
+    return R"(,"args":{"x":{"kind":"tensor","buffer":)" + std::to_string(buffer) + R"(,"shape":[4]}},"moved":[])";
+  };
+  auto late = [](const std::string& moved, const std::string& inputs) {
+    return R"({"id":"x","event":"late","jit":0,"call":1,"moved":)" + moved + R"(,"inputs":)" + inputs +
+           R"(,"place":"f.py:20"})";
+  };
+  JitFinding moved =
+      only({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[9]", "[3]"), late("[9]", "[3]")});
+  CHECK(moved.what == "unwritten-buffer");
+  CHECK(moved.where == "f.py:20");
+  CHECK(moved.buffer == 9);
+  CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).what == "stale-tensor");
+  // all calls have the same argument, so the tensor has the value of the last call
+  CHECK(lint_of({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[]", "[3]")}).findings().empty());
+  CHECK(lint_of({call(1, "capture", "")}).text().starts_with("not checked: "));  // a recording of an older exporter
+  CHECK(lint_of({call(1, "capture", arg(3))}).text().starts_with("1 call of "));
+}
+
+TEST_CASE("JitLint: an assignment that no schedule has is reported at its line") {
+  JitFinding f = only({R"({"id":"x","event":"unscheduled","place":"f.py:6::<module>","count":3})"});
+  CHECK(f.what == "lost-store");
+  CHECK(f.where == "f.py:6::<module>");
+  CHECK(f.happens == "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
+}
+
 TEST_CASE("JitLint: a list of layers that grows after the capture is reported once") {
   auto layers = [](std::string_view of) { return R"(,"sees":{"net.layers":"list of )" + std::string(of) + "\"}"; };
   JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
@@ -78,7 +105,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
   CHECK(bitten.notes().empty());  // no note, because there is a finding about this mistake
-  JitLint usual = lint_of({call(1, "capture", out), call(2, "replay", out)});
+  JitLint usual = lint_of({call(1, "capture", out + R"(,"moved":[])"), call(2, "replay", out)});
   CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
   CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
   JitLint both = lint_of({call(1, "capture", sees + out), assign, call(2, "replay", sees + out)});

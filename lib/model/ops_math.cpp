@@ -215,8 +215,8 @@ std::span<const OpDef> math_ops() {
      [](OpCall& c) -> Values {
        Tensor x = c.tensor(0);
        double bias = c.attr_float("bias", 0.0), lambda = c.attr_float("lambd", 0.5);
-       if (!x.is_floating_point()) return {(x.cast(dtypes::float32).lt(Const(-lambda)) * (x + bias) + x.cast(dtypes::float32).gt(Const(lambda)) * (x - bias)).cast(x.dtype())};
-       return {x.lt(Const(-lambda)) * (x + bias) + x.gt(Const(lambda)) * (x - bias)};
+       Tensor compared = x.is_floating_point() ? x : x.cast(dtypes::float32);
+       return {compared.lt(Const(-lambda)).where(x + bias, compared.gt(Const(lambda)).where(x - bias, Const(0))).cast(x.dtype())};
      }},
     {"Clip", 1, "min max consumed_inputs",
      [](OpCall& c) -> Values {

@@ -142,10 +142,15 @@ Values slice(OpCall& c) {
     throw Failure("its lists of starts, ends, axes and steps differ in length");
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
   for (size_t i = 0; i < axes.size(); i++) {
-    int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim), stop = ends[i];
-    std::optional<int64_t> end = stop;
-    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // the slice ends with the first element, inclusive
-    indices[size_t(dim)] = Slice{starts[i], end, steps[i]};
+    int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim);
+    bool backward = steps[i] < 0;
+    // The specification clamps to other bounds than Python: a backward slice may start before the first element.
+    auto clamped = [&](int64_t at, int64_t low, int64_t high) {
+      return std::clamp(at < 0 ? at + n : at, low, std::max(low, high));
+    };
+    int64_t start = clamped(starts[i], 0, backward ? n - 1 : n),
+            stop = clamped(ends[i], backward ? -1 : 0, backward ? n - 1 : n);
+    indices[size_t(dim)] = Slice{start, stop < 0 ? std::nullopt : std::optional(stop), steps[i]};
   }
   return {x.getitem(indices)};
 }

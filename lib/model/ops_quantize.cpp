@@ -92,7 +92,8 @@ Values dequantize_linear(OpCall& c) {
 // Chooses the scale and zero point such that 8 bits cover all values and 0.
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
-  Tensor scale = quotient(x.max().maximum(Const(0)) - low, x.full_like(255).max());
+  Tensor range = x.max().maximum(Const(0)) - low;
+  Tensor scale = range.ne(Const(0)).where(quotient(range, range.full_like(255)), Const(1));
   Tensor zero = quantized(quotient(-low, scale), {}, onnx::Type::UInt8);
   return {quantized(quotient(x, scale), zero, onnx::Type::UInt8), scale, zero};
 }
@@ -104,10 +105,13 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// minus_rows subtracts one zero point, or one per row. per_channel makes one value, or one per slice, fit `like`.
-Tensor minus_rows(const Tensor& x, const Tensor& zero) {
-  return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1);
+// per_row makes one value, or one per row of a matrix, fit the matrix. minus_rows subtracts such a zero point.
+// per_channel makes one value, or one per slice, fit `like`.
+Tensor per_row(const Tensor& v) {
+  if (v.numel() == 1) return v.reshape({});
+  return v.ndim() == 1 ? v.unsqueeze(-1) : v;
 }
+Tensor minus_rows(const Tensor& x, const Tensor& zero) { return x - per_row(zero); }
 Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
   if (v.numel() == 1) return v.reshape({});
   return v.reshape(vector_shape(like.ndim(), axis, v.numel()));
@@ -131,9 +135,10 @@ Values matmul_integer(OpCall& c) {
   return {a.matmul(centered(c, 1, 3))};
 }
 
-// Converts integers with scale `scale` to the output's scale and zero point.
+// Converts integers with scale `scale` to the output's scale and zero point. Divides the scales first, as onnxruntime
+// and onnx's reference evaluator do: another order of roundings makes other results halfway between two integers.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
-  return quantized(quotient(x.cast(dtypes::float32) * scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
+  return quantized(x.cast(dtypes::float32) * quotient(scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
 }
 
 Values qlinear_conv(OpCall& c) {
@@ -145,8 +150,8 @@ Values qlinear_conv(OpCall& c) {
 }
 
 Values qlinear_matmul(OpCall& c) {
-  Tensor y = centered(c, 0, 2).matmul(centered(c, 3, 5));
-  return {requantize(y, c.tensor(1) * c.tensor(4), c.tensor(6), c.tensor(7))};
+  Tensor y = minus_rows(centered(c, 0, {}), c.tensor(2).cast(dtypes::int32)).matmul(centered(c, 3, 5));
+  return {requantize(y, per_row(c.tensor(1)) * c.tensor(4), per_row(c.tensor(6)), per_row(c.tensor(7)))};
 }
 
 // ---- com.microsoft

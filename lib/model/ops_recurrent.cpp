@@ -6,6 +6,12 @@
 namespace tgc {
 namespace {
 
+std::string lower_case(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) c = char(std::tolower(uint8_t(c)));
+  return out;
+}
+
 // Applies an ONNX activation function, given by its lower-case name, with its optional parameters.
 Tensor activate(const std::string& name, std::optional<double> alpha, std::optional<double> beta, const Tensor& x) {
   if (name == "tanh") return x.tanh();
@@ -138,17 +144,22 @@ class Recurrent {
   }
 
   Tensor activation(size_t which, const Tensor& v) const {
-    const onnx::Attribute *names = c_.attr("activations"), *alphas = c_.attr("activation_alpha"),
-                          *betas = c_.attr("activation_beta");
+    const onnx::Attribute* names = c_.attr("activations");
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
-    std::string name = names ? names->strings[at] : usual_[at];
-    for (char& ch : name) ch = char(std::tolower(uint8_t(ch)));
-    auto parameter = [&](const onnx::Attribute* list) {
-      return list && at < list->floats.size() ? std::optional(list->floats[at]) : std::nullopt;
+    // The lists of parameters have elements for those activations only that have a parameter.
+    auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
+      const onnx::Attribute* list = c_.attr(attribute);
+      size_t index = 0;
+      for (size_t i = 0; names && i < at; i++)
+        index += size_t(std::ranges::count(takers, lower_case(names->strings[i])));
+      return list && index < list->floats.size() ? std::optional(list->floats[index]) : std::nullopt;
     };
-    return activate(name, parameter(alphas), parameter(betas), v);
+    return activate(
+        names ? lower_case(names->strings[at]) : usual_[which],
+        parameter("activation_alpha", {"affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu"}),
+        parameter("activation_beta", {"affine", "hardsigmoid", "scaledtanh"}), v);
   }
 
   OpCall& c_;

@@ -29,7 +29,7 @@ Values reduce(OpCall& c) {
   std::set<int64_t> named;
   for (int64_t a : r.axes.value_or(Ints{}))
     if (!named.insert(x.resolve_dim(a)).second) throw Failure("axis " + std::to_string(a) + " is named twice");
-  if (r.nothing) return {F(x, Ints{}, true)};
+  if (r.nothing) return {F(x, Ints{}, true).cast(x.dtype())};
   return {F(x, r.axes, r.keepdims).cast(x.dtype())};
 }
 
@@ -40,12 +40,22 @@ Tensor reduce_min(const Tensor& x, const Axes& axes, bool keep) { return x.min(a
 Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod(axes, keep); }
 Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
 Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
-Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) {
+// Returns x, halves as float32, in which their sums do not overflow.
+Tensor widened(const Tensor& x) {
   bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
-  return x.cast(narrow ? dtypes::float32 : x.dtype()).square().sum(axes, keep).sqrt();
+  return x.cast(narrow ? dtypes::float32 : x.dtype());
 }
-Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return x.sum(axes, keep).log(); }
-Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) { return x.exp().sum(axes, keep).log(); }
+Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) { return widened(x).square().sum(axes, keep).sqrt(); }
+Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return widened(x).sum(axes, keep).log(); }
+// Subtracts the maximum first, so that the largest power is 1. An infinite maximum is not subtracted: inf - inf is NaN.
+Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
+  Tensor wide = x.is_floating_point() ? widened(x) : x.cast(dtypes::float64);
+  auto greatest = [&](bool keep_axes) {
+    Tensor m = wide.max(axes, keep_axes);
+    return m.isinf().where(Const(0.0), m);
+  };
+  return (wide - greatest(true)).exp().sum(axes, keep).log() + greatest(keep);
+}
 
 // Returns a tensor whose elements are in the opposite order: the negative numbers or, for integers, all bits inverted,
 // because an unsigned or the least signed integer has no negative.

@@ -185,13 +185,17 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
   Target target = target_of(c, from, scales, sizes);
+  if (product(target.sizes) == 0) {  // for example with not_larger, for a size below half an element
+    Ints shape = x.shape();
+    std::ranges::copy(target.sizes, shape.begin() + first);
+    return Tensor::full(c.graph(), shape, 0.0, x.dtype()).permute(back);
+  }
   std::vector<ResizeAxis> axes;
   bool crops = style.coordinates == "tf_crop_and_resize";
   for (size_t i = 0; i < from.size(); i++) {
     ResizeAxis a{first + int64_t(i), from[i], target.sizes[i], target.scales[i]};
     double length = double(a.from) * a.scale;
     if (std::fabs(length - a.length) > 1e-6) a.length = length;  // else the difference is a rounding error
-    if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     a.changes = a.from != a.to || std::fabs(a.scale - 1) > 1e-9 || (crops && (a.roi_start != 0 || a.roi_end != 1));
     if (a.changes || !axes.empty()) axes.push_back(a);

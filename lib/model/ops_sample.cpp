@@ -248,6 +248,42 @@ Values roi_align(OpCall& c) {
   return {Tensor::cat_all(out, 0)};
 }
 
+// The bins of a region overlap by up to one element, and their sizes differ, so each bin is a maximum of its own. The
+// corners of the regions, whose last row and column are inclusive, must be known during the build.
+Values max_roi_pool(OpCall& c) {
+  Tensor x = c.tensor(0), rois = c.tensor(1);
+  Ints bins = c.attr_ints("pooled_shape");
+  if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 5 || bins.size() != 2 || bins[0] < 1 || bins[1] < 1)
+    throw Failure("its inputs must be images (4 axes) and regions of five numbers, its pooled_shape two sizes");
+  auto regions = c.numbers(1);
+  double scale = c.attr_float("spatial_scale", 1.0);
+  Tensors out;
+  for (int64_t i = 0; i < rois.size(0); i++) {
+    const double* region = &regions[size_t(5 * i)];
+    auto image = int64_t(region[0]);
+    if (image < 0 || image >= x.size(0)) throw Failure("region " + std::to_string(i) + " is of an image out of range");
+    auto bounds = [&](int64_t axis, int64_t bin) {  // the elements of a bin along an axis of the image, 2 or 3
+      double first = std::round(region[axis == 2 ? 2 : 1] * scale),
+             last = std::round(region[axis == 2 ? 4 : 3] * scale),
+             size = std::max(last - first + 1, 1.0) / double(bins[size_t(axis - 2)]), limit = double(x.size(axis));
+      return std::pair(int64_t(std::clamp(std::floor(double(bin) * size) + first, 0.0, limit)),
+                       int64_t(std::clamp(std::ceil(double(bin + 1) * size) + first, 0.0, limit)));
+    };
+    Tensor plane = x.slice_axis(0, {image, image + 1});
+    for (int64_t h = 0; h < bins[0]; h++)
+      for (int64_t w = 0; w < bins[1]; w++) {
+        auto rows = bounds(2, h), columns = bounds(3, w);
+        bool empty = rows.first >= rows.second || columns.first >= columns.second;
+        out.push_back(empty ? Tensor::full(c.graph(), {x.size(1)}, 0.0, x.dtype())
+                            : plane.slice_axis(2, {rows.first, rows.second})
+                                  .slice_axis(3, {columns.first, columns.second})
+                                  .max(Ints{0, 2, 3}, false));
+      }
+  }
+  if (out.empty()) return {Tensor::full(c.graph(), {0, x.size(1), bins[0], bins[1]}, 0.0, x.dtype())};
+  return {Tensor::stack(out).reshape({rois.size(0), bins[0], bins[1], x.size(1)}).permute({0, 3, 1, 2})};
+}
+
 // ---- NonMaxSuppression: the number of boxes kept depends on the values, which are computed during the build
 
 struct Box {
@@ -301,6 +337,7 @@ std::span<const OpDef> sample_ops() {
     {"AffineGrid", 20, "align_corners", affine_grid},
     {"DeformConv", 19, "dilations group kernel_shape offset_group pads strides", deform_conv},
     {"RoiAlign", 10, "coordinate_transformation_mode mode output_height output_width sampling_ratio spatial_scale", roi_align},
+    {"MaxRoiPool", 1, "pooled_shape spatial_scale", max_roi_pool},
     {"NonMaxSuppression", 10, "center_point_box", non_max_suppression},
   };
   // clang-format on

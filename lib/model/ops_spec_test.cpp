@@ -211,4 +211,115 @@ TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
   check_near(back, {1, 2, 3, 4});
 }
 
+TEST_CASE("spec: large and infinite numbers do not overflow in between") {
+  Graph g;
+  const double inf = HUGE_VAL;
+  check_near(run(g, "ReduceLogSumExp", {row(g, {1000, 1000, -1000})}), {1000 + std::log(2)});
+  check_near(run(g, "ReduceLogSumExp", {row(g, {-1000, -1000})}, {attribute("keepdims", 0)}), {-1000 + std::log(2)});
+  CHECK(values_of(run(g, "ReduceLogSumExp", {row(g, {-inf, -inf})}))[0] == -inf);
+  CHECK(values_of(run(g, "ReduceLogSumExp", {row(g, {inf, 1})}))[0] == inf);
+  check_near(run(g, "Asinh", {row(g, {-1e4, 1e4, -1e30, 0.5})}),
+             {std::asinh(-1e4), std::asinh(1e4), std::asinh(-1e30), std::asinh(0.5)});
+  check_near(run(g, "Acosh", {row(g, {1e30, 2})}), {std::acosh(1e30), std::acosh(2)});
+  check_near(run(g, "Atan", {row(g, {-1e30, 1})}), {std::atan(-1e30), std::atan(1)});
+  Tensor halves = row(g, {40000, 40000}).cast(dtypes::float16);
+  check_near(run(g, "ReduceLogSum", {halves}), {11.289062});  // log(80000), which is no half
+  check_near(run(g, "Softplus", {row(g, {1000, 0, -1000})}), {1000, std::log(2), 0});
+}
+
+TEST_CASE("spec: LRN sums the squares of floor((size - 1) / 2) channels before and ceil((size - 1) / 2) after") {
+  Graph g;
+  Tensor x = row(g, {1, 2, 3, 4}, {1, 4, 1, 1});
+  auto lrn = [&](int64_t size) {
+    return run(g, "LRN", {x},
+               {attribute("size", size),
+                {.name = "alpha", .kind = onnx::Attribute::Kind::Float, .f = 1},
+                {.name = "beta", .kind = onnx::Attribute::Kind::Float, .f = 1}});
+  };
+  check_near(lrn(2), {1 / (1 + 5 / 2.), 2 / (1 + 13 / 2.), 3 / (1 + 25 / 2.), 4 / (1 + 16 / 2.)});
+  check_near(lrn(3), {1 / (1 + 5 / 3.), 2 / (1 + 14 / 3.), 3 / (1 + 29 / 3.), 4 / (1 + 25 / 3.)});
+  check_near(lrn(4), {1 / (1 + 14 / 4.), 2 / (1 + 30 / 4.), 3 / (1 + 29 / 4.), 4 / (1 + 25 / 4.)});
+}
+
+TEST_CASE("spec: a backward Slice that starts before the first element has this element") {
+  Graph g;
+  auto one = [&](int64_t i) { return Tensor::of(g, Ints{i}); };
+  auto sliced = [&](int64_t start, int64_t end, int64_t step) {
+    return values_of(run(g, "Slice", {row(g, {1, 2, 3}), one(start), one(end), one(0), one(step)}));
+  };
+  CHECK(sliced(-9, INT64_MIN, -1) == std::vector<double>{1});
+  CHECK(sliced(INT64_MAX, INT64_MIN, -1) == std::vector<double>{3, 2, 1});
+  CHECK(sliced(-9, INT64_MAX, 2) == std::vector<double>{1, 3});
+  CHECK(sliced(1, -9, -1) == std::vector<double>{2, 1});
+}
+
+TEST_CASE("spec: quantized products divide the scales first; a scale and zero point per row or channel") {
+  Graph g;
+  auto ints = [&](Ints values, Ints shape, DType dtype) { return Tensor::of(g, values, dtype).reshape(shape); };
+  auto scale = [&](std::vector<double> values, Ints shape = {}) {
+    return row(g, std::move(values), std::move(shape)).cast(dtypes::float32);
+  };
+  const DType u8 = dtypes::uint8;
+  Tensor one = ints({1}, {1, 1}, u8), zero = ints({0}, {}, u8);
+  // 35 * (0.1 * 0.3 / 0.1) is 10.5 in float32, and 10 is even; 35 * (0.1 * 0.3) / 0.1 is greater
+  check_near(run(g, "QLinearMatMul",
+                 {ints({35}, {1, 1}, u8), scale({0.1}), zero, one, scale({0.3}), zero, scale({0.1}), zero}),
+             {10});
+  Tensor a = ints({4, 9}, {2, 1}, u8);
+  check_near(
+      run(g, "QLinearMatMul", {a, scale({1, 2}, {2}), ints({0, 1}, {2}, u8), one, scale({1}), zero, scale({1}), zero}),
+      {4, 16});
+  Tensor image = ints({1, 2, 3}, {1, 1, 3}, u8), weights = ints({3, 5}, {2, 1, 1}, u8);
+  check_near(run(g, "QLinearConv",
+                 {image, scale({1}), zero, weights, scale({1, 2}, {2}), ints({1, 0}, {2}, u8), scale({1}), zero}),
+             {2, 4, 6, 10, 20, 30});
+  Value all_zero = run(g, "DynamicQuantizeLinear", {row(g, {0, 0})});
+  check_near(all_zero, {0, 0});
+}
+
+TEST_CASE("spec: a recurrent layer's alphas belong to the activations that have one, in their order") {
+  Graph g;
+  auto tensor = [&](double v, Ints shape) { return row(g, {v}, std::move(shape)); };
+  onnx::Attribute names{
+      .name = "activations", .kind = onnx::Attribute::Kind::Strings, .strings = {"Relu", "LeakyRelu"}},
+      alphas{.name = "activation_alpha", .kind = onnx::Attribute::Kind::Floats, .floats = {0.5}};
+  Tensor x = tensor(-2, {1, 1, 1}), w = row(g, {1, 1}, {2, 1, 1}), r = row(g, {0, 0}, {2, 1, 1});
+  check_near(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional"), names, alphas}), {0, -1});
+}
+
+TEST_CASE("spec: RegexFullMatch matches whole texts by characters; a pattern that only RE2 has is an error") {
+  Graph g;
+  auto matches = [&](const std::string& pattern) {
+    return values_of(run(g, "RegexFullMatch", {Strings{{3}, {"ab1", "\u00e9", ""}}}, {attribute("pattern", pattern)}));
+  };
+  CHECK(matches(".") == std::vector<double>{0, 1, 0});
+  CHECK(matches("\\w+\\d") == std::vector<double>{1, 0, 0});
+  CHECK(matches("(?:a|b|1)*") == std::vector<double>{1, 0, 1});
+  CHECK(matches("(a*)*b1") == std::vector<double>{1, 0, 0});
+  for (const char* pattern : {"(?i)ab1", "\\pL", "(a)\\1", "(", "[]a]"}) CHECK_THROWS_AS(matches(pattern), Failure);
+}
+
+TEST_CASE("spec: Resize keeps the aspect ratio, rounds sizes halfway up, and makes no elements of less than a half") {
+  Graph g;
+  auto resized = [&](Ints from, Ints sizes, const std::string& policy) {
+    return run(g, "Resize",
+               {row(g, std::vector<double>(size_t(product(from)), 1), from), Value(), Value(), Tensor::of(g, sizes)},
+               {attribute("keep_aspect_ratio_policy", policy)})
+        .tensor()
+        .shape();
+  };
+  CHECK(resized({4, 6}, {8, 9}, "not_larger") == Ints{6, 9});
+  CHECK(resized({4, 6}, {8, 9}, "not_smaller") == Ints{8, 12});
+  CHECK(resized({5, 2}, {5, 1}, "not_larger") == Ints{3, 1});
+  CHECK(resized({3, 7}, {7, 1}, "not_larger") == Ints{0, 1});
+}
+
+TEST_CASE("spec: MaxRoiPool takes maxima of overlapping bins of regions with inclusive corners") {
+  Graph g;
+  std::vector<double> pixels;
+  for (int i = 0; i < 12; i++) pixels.push_back(i);
+  onnx::Attribute shape{.name = "pooled_shape", .kind = onnx::Attribute::Kind::Ints, .ints = {2, 1}};
+  check_near(run(g, "MaxRoiPool", {row(g, pixels, {1, 1, 3, 4}), row(g, {0, 1, 0, 2, 2}, {1, 5})}, {shape}), {6, 10});
+}
+
 }  // namespace tgc

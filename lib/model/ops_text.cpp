@@ -1,9 +1,11 @@
 // String ops, which are computed on the host while the graph is built; and LabelEncoder, which also maps numbers.
 #include <algorithm>
+#include <regex>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "lib/model/model.h"
+#include "lib/support/pytext.h"
 
 namespace tgc {
 namespace {
@@ -64,6 +66,46 @@ Values string_concat(OpCall& c) {
   Strings out;
   out.shape = each_pair(c, [&](auto a, auto b) { out.items.push_back(std::string(a) + std::string(b)); });
   return {out};
+}
+
+std::wstring characters_of(const std::string& text) {
+  if (!is_valid_utf8(text)) throw Failure("a text that is not UTF-8");
+  std::wstring out;
+  for (size_t i = 0; i < text.size();) out += wchar_t(decode_utf8(text, i));
+  return out;
+}
+
+// Throws Failure for a pattern that RE2, whose syntax ONNX names, reads in another way than ECMAScript.
+void check_pattern(std::string_view pattern) {
+  auto refuse = [](std::string_view part) {
+    throw Failure("its pattern has '" + std::string(part) + "': not supported");
+  };
+  for (std::string_view part : {"[]", "[^]"})
+    if (pattern.find(part) != pattern.npos) refuse(part);
+  for (size_t at = 0; (at = pattern.find("(?", at)) != pattern.npos; at++)
+    if (pattern.substr(at, 3) != "(?:") refuse(pattern.substr(at, 3));
+  for (size_t i = 0; i + 1 < pattern.size(); i++) {
+    if (pattern[i] != '\\') continue;
+    const char next = pattern[++i];
+    if (std::isalnum(uint8_t(next)) && std::string_view("dDwWsSbBntrfv").find(next) == std::string_view::npos)
+      refuse(pattern.substr(i - 1, 2));
+  }
+}
+
+Values regex_full_match(OpCall& c) {
+  const Strings& in = c.value(0).strings();
+  const std::string pattern = c.attr_string("pattern", "");
+  check_pattern(pattern);
+  Ints matches;
+  try {
+    // polynomial: takes no exponential time, and no stack for each character
+    const std::wregex regex(characters_of(pattern), std::regex::ECMAScript | std::regex_constants::__polynomial);
+    for (const std::string& text : in.items) {
+      if (text.find('\r') != text.npos) throw Failure("a carriage return, which '.' does not match, is not supported");
+      matches.push_back(std::regex_match(characters_of(text), regex));
+    }
+  } catch (const std::regex_error& e) { throw Failure("its pattern '" + pattern + "' is not supported: " + e.what()); }
+  return {Tensor::of(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
 // Splits a text at a delimiter or, without one, at white space, at most `most` times. -1: any number of times.
@@ -275,6 +317,7 @@ std::span<const OpDef> text_ops() {
     {"LabelEncoder", 4, "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor values_floats values_int64s values_strings values_tensor", label_encoder, kMl},
     {"StringConcat", 20, "", string_concat},
     {"StringSplit", 20, "delimiter maxsplit", string_split},
+    {"RegexFullMatch", 20, "pattern", regex_full_match},
     {"StringNormalizer", 10, "case_change_action is_case_sensitive locale stopwords", string_normalizer},
     {"TfIdfVectorizer", 9, "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights", tf_idf_vectorizer},
   };

@@ -180,12 +180,19 @@ Tensor Tensor::asin() const {
   return sign() * (kPi / 2 - (1.0 - abs()).sqrt() * series);
 }
 Tensor Tensor::acos() const { return kPi / 2 - asin(); }
-Tensor Tensor::atan() const { return (*this / (1 + *this * *this).sqrt()).asin(); }
+// atan, asinh and acosh do not square large numbers, whose squares are infinite.
+constexpr double kLarge = 1e9;
+Tensor Tensor::atan() const {
+  return abs().gt(Const(kLarge)).where(sign() * (kPi / 2), (*this / (1 + *this * *this).sqrt()).asin());
+}
 Tensor Tensor::sinh() const { return (exp() - neg().exp()) / 2; }
 Tensor Tensor::cosh() const { return (exp() + neg().exp()) / 2; }
 Tensor Tensor::tanh() const { return 2.0 * (2.0 * *this).sigmoid() - 1.0; }
-Tensor Tensor::asinh() const { return (*this + (square() + 1).sqrt()).log(); }
-Tensor Tensor::acosh() const { return (*this + (square() - 1).sqrt()).log(); }
+Tensor Tensor::asinh() const {  // of the absolute value: a negative number and the root cancel
+  Tensor x = abs();
+  return sign() * x.gt(Const(kLarge)).where(x.log() + kLog2, (x + (x.square() + 1).sqrt()).log());
+}
+Tensor Tensor::acosh() const { return gt(Const(kLarge)).where(log() + kLog2, (*this + (square() - 1).sqrt()).log()); }
 Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 
 // the approximation 7.1.26 of Abramowitz and Stegun
@@ -231,7 +238,7 @@ Tensor Tensor::clamp(Tensor min, Tensor max) const {
 Tensor Tensor::relu() const { return gt(Const(0)).where(*this, Const(0)); }
 Tensor Tensor::relu6() const { return relu() - (*this - 6).relu(); }
 Tensor Tensor::sigmoid() const { return (1 + (*this * (-1 / kLog2)).exp2()).reciprocal(); }
-Tensor Tensor::hardswish() const { return *this * (*this + 3).relu6() * (1.0 / 6); }
+Tensor Tensor::hardswish() const { return *this * ((*this + 3).relu6() * (1.0 / 6)); }
 Tensor Tensor::leaky_relu(double slope) const { return lt(Const(0)).where(slope * *this, *this); }
 Tensor Tensor::gelu() const {
   return 0.5 * *this * (1 + (std::sqrt(2 / kPi) * (*this + 0.044715 * pow(Const(3)))).tanh());
@@ -244,7 +251,10 @@ Tensor Tensor::selu(double alpha, double gamma) const {
   Tensor positive = ge(Const(0));
   return gamma * Tensor(graph().node(Op::DETACH, dtypes::bool_, positive.uop())).where(*this, alpha * (exp() - 1));
 }
-Tensor Tensor::softplus(double beta) const { return (1 / beta) * (*this * beta).logaddexp(Const(0.0)); }
+Tensor Tensor::softplus(double beta) const {
+  Tensor x = *this * beta;
+  return (1 / beta) * (x.relu() + (1 + x.abs().neg().exp()).log());
+}
 Tensor Tensor::softsign() const { return *this / (1 + abs()); }
 Tensor Tensor::mish() const { return *this * softplus().tanh(); }
 

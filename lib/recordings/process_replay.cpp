@@ -212,6 +212,7 @@ class PairDiff {
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
+    if (is_renumbering(c)) return {"renumbered buffers"};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
       constexpr std::string_view kInside = "kernel: ";  // prefix for a change in the graph of a KERNEL

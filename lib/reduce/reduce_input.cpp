@@ -57,10 +57,16 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 }  // namespace
 
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
+  if (in.is_tensor_graph && in.graph->is_foreign())
+    return {.error =
+                "a schedule of another release is not reduced; `tgc bisect` names the rule, and reduce takes one "
+                "of its kernels, with --live=PYTHON"};
+  if (in.graph->is_foreign() && !session.live && wanted.kind != FailureSignature::Kind::Script)
+    return {.error = in.file + ": a kernel of " +
+                     (in.info.producer.empty() ? "tinygrad " + std::string(name_of(in.graph->release()))
+                                               : in.info.producer) +
+                     ": reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON"};
   if (!in.is_tensor_graph) return reduce(session, in, options, wanted);
-  if (in.graph->is_foreign())
-    return {.error = "a schedule of another release is not reduced; `tgc bisect` names the rule, and reduce takes "
-                     "one of its kernels"};
   return timed([&] {
     if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, wanted);
     return reduce_first_wrong(session, options, wanted,

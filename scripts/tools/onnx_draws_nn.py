@@ -15,7 +15,10 @@ def windows(r, spatial, most=3, pads=True):
   if r.chance(.6): out["strides"] = [r.int(1, 3) for _ in range(n)]
   if r.chance(.4): out["dilations"] = [r.int(1, 2) if (k - 1) * 2 < s else 1 for k, s in zip(kernel, spatial)]
   if pads and r.chance(.6): out["pads"] = [r.int(0, kernel[i % n] - 1) for i in range(2 * n)]
-  elif r.chance(.4): out["auto_pad"] = r.pick(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+  elif r.chance(.4):
+    out["auto_pad"] = r.pick(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, out.get("dilations", [1] * n))]
+    if "strides" in out and out["auto_pad"][0] == "S": out["strides"] = [min(s, r) for s, r in zip(out["strides"], reach)]  # no negative pads
   return kernel, out
 
 
@@ -35,15 +38,24 @@ def conv(r, op):
   x, w = [n, cin, *spatial], [cout, cin // group, *kernel]
   if op == "Conv":
     kind = r.pick(FLOATS)
+    if kind == np.float16: return Node([r.values(x, kind, 0), r.values(w, kind, 0)], attributes)  # sums without cancellation
     return Node([r.values(x, kind), r.values(w, kind)] + ([r.values([cout], kind)] if r.chance() else []), attributes)
   kind, other = r.pick([np.uint8, np.int8]), r.pick([np.uint8, np.int8]) if op == "QLinearConv" else np.uint8
   if op == "ConvInteger":
     zeros = r.pick([[], [np.array(r.int(0, 9), np.uint8)], [np.array(r.int(0, 9), np.uint8), np.array(r.int(0, 9), np.uint8)]])
     return Node([r.values(x, np.uint8, 0), r.values(w, np.uint8, 0)] + zeros, attributes)
-  scale, zero = lambda *s: r.values(s, np.float32, .1, .9), lambda k, *s: r.ints(0, 9, s, k)
-  per = [cout] if len(spatial) == 2 and r.chance() else []
+  scale, zero = scales(r, kind == other == np.uint8 and len(spatial) == 2), lambda k, *s: r.ints(0, 9, s, k)
+  per = [cout] if len(spatial) == 2 and r.chance() else []  # the evaluator has no other scales per channel
   bias = [r.ints(-9, 9, [cout], np.int32)] if r.chance() else []
-  return Node([r.values(x, kind), scale(), zero(kind), r.values(w, other), scale(*per), zero(other, *per), scale(), zero(kind)] + bias, attributes)
+  even = zero(kind) // 2 * 2  # the evaluator rounds after it adds the zero point, onnxruntime before
+  return Node([r.values(x, kind), scale(), zero(kind), r.values(w, other), scale(*per), zero(other, *per), scale(), even.astype(kind)] + bias, attributes)
+
+
+def scales(r, decimal=True):
+  """Returns a function of a shape that draws scales. Half of them make quotients halfway between two integers. `decimal`: some
+  are no powers of two; the evaluator multiplies these in double precision, onnxruntime and tgc do not."""
+  choices = r.pick([None, [.25, .5, 1, 2], [.1, .2, .3, .05] if decimal else None])
+  return lambda *shape: r.values(shape, np.float32, .1, .9) if choices is None else r.g.choice(choices, shape).astype(np.float32)
 
 
 @draws("AveragePool", "MaxPool", "LpPool")
@@ -106,22 +118,24 @@ def matmul(r, op):
   if op == "MatMul":
     kind = r.pick(FLOATS + [np.int32, np.int64])
     if r.chance(.2): a, b = r.pick([([k], b), (a, [k]), ([k], [k])])
-    return Node([r.values(a, kind), r.values(b, kind)], {})
+    low = 0 if kind == np.float16 else -3  # sums without cancellation
+    return Node([r.values(a, kind, low), r.values(b, kind, low)], {})
   kinds = [r.pick([np.uint8, np.int8]) for _ in range(3)]
   x, y = r.values(a, kinds[0]), r.values(b, kinds[1])
   zero = lambda kind, *shape: r.ints(0, 9, shape, kind)
   if op == "MatMulInteger":
     return Node([x, y] + r.pick([[], [zero(kinds[0])], [zero(kinds[0]), zero(kinds[1])], [zero(kinds[0]), zero(kinds[1], n)]]), {})
-  scale = lambda: r.values([], r.pick([np.float32]), .1, .9)
-  return Node([x, scale(), zero(kinds[0]), y, scale(), zero(kinds[1]), scale(), zero(kinds[2])], {})
+  scale = scales(r, False)
+  return Node([x, scale(), zero(kinds[0]), y, scale(), zero(kinds[1]), scale(), (zero(kinds[2]) // 2 * 2).astype(kinds[2])], {})
 
 
 @draws("Gemm")
 def gemm(r, op):
   m, k, n, ta, tb = r.int(1, 4), r.int(1, 4), r.int(1, 4), r.int(0, 1), r.int(0, 1)
   kind = r.pick(FLOATS)
-  c = [r.values(r.pick([[m, n], [n], [1], [], [m, 1]]), kind)] if r.chance(.7) else []
-  return Node([r.values([k, m] if ta else [m, k], kind), r.values([n, k] if tb else [k, n], kind)] + c,
+  low = 0 if kind == np.float16 else -3  # sums without cancellation
+  c = [r.values(r.pick([[m, n], [n], [1], [], [m, 1]]), kind, low)] if r.chance(.7) else []
+  return Node([r.values([k, m] if ta else [m, k], kind, low), r.values([n, k] if tb else [k, n], kind, low)] + c,
               {"transA": ta, "transB": tb} | r.some(alpha=r.real(.1, 2), beta=r.real(.1, 2)))
 
 
@@ -160,11 +174,17 @@ def layer_norm(r, op):
   return Node([r.values(own, kind), r.values(part, kind)] + bias, attributes, r.pick([1, 3]) if op[0] == "L" and kind == np.float32 else 1)
 
 
-@draws("MeanVarianceNormalization", "LpNormalization", "LRN")
+@draws("LRN")
+def lrn(r, op):
+  n = r.int(1, 7)  # the evaluator takes the batch for the channels
+  x = r.values([n, n, r.int(1, 3), r.int(1, 3)], r.pick([np.float32, np.float32, np.float16]))
+  return Node([x], {"size": r.int(1, 8)} | r.some(alpha=r.real(1e-4, 1), beta=r.real(.3, 1), bias=r.real(.5, 2)))
+
+
+@draws("MeanVarianceNormalization", "LpNormalization")
 def other_norm(r, op):
   n = r.int(2, 3)
   x = r.values([n, n, r.int(2, 3), r.int(2, 3)])
-  if op == "LRN": return Node([x], {"size": r.int(1, 4)} | r.some(alpha=r.real(1e-4, 1), beta=r.real(.3, 1), bias=r.real(.5, 2)))
   if op[0] == "M": return Node([x], r.some(axes=sorted(a % 4 for a in r.axes(4))))
   return Node([x], r.some(axis=r.axis(4), p=r.int(1, 2)))
 
@@ -172,7 +192,7 @@ def other_norm(r, op):
 @draws("Dropout")
 def dropout(r, op):
   ratio, training = r.pick([None, np.array(r.real(.1, .9), np.float32)]), r.pick([None, np.array(False), np.array(True)])
-  return Node([r.values(r.shape()), ratio, training], {"seed": r.int(0, 99)}, r.int(1, 2))
+  return Node([r.values(r.shape()), ratio, training], {"seed": r.int(0, 99)}, r.int(1, 2), random=bool(training))
 
 
 @draws("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
@@ -216,6 +236,23 @@ def rotary(r, op):
 
 # ---- recurrent layers
 
+ACTIVATIONS = {  # activation: whether it has an alpha, and a beta
+  "Tanh": "", "Sigmoid": "", "Relu": "", "Softsign": "", "Softplus": "", "HardSigmoid": "ab", "ScaledTanh": "ab", "Affine": "ab",
+  "LeakyRelu": "a", "ThresholdedRelu": "a", "Elu": "a"}
+
+
+def activations(r, n):
+  """Returns n activations and the parameters of those that have parameters; sometimes the defaults of some."""
+  names = [r.pick(list(ACTIVATIONS)) for _ in range(n)]
+  out = {"activations": names}
+  for key, letter in (("activation_alpha", "a"), ("activation_beta", "b")):
+    count = sum(letter in ACTIVATIONS[name] for name in names)
+    # these have no defaults in onnxruntime, or others than their ops
+    if count: out[key] = [r.real(.1, 1) for _ in range(count)]
+  if not {"ScaledTanh", "Affine", "ThresholdedRelu"} & set(names) and r.chance(.3): out.pop(r.pick(["activation_alpha", "activation_beta"]), None)
+  return out
+
+
 @draws("RNN", "GRU", "LSTM")
 def recurrent(r, op):
   gates, direction = {"RNN": 1, "GRU": 3, "LSTM": 4}[op], r.pick(["forward", "reverse", "bidirectional"])
@@ -231,8 +268,8 @@ def recurrent(r, op):
   if op == "LSTM" and len(inputs) == 7 and r.chance(.4): inputs.append(r.values([d, 3 * hidden]))
   attributes = {"hidden_size": hidden, "layout": layout, "direction": direction} | ({} if plain else r.some(clip=r.real(.5, 2)))
   if op == "GRU": attributes |= r.some(linear_before_reset=r.int(0, 1))
-  if op == "LSTM": attributes |= r.pick([{}, {"input_forget": 0}])
-  if not plain and r.chance(): attributes["activations"] = [r.pick(["Tanh", "Sigmoid", "Relu", "HardSigmoid"]) for _ in range(d * {"RNN": 1, "GRU": 2, "LSTM": 3}[op])]
+  if op == "LSTM" and not plain: attributes |= r.pick([{}, {"input_forget": 0}, {"input_forget": 1}])
+  if not plain and r.chance(): attributes |= activations(r, d * {"RNN": 1, "GRU": 2, "LSTM": 3}[op])
   return Node(inputs, attributes, 1 + states)
 
 
@@ -296,7 +333,7 @@ def resize(r, op):
   if r.chance():
     if r.chance(.4) and roi is None: attributes["keep_aspect_ratio_policy"] = r.pick(["stretch", "not_larger", "not_smaller"])
     return Node([r.values(own), roi, None, np.array(to, np.int64)], attributes)
-  scales = [1.0 if t == own[a] else r.pick([t / own[a], r.real(.4, 2.5)]) for t, a in zip(to, axes)]
+  scales = [1.0 if t == own[a] else r.pick([t / own[a] + 1e-3, r.real(.4, 2.5)]) for t, a in zip(to, axes)]
   scales = [s if int(s * own[a]) > 0 else 1.0 for s, a in zip(scales, axes)]
   return Node([r.values(own), roi, np.array(scales, np.float32)], attributes)
 
@@ -326,7 +363,12 @@ def roi_align(r, op):
 
 
 @draws("MaxRoiPool")
-def max_roi_pool(r, op): return Node([r.values([1, 2, 6, 6]), np.array([[0, 0, 0, 3, 4]], np.float32)], {"pooled_shape": [2, 2]})
+def max_roi_pool(r, op):
+  n, rois = r.int(1, 2), r.int(1, 3)
+  corner, size = r.values([rois, 2], low=0, high=4), r.values([rois, 2], low=0, high=6)
+  boxes = np.concatenate([r.ints(0, n - 1, [rois, 1]).astype(np.float32), corner, corner + size], 1)
+  if r.chance(.3): boxes = np.round(boxes)
+  return Node([r.values([n, r.int(1, 3), r.int(5, 9), r.int(5, 9)]), boxes], {"pooled_shape": [r.int(1, 3), r.int(1, 4)]} | r.some(spatial_scale=r.pick([.5, .7, 1.2])))
 
 
 @draws("NonMaxSuppression")
@@ -373,7 +415,12 @@ def quantize(r, op):
 
 
 @draws("DynamicQuantizeLinear")
-def dynamic_quantize(r, op): return Node([r.values(r.shape(), low=r.pick([-3, .5]), high=3)], {}, 3)
+def dynamic_quantize(r, op):
+  low, high = r.pick([(-3, 3), (.5, 3), (-3, -.5)])
+  x = r.values(r.shape(), low=low, high=high)
+  low = r.pick([-127.5, -100.5, 0, -255, -.5])
+  if r.chance(.4): x = np.append(r.ints(0, 60, [6]) * .5 - 10, [low, low + 255]).astype(np.float32)  # quotients halfway between integers
+  return Node([np.full_like(x, r.pick([0, 2, -3])) if r.chance(.1) else x], {}, 3)
 
 
 # ---- signals
@@ -395,8 +442,8 @@ def dft(r, op):
 @draws("STFT")
 def stft(r, op):
   length, frame = r.int(6, 20), r.int(2, 6)
-  x, step = r.values([r.int(1, 2), length, 1]), np.array(r.int(1, 4), np.int64)
-  window, size = r.values([frame]), np.array(frame, np.int64)
+  x, step = r.values([r.int(1, 2), length, 1], low=-1, high=1), np.array(r.int(1, 4), np.int64)
+  window, size = r.values([frame], low=0, high=1), np.array(frame, np.int64)
   return Node([x, step] + r.pick([[window], [None, size], [window, size]]), r.some(onesided=r.int(0, 1)))
 
 
@@ -418,11 +465,11 @@ def string_concat(r, op):
 
 
 @draws("StringSplit")
-def string_split(r, op): return Node([words(r, r.shape(0, 2, 3))], r.some(delimiter=r.pick([",", " ", "", "b"]), maxsplit=r.int(0, 2)), 2)
+def string_split(r, op): return Node([words(r, r.shape(1, 2, 3))], r.some(delimiter=r.pick([",", " ", "", "b"]), maxsplit=r.int(0, 2)), 2)
 
 
 @draws("RegexFullMatch")
-def regex(r, op): return Node([words(r, r.shape(0, 2, 3))], {"pattern": r.pick(["a", "[a-z]+.*", r"\w+", "(a|Ab)?", r".*\d", "[^,]*"])})
+def regex(r, op): return Node([words(r, r.shape(0, 2, 3))], {"pattern": r.pick(["a", "[a-z]+.*", r"\w+", "(a|Ab)?", r".*\d", "[^,]*", ".", "(?:x|,)+y.*", r"\S{1,2}", "[[:alpha:]]+"])})
 
 
 @draws("StringNormalizer")
@@ -501,6 +548,6 @@ def optional(r, op): return Node([r.values(r.shape())], {})
 @draws("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def random(r, op):
   inputs = [] if op in ("RandomNormal", "RandomUniform") else [r.values([2, 3], low=0, high=1)]
-  return Node(inputs, {"seed": float(r.int(1, 9))} | ({"shape": [2, 3]} if not inputs else {}))
+  return Node(inputs, {"seed": float(r.int(1, 9))} | ({"shape": [2, 3]} if not inputs else {}), random=True)
 
 

@@ -15,15 +15,22 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
    "pending":[{"place":"train.py:15"}],                    assignments to tensors that were not computed by the end
    "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  kernels of a capture
    "unread":["y"],                                         inputs that no captured kernel uses
+   "moved":[9],                                            buffers that the memory planner moved, though a tensor that was made
+                                                           in the capture and is not computed yet reads them
    "outputs":[{"buffer":7}],"error":"JitError: ..."}       what the call returned or raised
   {"event":"lost","jit":0,"call":1,"place":"train.py:13","from":"train.py:19"}
                                           the program reads a gradient that backward() added to in a capture, but whose
                                           addition was never computed
   {"event":"assign","buffer":5,"place":"train.py:18"}      outside all jits, an assignment to a tensor that a jit uses
+  {"event":"late","jit":0,"call":1,"moved":[9],"inputs":[3],"place":"train.py:21"}
+                                          outside all jits, the program computes a tensor that was made in a capture: the moved
+                                          buffers and the inputs of the capture that it reads
+  {"event":"unscheduled","place":"train.py:22","count":3}  outside all jits, assignments at this line, of which none reached a schedule
   {"event":"read","jit":0,"call":1,"buffer":7,"place":"train.py:20"}  outside all jits, a read of a tensor that a call returned
 """
 from __future__ import annotations
 
+import atexit
 import inspect
 import itertools
 import os
@@ -34,6 +41,8 @@ from typing import Any
 from tgc.export.arrays import bound_values
 from tgc.export.hooks import call_on_import, program_line, set_attribute
 from tgc.export.jit_kernels import CapturedKernels, input_tensors
+from tgc.export.jit_lazy import LateTensors
+from tgc.export.jit_stores import UnscheduledStores
 from tgc.export.kinds import JSON, Function
 from tgc.export.reachable import ReachableTensors
 
@@ -79,6 +88,8 @@ class JitRecorder:
     self.returned: dict[int, tuple[Any, int, int]] = {}     # id: (weak reference, jit, call) of a tensor that a call returned
     self.calls: list[JSON] = []        # the calls that are running, innermost last
     self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
+    self.late = LateTensors(self.is_computed)
+    self.stores = UnscheduledStores()
     self.lost: dict[int, tuple[Any, JSON, str]] = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
@@ -86,15 +97,20 @@ class JitRecorder:
   def install(self, module: Any) -> None:
     from tinygrad.tensor import Tensor
     kind = getattr(module, "_TinyJit", None) or module.TinyJit
-    call, buffer, assign = kind.__call__, Tensor._buffer, Tensor.assign
+    call, buffer, assign, realize = kind.__call__, Tensor._buffer, Tensor.assign, Tensor.realize
     def watched_call(jit: Any, *args: Any, **kwargs: Any) -> Any: return self.record_call(call, jit, args, kwargs)
     def watched_buffer(tensor: Any) -> Any:
       self.record_read(tensor)
       return buffer(tensor)
+    def watched_realize(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+      if not self.calls: self.record_late([tensor, *args])
+      return realize(tensor, *args, **kwargs)
     def watched_assign(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-      buffer = self.known_buffer(tensor)
+      buffer, target = self.known_buffer(tensor), tensor.uop
       result = assign(tensor, *args, **kwargs)
-      if not self.calls: self.record_assign(buffer)
+      if not self.calls:
+        self.record_assign(buffer)
+        if not self.is_computed(tensor): self.stores.add(target, program_line())
       # backward() adds to every gradient, including those that the program never reads
       else: self.calls[-1]["grads" if sys._getframe(1).f_code.co_name == "backward" else "assigned"].append((tensor, program_line()))
       return result
@@ -107,7 +123,15 @@ class JitRecorder:
     set_attribute(Tensor, "grad", property(watched_grad, slot.__set__))
     set_attribute(kind, "__call__", watched_call)
     set_attribute(Tensor, "_buffer", watched_buffer)
+    scheduler = "linear_with_vars" if hasattr(Tensor, "linear_with_vars") else "schedule_with_vars"
+    schedule = getattr(Tensor, scheduler)
+    def watched_schedule(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+      self.stores.schedule([t.uop for t in (tensor, *args)])
+      return schedule(tensor, *args, **kwargs)
+    set_attribute(Tensor, scheduler, watched_schedule)
+    atexit.register(self.record_unscheduled)
     set_attribute(Tensor, "assign", watched_assign)
+    set_attribute(Tensor, "realize", watched_realize)
 
   # -- facts
 
@@ -201,12 +225,25 @@ class JitRecorder:
     if (source := self.source_call(tensor)) is not None:
       self.write({"event": "read", "jit": source[0], "call": source[1], "buffer": self.buffer_of(tensor), "place": program_line()})
 
+  def record_late(self, tensors: list[Any]) -> None:
+    """Records that tensors are computed, outside all jits, which a capture made."""
+    try:
+      for jit, call, moved, inputs in self.late.read_by(tensors):
+        self.write({"event": "late", "jit": jit, "call": call, "moved": [self.buffer_of_node(u) for u in moved], "inputs": inputs,
+                    "place": program_line()})
+    except Exception: self.recorder.report_failure("computation of a tensor")
+
   def record_assign(self, buffer: Any) -> None:
     """Records an assignment outside all jits."""
     if buffer is None or (place := program_line(), buffer) in self.assigned: return
     self.assigned.add((place, buffer))
     event = {"event": "assign", "buffer": buffer, "place": place}
     with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.assign{len(self.assigned)}", **event}, {})
+
+  def record_unscheduled(self) -> None:
+    for i, (place, count) in enumerate(self.stores.lost()):
+      event = {"event": "unscheduled", "place": place, "count": count}
+      with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.unscheduled{i}", **event}, {})
 
   def record_lost_grad(self, grad: Any) -> None:
     _, event, place = self.lost.pop(id(grad))
@@ -226,7 +263,9 @@ class JitRecorder:
     try:
       named = self.named_args(jit, args, kwargs)
       before = self.outer_values(jit, named)
-      if phase == "capture": reachable = self.reachable(jit, args, kwargs, named)
+      if phase == "capture":
+        reachable = self.reachable(jit, args, kwargs, named)
+        self.late.begin_capture()
       event |= {"args": {k: self.describe(v) for k, v in named.items()}, "sees": before}
       if values := bound_arguments([*named.values()]): event["var_vals"] = values
       if phase == "replay" and known.lists:
@@ -249,6 +288,8 @@ class JitRecorder:
       if event["phase"] == "capture":
         self.lost |= {id(t): (t, event, place) for t, place in running["grads"] if not self.is_computed(t)}
         event |= self.captured_kernels(jit, args, kwargs, named)
+        inputs = {t.uop.base: self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}
+        event["moved"] = [self.buffer_of_node(u) for u in self.late.end_capture(known.number, event["call"], inputs)]
         event["sees"] = before | {k: v for k, v in after.items() if k in tensor_names}  # the function may compute them
         read = {f"buffer {b}" for k in event.get("kernels", []) for b in k["reads"]}  # keep only the used tensors of containers
         event["sees"] = {k: v for k, v in event["sees"].items() if "[" not in k or v in read}

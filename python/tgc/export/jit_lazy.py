@@ -1,0 +1,54 @@
+"""Finds tensors that the capture of a TinyJit makes but does not compute.
+
+A replay does not make such a tensor again. If the program computes it later, it reads the buffers of the capture: inputs of
+the captured call, and buffers between kernels. The memory planner of the jit gives these buffers other places in memory, so
+that no kernel writes the buffers that the tensor reads (tinygrad 0.12 and 0.13).
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tgc.export.kinds import Function
+
+
+class LateTensors:
+  """Holds weak references only: a tensor or buffer kept alive changes what the program does."""
+
+  def __init__(self, is_computed: Function) -> None:
+    self.is_computed = is_computed
+    self.known: weakref.WeakSet[Any] = weakref.WeakSet()  # nodes of the tensors from before the capture
+    self.moved: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()  # buffer: jit and call
+    self.made: weakref.WeakKeyDictionary[Any, tuple[int, int, Any]] = weakref.WeakKeyDictionary()  # node: jit, call, inputs
+
+  def pending(self) -> list[Any]:
+    """Returns the nodes of the live tensors that are not computed."""
+    from tinygrad import tensor
+    live = [t for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None]
+    return [t.uop for t in live if not self.is_computed(t)]
+
+  def begin_capture(self) -> None: self.known = weakref.WeakSet(self.pending())
+
+  def end_capture(self, jit: int, call: int, inputs: dict[Any, int]) -> list[Any]:
+    """Returns the moved buffers. `inputs`: the nodes of the inputs of the call, with the numbers of their buffers."""
+    from tinygrad import tensor
+    own = {t.uop.base for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None}  # Tensor.empty
+    moved: dict[Any, None] = {}
+    for node in self.pending():
+      if node in self.known: continue
+      nodes = list(node.toposort())
+      moved |= dict.fromkeys(u for u in nodes if u.op.name == "BUFFER" and u not in own and u.realized is None)
+      self.made[node] = jit, call, [inputs[u] for u in nodes if u in inputs]
+    self.known = weakref.WeakSet()
+    for u in moved: self.moved[u] = jit, call
+    return list(moved)
+
+  def read_by(self, tensors: Iterable[Any]) -> Iterator[tuple[int, int, list[Any], list[int]]]:
+    """Yields jit, call, moved buffers and inputs of each tensor of a capture that `tensors` are computed from."""
+    if not self.made: return
+    for t in tensors:
+      nodes = [] if self.is_computed(t) else list(t.uop.toposort())
+      for node in nodes:
+        if (made := self.made.get(node)) is not None:
+          yield *made[:2], [u for u in nodes if self.moved.get(u) == made[:2]], made[2]
