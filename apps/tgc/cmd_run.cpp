@@ -76,7 +76,8 @@ class Runner {
     return code;
   }
 
-  // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it took.
+  // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it
+  // took.
   auto read_next(Source& source, double& seconds) {
     const DeadlineScope limit(spec_.device.trial_seconds());
     const auto begin = Clock::now();

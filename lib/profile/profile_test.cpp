@@ -305,7 +305,8 @@ TEST_CASE("profile: a short pickle that refers to its values many times is no lo
   };
   const std::string device = text("device") + text("AMD"), kernel = text("kern") + "K\x05" + text("exec_tag") + "K\x01";
   const std::string blob = text("blob") + "B" + word(1 << 20) + std::string(1 << 20, 'x');
-  const std::string sqtt = event("ProfileSQTTEvent", device + kernel + text("se") + "K\x01" + text("itrace") + "\x88" + blob);
+  const std::string sqtt =
+      event("ProfileSQTTEvent", device + kernel + text("se") + "K\x01" + text("itrace") + "\x88" + blob);
   auto read = [](const std::string& events) { return parse_trace("\x80\x04](" + events + "e."); };
   CHECK(read(repeated(sqtt, 2)).ok());
   auto many = read(repeated(sqtt, 1000));  // a gigabyte of hardware traces
