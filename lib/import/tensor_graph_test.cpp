@@ -94,7 +94,8 @@ TEST_CASE("tensor graph: axes, sizes, offsets and counts that are out of range a
           number("1099511627776") + "))");
   refused("z = UOp(Ops.SHRINK, dtypes.float, (x,))");
   refused("z = UOp(Ops.SHRINK, dtypes.float, (x, UOp(Ops.STACK, dtypes.weakint, ()), " + number("3") + "))");
-  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.FLOORDIV, dtypes.weakint, (" + number("-9223372036854775808") +
+  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.FLOORDIV, dtypes.weakint, (" +
+          number("-9223372036854775808") +
           ", " + number("-1") + "))))");
   refused("z = UOp(Ops.MSELECT, dtypes.float, (x,), -7)");
   refused("z = UOp(Ops.MULTI, dtypes.float, (x,), 9)");
