@@ -6,6 +6,7 @@
 
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
+#include "lib/support/visible.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pickled_nodes.h"
 #include "lib/text/print_uops.h"
@@ -56,9 +57,17 @@ std::string place_of_pair(PickleValue v) {
   return file + ":" + std::to_string(v[1].number().value_or(0));
 }
 
+// Returns a name of the trace as recordings have names: on one line, with visible control characters.
+std::string one_line(std::string_view text) {
+  std::string out = visible_in_color(text);
+  std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return out;
+}
+std::string name_in(PickleValue v) { return one_line(v.text()); }
+
 Rewrite rewrite_of(PickleValue v) {
   Rewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
-  out.name = field(v, "name").text();
+  out.name = name_in(field(v, "name"));
   auto sink = field(v, "sink").number(), depth = field(v, "depth").number();
   if (!sink || !depth) fail("a rewrite without a graph");
   out.sink = *sink, out.depth = *depth, out.bottom_up = field(v, "bottom_up").truth();
@@ -118,7 +127,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
-    device = field(ret, "device").text();
+    device = name_in(field(ret, "device"));
     if (device.starts_with("CPU")) renderer = source.starts_with("define ") || source.find("\ndefine ") != source.npos
                                                    ? "LLVM" : "CLANG";
     if (device.starts_with("AMD")) renderer = source.find("define amdgpu_kernel") != source.npos ? "LLVM" : "HIP";
@@ -127,7 +136,7 @@ std::string target_of(PickleValue ret, std::string_view source) {
       if (ret.class_name() == type) renderer = name;
     for (size_t n = 0; n < ret.size(); n++)
       if (ret[n].class_name() == "Target")
-        device = field(ret[n], "device").text(), arch = field(ret[n], "arch").text();
+        device = name_in(field(ret[n], "device")), arch = name_in(field(ret[n], "arch"));
   }
   std::string out = device.substr(0, device.find(':'));
   if (!renderer.empty()) out += ":" + renderer;
@@ -263,13 +272,13 @@ class GroupRecord {
     std::vector<UOp> list;
     Arg info, kernel;  // ProgramInfo, KernelInfo
     if (ret.class_name() == "ProgramSpec") {
-      source = field(ret, "src").text(), name = field(ret, "name").text();
+      source = field(ret, "src").text(), name = name_in(field(ret, "name"));
       if (auto uops = ret.find("uops"))
         for (size_t n = 0; n < uops->size(); n++) list.push_back(object((*uops)[n]));
       if (!list.empty()) kernel = list.back().arg();
     } else if (UOp program = last_program(group)) {
       info = program.arg();
-      if (Arg text = field_of(info, "name"); text.is_str()) name = text.text();
+      if (Arg text = field_of(info, "name"); text.is_str()) name = one_line(text.text());
       for (UOp s : program.src()) {
         if (s.is(Op::SINK)) kernel = s.arg();
         if (s.is(Op::SOURCE) && s.arg().is_str()) source = s.arg().text();

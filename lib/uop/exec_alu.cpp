@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/support/counted.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -117,6 +118,9 @@ Const scalar_alu(Op op, DType dtype, std::span<const Const> v, bool truncated) {
 
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated) {
   Const values[3];
+  const size_t wanted = ops::Unary.contains(op) ? 1 : ops::Ternary.contains(op) ? 3 : 2;
+  if (operands.size() != wanted)  // graphs of other releases are not checked when they are read
+    throw Failure("constant folding of an op with " + counted(operands.size(), "operand"));
   if (dtype.count() <= 1) {
     for (size_t i = 0; i < operands.size(); i++) {
       if (!operands[i].is_const()) throw Failure("constant folding of " + operands[i].repr());
