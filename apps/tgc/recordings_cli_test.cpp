@@ -49,7 +49,7 @@ TEST_CASE("cli: prove decides the rewrites of a recording, and those of a compil
   Ran recorded = run_tgc("prove --strict " + test_path("import/prove.jsonl.gz"));
   INFO(recorded.out, recorded.err);
   CHECK(recorded.code == 0);
-  CHECK(has(recorded.out, "prog.12: proven "));
+  CHECK(has(recorded.out, "prog.12: proven"));
   CHECK(has(recorded.out, " rewrites of tinygrad 0.14.0, "));
   const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
   CHECK(run_tgc("prove --strict " + kernel).code == 0);
