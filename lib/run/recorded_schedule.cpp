@@ -6,6 +6,7 @@
 #include "lib/import/import.h"
 #include "lib/import/upgrade.h"
 #include "lib/text/formats.h"
+#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -25,6 +26,10 @@ class BufferTable {
   void declare(const GoldenBuffer& b) {
     Base& base = bases_[b.base];
     const DType dtype = dtype_of(b.dtype);
+    const bool is_sized = b.size >= 0 && b.size <= kMaxBufferBytes && b.offset >= 0 && b.offset <= kMaxBufferBytes;
+    if (!is_sized || dtype.itemsize() < 1 || b.size * dtype.itemsize() > kMaxBufferBytes)
+      throw Failure("a recorded buffer of " + std::to_string(b.size) + " " + std::string(dtype.repr()) + " at offset " +
+                    std::to_string(b.offset) + " is out of range");
     const int64_t end = b.offset + b.size * dtype.itemsize();
     if (b.offset == 0 && end >= base.bytes) base.dtype = dtype;
     base.bytes = std::max(base.bytes, end);
@@ -75,7 +80,7 @@ bool is_variable(UOp u) {
 
 // The buffers that an argument of a call stands for, one for each device.
 std::vector<UOp> parts_of(UOp argument) {
-  if (argument.is(Op::MSTACK)) return {argument.src().begin(), argument.src().end()};
+  if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
   return {argument};
 }
 
@@ -84,10 +89,17 @@ UOp buffer_below(UOp u) {
   return u;
 }
 
+constexpr int64_t kMostDevices = 1 << 12;
+
 // The device that an MSELECT in an argument of a call selects.
 std::optional<size_t> selected_device(UOp u) {
   for (; !u.in({Op::BUFFER, Op::PARAM}) && u.num_src(); u = u.src(0))
-    if (u.is(Op::MSELECT) && u.arg().is_int()) return size_t(u.arg().small_int());
+    if (u.is(Op::MSELECT) && u.arg().is_int()) {
+      const auto device = u.arg().as_int().to_int64();
+      if (!device || *device < 0 || *device >= kMostDevices)
+        throw Failure("an MSELECT selects device " + u.arg().repr() + ", which is out of range");
+      return size_t(*device);
+    }
   return std::nullopt;
 }
 
@@ -110,7 +122,7 @@ class ArgumentBases {
   // Returns the number of kernels that the call became: one, or one for each device.
   size_t follow(UOp call, size_t first) {
     std::vector<UOp> arguments;
-    for (UOp a : call.src().subspan(1))
+    for (UOp a : call.src().subspan(std::min<size_t>(call.num_src(), 1)))
       if (!is_variable(a)) arguments.push_back(a);
     if (first >= record_.kernels.size() || record_.kernels[first].bufs.size() != arguments.size()) return 1;
     size_t kernels = 1;
@@ -246,7 +258,7 @@ int64_t slot_of_buffer(UOp buffer) {
   if (!buffer.in({Op::BUFFER, Op::PARAM})) return -1;
   const bool has_unique = buffer.is(Op::BUFFER) && buffer.arg().kind() != Arg::Kind::Record;
   const Arg slot = !has_unique ? import::slot_of(buffer) : buffer.num_src() ? buffer.src(0).arg() : Arg();
-  return slot.is_int() ? slot.small_int() : -1;
+  return slot.is_int() ? slot.as_int().to_int64().value_or(-1) : -1;
 }
 
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release) {
