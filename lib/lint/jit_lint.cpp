@@ -115,6 +115,7 @@ struct JitLint::Jit {
   std::optional<Call> captured;
   std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
   std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
+  std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
   std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
   size_t replays = 0;
 };
@@ -194,7 +195,7 @@ void JitLint::add_note(const Jit& jit, std::string_view what, const std::string&
 void JitLint::check_call(const Call& now) {
   calls_++;
   auto& slot = jits_[now.jit];
-  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, {}, 0});
+  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, {}, {}, 0});
   Jit& jit = *slot;
   if (!now.error.empty()) return add_error(jit, now);
   for (const std::string& place : now.reads)
@@ -254,11 +255,13 @@ void JitLint::check_rebinds(const Jit& jit, const Call& now) {
 }
 
 void JitLint::add_lost_gradient(size_t number, const std::string& place, const std::string& from) {
-  if (auto jit = jits_.find(number); jit != jits_.end() && jit->second)
+  if (auto jit = jits_.find(number); jit != jits_.end() && jit->second) {
+    jit->second->lost_reads.insert(from);
     add_finding(
         *jit->second, "lost-assign", place,
         "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
         "realize it inside the function: x.grad.realize(); or take x.grad = None (zero_grad) before backward()");
+  }
 }
 
 void JitLint::add_lost_store(const std::string& place, size_t count) {
@@ -289,7 +292,7 @@ void JitLint::check_late(const Late& late) {
     return;
   }
   for (int64_t input : late.inputs) {
-    if (!jit.replaced.contains(input)) continue;
+    if (!jit.replaced.contains(input) || jit.lost_reads.contains(late.place)) continue;
     JitFinding* f =
         add_finding(jit, "stale-tensor", late.place,
                     what + ", and is computed from the arguments of that call; later calls had others", mend);

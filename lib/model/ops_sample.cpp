@@ -256,18 +256,19 @@ Values max_roi_pool(OpCall& c) {
   if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 5 || bins.size() != 2 || bins[0] < 1 || bins[1] < 1)
     throw Failure("its inputs must be images (4 axes) and regions of five numbers, its pooled_shape two sizes");
   auto regions = c.numbers(1);
-  double scale = c.attr_float("spatial_scale", 1.0);
+  auto scale = float(c.attr_float("spatial_scale", 1.0));
   Tensors out;
   for (int64_t i = 0; i < rois.size(0); i++) {
     const double* region = &regions[size_t(5 * i)];
     auto image = int64_t(region[0]);
     if (image < 0 || image >= x.size(0)) throw Failure("region " + std::to_string(i) + " is of an image out of range");
-    auto bounds = [&](int64_t axis, int64_t bin) {  // the elements of a bin along an axis of the image, 2 or 3
-      double first = std::round(region[axis == 2 ? 2 : 1] * scale),
-             last = std::round(region[axis == 2 ? 4 : 3] * scale),
-             size = std::max(last - first + 1, 1.0) / double(bins[size_t(axis - 2)]), limit = double(x.size(axis));
-      return std::pair(int64_t(std::clamp(std::floor(double(bin) * size) + first, 0.0, limit)),
-                       int64_t(std::clamp(std::ceil(double(bin + 1) * size) + first, 0.0, limit)));
+    // The elements of a bin along an axis of the image, 2 or 3. In float32, as in onnxruntime: 5 * 0.7f is 3.5.
+    auto bounds = [&](int64_t axis, int64_t bin) {
+      auto corner = [&](size_t at) { return std::round(float(region[at]) * scale); };
+      float first = corner(axis == 2 ? 2 : 1), last = corner(axis == 2 ? 4 : 3), limit = float(x.size(axis)),
+            size = std::max(last - first + 1, 1.0F) / float(bins[size_t(axis - 2)]);
+      return std::pair(int64_t(std::clamp(std::floor(float(bin) * size) + first, 0.0F, limit)),
+                       int64_t(std::clamp(std::ceil(float(bin + 1) * size) + first, 0.0F, limit)));
     };
     Tensor plane = x.slice_axis(0, {image, image + 1});
     for (int64_t h = 0; h < bins[0]; h++)
