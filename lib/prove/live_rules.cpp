@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/recordings/recorded_pipeline.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
 #include "lib/support/json_writer.h"
 #include "lib/uop/graph.h"
@@ -35,8 +35,7 @@ constexpr const char* kVerdicts[] = {"proven", "refuted", "instances", "unknown"
 }  // namespace
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache) {
-  RecordedPipeline pipeline =
-      std::move(RecordedPipeline::read(in.record, in.info.producer, in.file).value_or_throw());
+  const auto pipeline = recorded_pipeline(in);
   SidesImporter importer(in.graph->settings());
   SidesProver prover(importer.graph(), {}, cache);
   std::vector<LiveRuleProof> out;
@@ -47,8 +46,8 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     return out[it->second];
   };
   for (const GoldenMetadata& m : in.record->metadata) (void)rule_at(m.name);
-  for (const RecordedPipeline::Row& row : pipeline.rows())
-    for (const RecordedMatch& m : row.matches) {
+  for (const Pipeline::Row& row : pipeline->rows().value_or_throw())
+    for (const Rewrite& m : row.rewrites) {
       LiveRuleProof& rule = rule_at(m.place);
       if (rule.verdict == "refuted") continue;
       auto both = importer.import(m.before, m.after);

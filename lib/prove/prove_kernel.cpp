@@ -10,7 +10,6 @@
 #include "lib/prove/store_order.h"
 #include "lib/prove/store_races.h"
 #include "lib/prove/weak_values.h"
-#include "lib/recordings/recorded_counts.h"
 #include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/uop/graph.h"
@@ -369,7 +368,6 @@ std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& c
 
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options) {
-  if (!in.record || in.record->rewrites.empty()) throw Failure(no_rewrites(in.file));
   auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return recorded_history(in); });
   const GoldenRecord& record = *in.record;
   const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);

@@ -3,17 +3,16 @@
 #include <set>
 #include <unordered_map>
 
+#include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
 #include "lib/prove/replay_rewrites.h"
 #include "lib/prove/rewrite_history.h"
-#include "lib/recordings/recorded_counts.h"
-#include "lib/recordings/recorded_pipeline.h"
 #include "lib/validate/application_sides.h"
 
 namespace tgc {
 namespace {
 
-using Row = RecordedPipeline::Row;
+using Row = Pipeline::Row;
 
 // Returns whether the expander makes a RANGE the elements of a vector.
 bool is_expanded(UOp range) {
@@ -25,8 +24,8 @@ bool is_expanded(UOp range) {
 // Returns whether a rewrite replaces a node by what a rule or a stage asks for, not by what the node's own rule makes.
 // tinygrad does this by a rule of ops.py, or in a stage that is a function. Inside of rules, the rule's own rewrite
 // decides it; of a stage, it is proven as any other rewrite, or all such rewrites together.
-bool is_substitution(const Row& row, const RecordedMatch& m) {
-  const bool is_of_stage = row.stage && !row.stage->at.empty() && m.place == row.stage->at[0];
+bool is_substitution(const Row& row, const Rewrite& m) {
+  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
   return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded(m.before));
 }
 
@@ -35,16 +34,19 @@ UOp sink_of(UOp graph) { return graph && graph.is(Op::PROGRAM) && graph.num_src(
 
 class RecordedHistory : public RewriteHistory {
  public:
-  RecordedHistory(RecordedPipeline pipeline, const Settings& settings)
-      : pipeline_(std::move(pipeline)), importer_(settings), settings_(settings) {
-    for (const Row& row : pipeline_.rows()) {
+  RecordedHistory(std::unique_ptr<Pipeline> pipeline, const Settings& settings)
+      : pipeline_(std::move(pipeline)),
+        rows_(pipeline_->rows().value_or_throw()),
+        importer_(settings),
+        settings_(settings) {
+    for (const Row& row : rows_) {
       if (!row.list.empty()) continue;
-      stages_.push_back({.name = row.name, .input = sink_of(row.input), .result = sink_of(row.result)});
+      stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
       add_matches(row);
     }
   }
 
-  UOp ast() override { return imported(pipeline_.ast()); }
+  UOp ast() override { return imported(pipeline_->ast()); }
   Graph& graph() override { return importer_.graph(); }
 
   UOp imported(UOp graph) override {
@@ -56,7 +58,7 @@ class RecordedHistory : public RewriteHistory {
   }
 
   std::span<const UOp> linear() override {
-    for (const Row& row : pipeline_.rows())
+    for (const Row& row : rows_)
       if (!row.list.empty() && !list_graph_.graph)
         if (auto made = import_graph(row.list.back(), row.list, settings_)) list_graph_ = std::move(*made);
     return list_graph_.list;
@@ -72,7 +74,7 @@ class RecordedHistory : public RewriteHistory {
     return out;
   }
 
-  std::vector<Sides> sides(std::vector<size_t>&) override { return sides_of_list(pipeline_.ast(), list_); }
+  std::vector<Sides> sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), list_); }
 
   UOp replay(const HistoryStage& stage, size_t count) override {
     if (stage.tops.empty()) return count ? UOp() : stage.input;
@@ -92,21 +94,21 @@ class RecordedHistory : public RewriteHistory {
  private:
   // Makes each match an application of a list, with depths from 0 in each stage.
   void add_matches(const Row& row) {
-    if (row.matches.empty()) return;
+    if (row.rewrites.empty()) return;
     const size_t stage = stages_.size() - 1;
     // If the stage changed nothing, all its matches are parts of rules that declined in the end.
-    const int own = std::ranges::min_element(row.matches, {}, &RecordedMatch::depth)->depth - !row.changes_graph();
+    const int own = std::ranges::min_element(row.rewrites, {}, &Rewrite::depth)->depth - !row.changes_graph();
     TopRewrite top{nullptr, sink_of(row.input), false, {}, {}};
-    for (const RecordedMatch& m : row.matches) {
+    for (const Rewrite& m : row.rewrites) {
       UOp before = m.before, after = m.after;
       if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // it gets a list, a source or a binary
         if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
         before = before.src(0), after = after.src(0);
       }
       if (m.depth == own) top.applications.push_back(list_.size());
-      list_.push_back({nullptr, nullptr, nullptr, list_.size() + 1, 0, m.depth - own, before, after,
-                       is_substitution(row, m) ? after : UOp(), {}, 0});
-      places_.push_back({.stage_number = stage, .stage = row.name, .rule = m.place,
+      list_.push_back({.number = list_.size() + 1, .depth = m.depth - own, .before = before, .after = after,
+                       .substitution_target = is_substitution(row, m) ? after : UOp()});
+      places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.place,
                          .number = ++numbers_[{stage, m.place}]});
       stage_of_.push_back(stage);
     }
@@ -172,7 +174,8 @@ class RecordedHistory : public RewriteHistory {
     });
   }
 
-  RecordedPipeline pipeline_;
+  const std::unique_ptr<Pipeline> pipeline_;
+  const std::span<const Row> rows_;
   SidesImporter importer_;
   const Settings settings_;
   std::unordered_map<uint32_t, ImportedGraph> graphs_;  // by node id of the recorded graph
@@ -184,9 +187,9 @@ class RecordedHistory : public RewriteHistory {
 }  // namespace
 
 std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in) {
-  if (!in.record || in.record->rewrites.empty()) throw Failure(no_rewrites(in.file));
-  auto pipeline = RecordedPipeline::read(in.record, in.info.producer, in.file);
-  return std::make_unique<RecordedHistory>(std::move(pipeline.value_or_throw()), in.graph->settings());
+  auto pipeline = recorded_pipeline(in);
+  pipeline->need(Ability::Rewrites).value_or_throw();
+  return std::make_unique<RecordedHistory>(std::move(pipeline), in.graph->settings());
 }
 
 }  // namespace tgc

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/prove/prove_sides.h"
-#include "lib/trace/applications.h"
 
 namespace tgc {
 
