@@ -14,7 +14,7 @@
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
-#include "lib/trace/watchers.h"
+#include "lib/compilation/watchers.h"
 #include "lib/view/gather.h"
 
 namespace tgc::fuzz {
@@ -183,9 +183,10 @@ class Run {
   }
 
   bool stats() {
-    StatsWatcher counter([](const StageRow&) { return true; });
+    RuleStats stats;
+    StatsWatcher counter([](const StageRow&) { return true; }, stats);
     bool ok = watched(counter);
-    (void)stats_text(counter.stats.by_rule());
+    (void)stats_text(stats.by_rule());
     return ok;
   }
 

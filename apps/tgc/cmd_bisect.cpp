@@ -65,7 +65,6 @@ void add_bisect(Command& cmd) {
   cmd.group(Group::Input);
   cmd.option("--from", o.over.from, "STAGE", "search only after this stage, whose result the input is");
   cmd.flag("--recorded", t.input.recorded, "run the linear list that a golden record holds");
-  cmd.flag("--native", o.over.native, "compile a kernel of another tinygrad release with tgc's own pipeline");
   cmd.group(Group::Device);
   cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);

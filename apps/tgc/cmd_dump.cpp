@@ -1,77 +1,76 @@
 // tgc dump: runs the pipeline and prints the chosen stages.
 #include "apps/tgc/dump_output.h"
 #include "apps/tgc/options.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/compilation/watchers.h"
 #include "lib/driver/environment.h"
 #include "lib/driver/source.h"
-#include "lib/recordings/foreign_recordings.h"
 #include "lib/run/debug_prints.h"
-#include "lib/trace/watchers.h"
+#include "lib/rules/match_stats.h"
 
 namespace tgc {
 namespace {
 
 struct DumpOptions {
   std::string input = "-", kernel, stage, format, output;
-  bool json = false, recorded = false, why = false;
+  bool json = false, why = false;
   unsigned jobs = 0;
   CompileOptions compile;
   Overrides over;
   CLI::App* app;
 };
 
+// Returns whether the list of --stage selects the schedule of tgc's own pipeline.
+bool explains_schedule(StageSelection& stages) {
+  if (stages.is_empty()) return false;
+  auto selected = stages.of_rows([](const StageRow&) { return true; });
+  return selected && selected->has(row_of(StageRow::Kind::Schedule));
+}
+
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
-  auto made = make_dump_plan(o.stage, format);
-  const bool is_foreign = !(o.over.live + foreign_producer(o.input)).empty();  // `recorded` selects its own stages
-  if (!made && is_foreign) made = make_dump_plan("", format);
-  DumpPlan plan = require(std::move(made));
+  DumpPlan plan = require(make_dump_plan("", format));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
   plan.jobs = session.jobs;
   plan.self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
-  if (o.why && !is_foreign && (plan.format == Format::Json || !plan.wants(row_of(StageRow::Kind::Schedule))))
-    return trouble({.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"});
   plan.progress = [&](size_t done, size_t of) {
     session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
   DumpOutput out(o.output, plan.format == Format::Json);
-  StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
+  RuleStats stats;
+  StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); }, stats);
   if (tracks_match_stats()) plan.watcher = &counter;
-  RecordedSelection recorded(o.stage.empty() ? "ast" : o.stage);
+  StageSelection stages(o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
-    if (shows_recording(session, graph)) {
-      if (o.why)
-        return Diag{.message = "--why knows the reasons of tgc's own pipeline, not those of " + graph.info.producer,
-                    .expected = "`tgc trace`, which lists the rewrites of the schedule"};
-      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
-      auto texts = foreign_texts(graph, recorded, plan);
-      return texts ? out.write(*texts) : Status(texts.diag());
-    }
-    if (o.recorded) {
-      auto texts = recorded_texts(graph, plan);
-      return texts ? out.write(*texts) : Status(texts.diag());
-    }
+    if (o.over.recorded && !graph.record)
+      return Diag{.message = "'" + graph.info.name + "' is not a golden record", .file = graph.file,
+                  .expected = "FILE#ID for --recorded"};
     DebugPrints debug(session, graph.graph->settings());
+    auto pipeline = session.pipeline(std::move(graph));
+    if (!pipeline) return pipeline.diag();
+    need_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
+    need_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
+    if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
+      return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
     if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.compiled(c); };
-    auto compilation = session.begin(std::move(graph));
-    if (!compilation) return compilation.diag();
-    if (const StageRow* at = compilation->begun_at()) begun_at = at->name;
-    auto texts = dump_texts(std::move(*compilation), own);
+    if (const StageRow* at = (*pipeline)->begun_at()) begun_at = at->name;
+    auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
   }));
-  if (is_foreign) require(recorded.outcome());
-  if (!out.written() && !plan.only_changed)
+  require(stages.outcome());
+  if (!out.written() && o.stage != "changed")
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
                     .expected = begun_at.empty() ? "a stage that applies to the input; `tgc dump --stage=changed` "
                                                    "shows them"
                                                  : "stages after '" + std::string(begun_at) +
                                                        "', where the input begins"});
   require(out.release());
-  if (plan.input_only) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
-  if (plan.watcher) session.events->debug(stats_text(counter.stats.by_rule()));
+  if (stages.is_empty()) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
+  if (plan.watcher) session.events->debug(stats_text(stats.by_rule()));
   return 0;
 }
 
@@ -86,7 +85,7 @@ void add_dump(Command& cmd) {
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.option("--from", o.over.from, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.flag("--recorded", o.recorded, "print the stages that a golden record holds");
+  cmd.flag("--recorded", o.over.recorded, "print the stages that a golden record holds");
   cmd.group(Group::Output);
   cmd.option("--stage", o.stage, "LIST",
              "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");

@@ -2,8 +2,8 @@
 #include "apps/tgc/options.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/driver/source.h"
-#include "lib/recordings/recorded_counts.h"
 #include "lib/rules/rule_catalog.h"
+#include "lib/trace/rewrite_counts.h"
 
 namespace tgc {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 struct PatternsOptions {
   std::string recording, stage, set, op;
   bool json = false;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
 };
 
 // Returns the rules of the stage in the order they are tried; they depend on the target and the settings.
@@ -41,10 +41,13 @@ int patterns(const PatternsOptions& o) {
   PatternListing listing{.color = use_color(1)};
   if (!o.op.empty()) listing.ops.add(require(op_of_word(o.op)));
   if (!o.recording.empty()) {
-    RecordedCounts recorded(o.stage, listing.ops);
-    require(for_each_graph(terminal_session(o.over), o.recording, "", [&](InputGraph in) { return recorded.add(in); }));
-    require(recorded.outcome(true));
-    return print_report(o.json ? recorded.rules_json() : recorded.rules_text()), 0;
+    RewriteCounts counts(o.stage, listing.ops);
+    require(for_each_pipeline(terminal_session(o.over), o.recording, "", [&](Pipeline& pipeline) -> Status {
+      auto status = pipeline.need(Ability::Rewrites);
+      return status ? counts.add(pipeline) : status;
+    }));
+    require(counts.outcome());
+    return print_report(o.json ? counts.rules_json() : counts.rules_text()), 0;
   }
   auto rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
   (o.json ? print(patterns_json(rules, listing) + "\n") : print_report(patterns_text(rules, listing)));
@@ -57,8 +60,8 @@ void add_patterns(Command& cmd) {
   auto& o = cmd.make<PatternsOptions>();
   cmd.describe("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
                "tgc patterns --stage=symbolic --op=ADD",
-               "Of a recording with rewrites: the rules that matched, by their file and line in tinygrad.");
-  auto* recording = cmd.positional("RECORDING", o.recording, "list the rules that matched in these records instead");
+               "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
+  auto* recording = cmd.positional("INPUT", o.recording, "list the rules that matched in this input instead");
   cmd.group(Group::Input);
   auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
   cmd.option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
@@ -67,7 +70,7 @@ void add_patterns(Command& cmd) {
   cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
   cmd.group(Group::Output);
   cmd.json(o.json, "print JSON, with the number of rules of each set and stage");
-  add_pipeline_options(cmd, o.over, true, false);
+  add_pipeline_options(cmd, o.over);
   cmd.runs([&o] { return patterns(o); });
 }
 

@@ -1,11 +1,11 @@
 // tgc prove: proves the rewrites of compilations.
 #include "apps/tgc/options.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/prove/prove_rules.h"
-#include "lib/recordings/foreign_recordings.h"
-#include "lib/recordings/recorded_counts.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/trace/trace_print.h"
@@ -69,10 +69,10 @@ int run(const ProveOptions& o) {
       session.progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
-      if (shows_recording(session, graph)) {
+      if (!compiles(session, graph)) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
-        if (!graph.record || graph.record->rewrites.empty()) throw Failure(no_rewrites(graph.file));
+        require(recorded_pipeline(graph)->need(Ability::Rewrites));
         auto in = std::make_shared<InputGraph>(std::move(graph));
         pool.submit([in, &cache] { return prove_recording(*in, cache); }, deliver);
         return Status(Unit{});

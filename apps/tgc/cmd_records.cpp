@@ -17,7 +17,7 @@ void add_records(Command& cmd) {
                "FILE#ID, FILE#ID@TARGET and --kernel=KERNEL name one of them as an INPUT. "
                "How to record: `tgc help recording`.\n"
                "Exit codes: 0, 2 trouble, or a record of a compilation that tinygrad did not finish.");
-  cmd.positional("GOLDENS", o.files, "golden files, plain or gzip; default: standard input");
+  cmd.positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID; default: standard input");
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.runs([&o] {

@@ -132,7 +132,6 @@ void add_run(Command& cmd) {
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
-  cmd.flag("--native", o.over.native, "compile a kernel of another tinygrad release with tgc's own pipeline");
   cmd.group(Group::Device);
   cmd.number("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
   cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");

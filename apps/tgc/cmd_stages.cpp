@@ -9,16 +9,18 @@ void add_stages(Command& cmd) {
   struct Options {
     std::string recording;
     bool json = false;
+    Overrides over;
   };
   auto& o = cmd.make<Options>();
   cmd.describe("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
-               "Of a recording of any release: its stages, and in how many records each changed the graph.");
-  cmd.positional("RECORDING", o.recording, "list the stages of these records instead: FILE or FILE#ID");
+               "Of an input: its stages, and in how many of its graphs each changed the graph.");
+  cmd.positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
   cmd.group(Group::Output);
   cmd.json(o.json);
+  add_pipeline_options(cmd, o.over);
   cmd.runs([&o] {
     if (o.recording.empty()) return (o.json ? print(stage_list_json()) : print_report(stage_list_text())), 0;
-    auto list = require(list_recorded_stages(terminal_session(1), o.recording));
+    auto list = require(list_recorded_stages(terminal_session(o.over), o.recording));
     return print_report(o.json ? list.json() : list.text()), 0;
   });
 }

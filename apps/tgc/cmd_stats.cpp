@@ -1,12 +1,9 @@
 // tgc stats: counts how often each rule was tried and matched.
-#include <algorithm>
-
 #include "apps/tgc/options.h"
 #include "lib/driver/failure_collector.h"
-#include "lib/recordings/foreign_recordings.h"
-#include "lib/recordings/recorded_counts.h"
+#include "lib/rules/match_stats.h"
 #include "lib/rules/rule_catalog.h"
-#include "lib/trace/watchers.h"
+#include "lib/trace/rewrite_counts.h"
 
 namespace tgc {
 namespace {
@@ -19,33 +16,29 @@ struct StatsOptions {
 };
 
 int stats(const StatsOptions& o) {
-  std::vector<std::string_view> stages;
   OpSet ops;
   if (!o.op.empty()) ops.add(require(op_of_word(o.op)));
-  const bool is_foreign = !foreign_producer(o.input).empty();  // then its stages are its own, which `recorded` selects
-  if (!o.stage.empty() && !is_foreign) {
-    auto choices = choices_of_rows([](const StageRow& s) { return s.is_graph_stage() || s.is(OutputKind::List); });
-    choices.push_back({"all", "", "", false});
-    stages = require(select_stages(o.stage, choices));
-    if (std::ranges::find(stages, "all") != stages.end()) stages.clear();
-  }
-  StatsWatcher counter(
-      [&](const StageRow& row) { return stages.empty() || std::ranges::find(stages, row.name) != stages.end(); });
+  StageSelection stages(o.stage);
+  RuleStats attempts;
+  RewriteCounts counts(o.stage, ops);
   Session session = terminal_session(o.over);
-  RecordedCounts recorded(o.stage, ops);
   FailureCollector refusals(session);
-  require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
-    if (shows_recording(session, graph)) return refuse_options(*o.app, graph, {"--never"}), recorded.add(graph);
-    auto compilation = session.begin(std::move(graph));
-    return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
+  require(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
+    if (pipeline.can(Ability::Attempts)) {
+      Status status = pipeline.count(attempts, stages);
+      if (stages.is_unknown()) require(status);
+      return status;
+    }
+    need_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
+    return counts.add(pipeline);
   }));
-  if (recorded.records()) {
-    require(recorded.outcome(false));
-    return print_report(o.json ? recorded.json() : recorded.text()), refusals.failed();
+  if (counts.pipelines()) {
+    require(counts.outcome());
+    return print_report(o.json ? counts.json() : counts.text()), refusals.failed();
   }
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
-  auto counted = counter.stats.by_rule();
+  auto counted = attempts.by_rule();
   if (o.json) print(stats_json(counted, sets, ops) + "\n");
   else if (o.never) print_report(never_hit_text(counted, sets, ops));
   else print_report(stats_text(counted, ops));

@@ -1,13 +1,11 @@
 // tgc trace: prints every rewrite of the chosen stages.
-#include <set>
-
 #include "apps/tgc/options.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
-#include "lib/recordings/foreign_recordings.h"
 #include "lib/trace/explain.h"
+#include "lib/trace/trace.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
-#include "lib/trace/watchers.h"
 
 namespace tgc {
 namespace {
@@ -41,18 +39,7 @@ class Tracer {
 
  private:
   void prepare() {
-    auto choices =
-        choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
-    choices.push_back({"all", "", "", false});
-    // A recording of another release may name stages and rules that tgc does not have: recorded_ selects its stages.
-    const bool is_foreign = !(o_.over.live + foreign_producer(o_.input)).empty();
-    if (!o_.stage.empty() && (!is_foreign || !o_.explain.empty())) {
-      auto selected = select_stages(o_.stage, choices);
-      if (!selected && (is_foreign || is_trace_file(o_.input))) selected = std::vector<std::string_view>{o_.stage};
-      for (std::string_view name : require(std::move(selected))) stages_.insert(name);
-    }
     filter_.rule = o_.rule, filter_.nested = o_.nested;
-    if (!is_foreign && !is_trace_file(o_.input)) require(check_names_a_rule(filter_));
     if (!o_.op.empty()) filter_.ops.add(require(op_of_word(o_.op)));
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
@@ -64,28 +51,30 @@ class Tracer {
     return *n;
   }
 
-  // Sends the events of the chosen stages, from the pipeline or from a trace file.
-  Status feed(TraceConsumer& to) {
-    const bool all = stages_.empty() || stages_.contains("all");
-    auto wants = [=, this](std::string_view name) {
-      return all || stages_.contains(name) || stages_.contains(slug_of_stage(name));
+  // Sends the events of the chosen stages, from pipelines or from a trace file.
+  Status feed(TraceConsumer& to) { return feed(to, stages_); }
+  Status feed(TraceConsumer& to, StageSelection& stages) {
+    if (is_trace_file(o_.input)) return read_trace_file(to, stages);
+    auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
+      require(pipeline.need(Ability::Rewrites));  // other records lack them too
+      need_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
+      if (pipeline.can(Ability::Compile)) require(check_names_a_rule(filter_));
+      Status status = pipeline.trace(to, stages);
+      if (stages.is_unknown()) require(status);
+      return status;
+    });
+    return status ? stages.outcome() : status;
+  }
+  // A trace file has the stages of some pipeline: those of tgc's own may be named by slug and alias.
+  Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
+    auto selected = stages.of_rows([](const StageRow&) { return true; });
+    auto wants = [&](std::string_view name) {
+      const StageRow* row = selected ? find_row(name) : nullptr;
+      return stages.is_empty() || (selected && selected->all) || (row && row->name == name && selected->has(*row)) ||
+             stages.list() == name || stages.list() == slug_of_stage(name);
     };
     StageFilter chosen(wants, to);
-    auto status = feed_all(chosen);
-    return status ? recorded_.outcome() : status;
-  }
-  Status feed_all(TraceConsumer& to) {
-    if (is_trace_file(o_.input)) return read_trace(o_.input, to);
-    TraceWatcher watcher(to);
-    return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
-      if (shows_recording(session_, graph)) {
-        refuse_options(*o_.app, graph, {"--replay"});
-        RecordedSelection every("");
-        return trace_recorded_rewrites(graph, o_.explain.empty() ? recorded_ : every, to);
-      }
-      auto compilation = session_.begin(std::move(graph));
-      return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
-    });
+    return read_trace(o_.input, chosen);
   }
 
   int replay() {
@@ -97,21 +86,20 @@ class Tracer {
 
   void explain() {
     std::optional<uint32_t> n;
+    const bool is_number = o_.explain.starts_with('#');
     if (o_.explain != "all")
-      n = node_number(o_.explain, o_.explain.starts_with('c') ? 'c' : '%',
-                      "%N or cN, the node that pyrender of the stage's graph names cN, or all");
-    if (stages_.size() > 1)
-      throw Failure("--explain takes a node of one stage, not of " + std::to_string(stages_.size()));
-    Explainer explainer(n, stages_.empty() ? "" : std::string(*stages_.begin()), use_color(1), print_report);
-    require(feed_all(explainer)), require(explainer.outcome());
+      n = node_number(o_.explain, o_.explain.starts_with('c') ? 'c' : is_number ? '#' : '%',
+                      "#N as the trace shows it, %N or cN, which pyrender of the stage's graph names cN, or all");
+    Explainer explainer(n, o_.stage, use_color(1), print_report, is_number);
+    StageSelection every;
+    require(feed(explainer, every)), require(explainer.outcome());
   }
 
   const TraceOptions& o_;
   Session session_;
   FailureCollector refusals_{session_};
   TraceFilter filter_;
-  std::set<std::string_view> stages_;
-  RecordedSelection recorded_{o_.stage};
+  StageSelection stages_{o_.stage};
 };
 
 }  // namespace
@@ -131,7 +119,7 @@ void add_trace(Command& cmd) {
   cmd.group(Group::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
   cmd.number("--max-lines", o.max_lines, "N", 0, kMostShown, "print at most N removed and N added nodes; default: 12");
-  cmd.option("--explain", o.explain, "%N", "instead: follow node cN of the last stage (or --stage); all: as JSON");
+  cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");
   cmd.option("-o,--output", o.output, "FILE", "write a trace file, which this command reads; gzip if named .gz");
   add_pipeline_options(cmd, o.over);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "apps/tgc/options.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/structure.h"
 #include "lib/recordings/verify_nodes.h"
@@ -58,7 +59,7 @@ int verify_input(const VerifyOptions& o) {
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
         if (in.graph->is_foreign()) {
-          refuse_options(*o.app, in, {"--spec"});
+          need_for_options(*o.app, *recorded_pipeline(in), Ability::Specification, {"--spec"});
           exit_code = std::max(exit_code, verify_structure(in, o.json, out));
           if (!std::exchange(is_noted, true))
             session.note("only the structure of graphs of " + in.info.producer + " was checked: the specification is "

@@ -1,6 +1,7 @@
 #include "apps/tgc/options.h"
 
 #include "apps/tgc/terminal.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/ci_report.h"
@@ -53,11 +54,10 @@ void add_global_options(CLI::App& app) {
       ->trigger_on_parse();
 }
 
-void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options) {
+void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
+                      std::initializer_list<const char*> options) {
   for (const char* name : options)
-    if (app.count(name))
-      throw Failure(Diag{.message = std::string(name) + " means nothing for a graph of " + in.info.producer,
-                         .file = in.file});
+    if (app.count(name)) require(pipeline.need(ability, name));
 }
 
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, bool has_live) {
@@ -68,7 +68,9 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, 
   cmd.repeated("--set", over.sets, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
   cmd.option("--opts", over.opts, "LIST",
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
-  if (has_live) cmd.flag(kLiveOption, over.live, kLiveHelp);
+  if (!has_live) return;
+  cmd.flag("--native", over.native, "compile a kernel of another tinygrad release with tgc's own pipeline");
+  cmd.flag(kLiveOption, over.live, kLiveHelp);
 }
 
 void add_weights_option(Command& cmd, Overrides& over) {

@@ -11,6 +11,7 @@ struct ToleranceOptions;
 struct RunOptions;
 struct CiOptions;
 class CiReport;
+enum class Ability : uint8_t;
 
 void add_global_options(CLI::App& app);  // adds --color, --limit and --allow-custom to every command
 
@@ -40,8 +41,9 @@ void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --s
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
 void finish_ci(const CiOptions& options, const CiReport& report, bool json);
 
-// Throws Failure if the user gave one of `options`, which mean nothing for `in`, a graph of another release.
-void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options);
+// Throws Failure if the user gave one of `options`, which need an ability that the pipeline lacks.
+void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
+                      std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs, const std::string& live = "");

@@ -16,17 +16,17 @@ TEST_CASE("cli: options that mean nothing for a recording of another release are
     const std::string text(options);
     const size_t blank = text.find(' ');
     const std::string option = text.substr(blank + 1, text.find_first_of("= ", blank + 1) - blank - 1);
-    trouble(text.substr(0, blank) + " " + rewrites() + text.substr(blank), option + " means nothing for a graph of");
+    trouble(text.substr(0, blank) + " " + rewrites() + text.substr(blank), option + ": the recorded pipeline of");
   }
 }
 
 TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in one line") {
   for (const char* command : {"trace ", "patterns ", "prove "})
-    trouble(command + kernels(), "the recording has no rewrites, expected one of tinygrad_export.py --rewrites");
+    trouble(command + kernels(), "the recorded pipeline of tinygrad 0.14.0 has no rewrites, expected a recording of");
   trouble("check " + kernels(), "expected --live=PYTHON");
-  trouble("bench " + kernels(), "the pipeline here is 0.12.0's");
   trouble("reduce -o x " + kernels() + "#nn_randint.0",
           "a kernel of tinygrad 0.14.0: reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON");
+  trouble("bench " + kernels(), "is not compiled by tgc's own stages, expected --native");
   Ran verified = run_tgc("verify " + kernels());
   CHECK(verified.code == 0);
   CHECK(has(verified.err, "the specification is tinygrad 0.12.0's"));
@@ -72,6 +72,57 @@ TEST_CASE("cli: a dumped folder of a recording is read again, and is a side of d
     }
     std::filesystem::remove_all(folder);
   }
+}
+
+TEST_CASE("cli: each dumped graph of a recording of any release is an input of dump, diff, verify and view") {
+  const std::string folder = (scratch() / "dumped").string(), page = (scratch() / "page.html").string();
+  for (const std::string release : {"0.11", "0.12", "0.13", "0.14"}) {
+    const std::string record = test_path("pipelines/" + release + ".jsonl.gz");
+    REQUIRE(run_tgc("dump --recorded " + record + " --stage=all -o " + folder + "/").code == 0);
+    size_t graphs = 0;
+    for (auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string extension = entry.path().extension(), file = "'" + entry.path().string() + "'";
+      if (extension != ".uop" && extension != ".uops" && extension != ".json") continue;
+      graphs++;
+      for (const std::string& command : {"dump " + file, "verify " + file, "diff " + file + " " + record,
+                                         "view --no-asm -o " + page + " " + file}) {
+        Ran read = run_tgc(command);
+        INFO(command, read.out, read.err);
+        CHECK(read.code == 0);
+      }
+    }
+    CHECK(graphs >= 16);
+    std::filesystem::remove_all(folder);
+  }
+  REQUIRE(run_tgc("dump --recorded " + test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0 --stage=expander -o " +
+                  folder + "/").code == 0);
+  Ran resumed = run_tgc("dump --stage=source " + folder + "/*");  // a stage of tgc's own pipeline goes on
+  CHECK(resumed.code == 0);
+  CHECK(has(resumed.out, "__global__"));
+}
+
+TEST_CASE("cli: a recording from standard input, and the stages that change the graph of any pipeline") {
+  for (const char* command : {"dump --stage=expander -", "trace --quiet -", "stats --stage=changed -", "stages -",
+                              "patterns -"}) {
+    Ran piped = run_tgc(command, rewrites());
+    INFO(command, piped.out, piped.err);
+    CHECK(piped.code == 0);
+  }
+  const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+  Ran changed = run_tgc("trace --quiet --stage=changed " + kernel);
+  CHECK(changed.code == 0);
+  CHECK(has(changed.out, "--- expander"));
+  CHECK_FALSE(has(changed.out, "--- load collapse"));
+  CHECK(run_tgc("stats --stage=changed " + kernel).code == 0);
+}
+
+TEST_CASE("cli: --explain takes the number that the trace shows") {
+  const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
+  Ran story = run_tgc("trace '--explain=#91' --stage=postopt " + kernel);
+  INFO(story.out, story.err);
+  CHECK(story.code == 0);
+  CHECK(has(story.out, "#91 = CONST dtypes.index 12"));
+  trouble("trace '--explain=#99999' " + kernel, "no graph has a node #99999");
 }
 
 TEST_CASE("cli: the page of a recording shows its rewrites") {

@@ -11,9 +11,9 @@
 #include "lib/driver/compile_copy.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/recorded_rewrites.h"
+#include "lib/compilation/recorded_rewrites.h"
 #include "lib/text/recorded_stages.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/copy.h"
 
@@ -97,9 +97,9 @@ class Divergence {
   const Application* first_not_in_tinygrad(const StageRun& run) {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
-    const std::vector<RecordedMatch>& theirs = *matches;
+    const std::vector<Rewrite>& theirs = *matches;
     std::map<uint32_t, std::set<uint32_t>> made;  // by id of a node in theirs_: the ids of its results
-    for (const RecordedMatch& m : theirs) made[m.before.id()].insert(m.after.id());
+    for (const Rewrite& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
     for (const Application& a : log_.list())
@@ -121,11 +121,11 @@ class Divergence {
 
   // Returns whether tinygrad rewrites a node that tgc has but leaves unchanged, and describes this rewrite in the
   // verdict. The sources of `ours` are the stage's input and result, and both sides of each of the stage's rewrites.
-  bool describe_missing(std::span<const RecordedMatch> theirs, UOp ours) {
+  bool describe_missing(std::span<const Rewrite> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
     for (size_t i = 2; i < ours.num_src(); i += 2) rewritten.insert(ours.src(i));
-    for (const RecordedMatch& m : theirs) {
+    for (const Rewrite& m : theirs) {
       if (!met.contains(m.before) || rewritten.contains(m.before)) continue;
       out_.detail = "tinygrad rewrites a node by " + m.place + " that tgc does not rewrite";
       out_.before = tree_text(m.before, 3), out_.after = tree_text(m.after, 3);
@@ -135,11 +135,11 @@ class Divergence {
   }
 
   // Parses the rewrites that tinygrad recorded for a stage. Their nodes are added to the graph theirs_.
-  Result<std::vector<RecordedMatch>> matches_in(const StageRow& row) {
-    auto matches = read_rewrites(theirs_, record_->rewrites, "tinygrad 0.12.0", in_.file);
+  Result<std::vector<Rewrite>> matches_in(const StageRow& row) {
+    auto matches = read_rewrites(theirs_, *record_, "tinygrad 0.12.0", in_.file);
     if (!matches) return matches;
-    std::erase_if(*matches, [&](const RecordedMatch& m) {
-      return m.stage >= record_->stages.size() || record_->stages[m.stage].name != row.name;
+    std::erase_if(*matches, [&](const Rewrite& m) {
+      return !m.stage || m.stage->name != row.name;
     });
     return matches;
   }

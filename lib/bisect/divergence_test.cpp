@@ -14,7 +14,7 @@
 #include "lib/support/json_writer.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "lib/bisect/failure_repro.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/validate/compare_outputs.h"
 #include "lib/validate/rewrite_equivalence.h"
 

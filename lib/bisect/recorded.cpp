@@ -9,10 +9,10 @@
 #include <set>
 
 #include "lib/bisect/rewrite_sides.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/compile/compile.h"
 #include "lib/driver/import_input.h"
 #include "lib/import/import_sides.h"
-#include "lib/compile/compile.h"
-#include "lib/recordings/recorded_pipeline.h"
 #include "lib/run/emulated_dtypes.h"
 #include "lib/run/kernel_variables.h"
 #include "lib/run/recorded_source.h"
@@ -21,6 +21,7 @@
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/random.h"
 #include "lib/support/counted.h"
+#include "lib/text/apply_rewrites.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
@@ -29,7 +30,7 @@ namespace tgc {
 namespace {
 
 using Kind = Verdict::Kind;
-using Row = RecordedPipeline::Row;
+using Row = Pipeline::Row;
 
 // Arrays and variables for a run, and the results that REF computes from the AST.
 struct Trial {
@@ -51,8 +52,8 @@ class RecordedBisection {
         report_(report),
         plan_(plan),
         failing_(failing),
-        pipeline_(std::move(
-            RecordedPipeline::read(in.record, imported_from(in).producer, in.file).value_or_throw())) {}
+        pipeline_(recorded_pipeline(in)),
+        rows_(pipeline_->rows().value_or_throw()) {}
 
   Verdict find() {
     Verdict out = first_difference();
@@ -67,7 +68,7 @@ class RecordedBisection {
   Verdict first_difference() {
     make_trials();
     std::vector<const Row*> rows;  // the rows with a new graph that REF can run
-    for (const Row& row : pipeline_.rows()) {
+    for (const Row& row : rows_) {
       throw_if_cancelled();
       if (!row.list.empty() || (row.result && row.changes_graph())) rows.push_back(&row);
     }
@@ -250,7 +251,7 @@ class RecordedBisection {
     const Trial& t = trials_.back();
     for (const Row* row : rows) {
       evaluate(t, *row);
-      for (const RecordedMatch& m : row->matches)
+      for (const Rewrite& m : row->rewrites)
         if (is_inexact_cast(m)) suspicious.insert(row);
     }
     if (suspicious.empty()) return std::nullopt;
@@ -260,12 +261,12 @@ class RecordedBisection {
       const StageResult result = outcome(t, *row);
       if (result != StageResult::Differs) continue;
       if (!suspicious.contains(row)) return std::nullopt;
-      const RecordedMatch* m = by_replay(shown_by(t), *row);
+      const Rewrite* m = by_replay(shown_by(t), *row);
       return m && is_inexact_cast(*m) ? std::optional(verdict(*row, *m)) : std::nullopt;
     }
     return std::nullopt;
   }
-  bool is_inexact_cast(const RecordedMatch& m) const {
+  bool is_inexact_cast(const Rewrite& m) const {
     auto found = sides_.find(&m);
     return m.before.is(Op::CAST) && found != sides_.end() &&
            (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.exactly);
@@ -282,18 +283,18 @@ class RecordedBisection {
 
   // Names the culprit among the rewrites of the rows after `right` (null: the AST) up to `wrong`.
   Verdict culprit(const Trial& t, const Row& wrong, const Row* right) {
-    Verdict out{.kind = Kind::Unresolved, .stage = wrong.name};
-    if (!pipeline_.has_matches()) {
+    Verdict out{.kind = Kind::Unresolved, .stage = std::string(wrong.stage->name)};
+    if (!pipeline_->can(Ability::Rewrites)) {
       out.detail = "this is the first recorded stage that computes something else; a recording of "
                    "tinygrad_export.py --rewrites lets bisect look for the rule";
       return out;
     }
-    const Row* first = pipeline_.rows().data();
+    const Row* first = rows_.data();
     if (right) first = right + 1;
     for (const Row* row = first; row <= &wrong; row++) evaluate(t, *row);
-    if (const RecordedMatch* m = by_replay(t, wrong)) return verdict(wrong, *m);
+    if (const Rewrite* m = by_replay(t, wrong)) return verdict(wrong, *m);
     for (const Row* row = first; row <= &wrong; row++)
-      if (const RecordedMatch* m = by_sides(t, *row)) return verdict(*row, *m);
+      if (const Rewrite* m = by_sides(t, *row)) return verdict(*row, *m);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
@@ -302,8 +303,8 @@ class RecordedBisection {
   void evaluate(const Trial& t, const Row& row) {
     SidesImporter importer(in_.graph->settings());
     std::vector<Sides> sides;
-    std::vector<const RecordedMatch*> of;
-    for (const RecordedMatch& m : row.matches) {
+    std::vector<const Rewrite*> of;
+    for (const Rewrite& m : row.rewrites) {
       report_.counts.rewrites++;
       auto both = importer.import(m.before, m.after);
       if (!both || both->pairs.empty()) continue;
@@ -321,23 +322,23 @@ class RecordedBisection {
     }
   }
 
-  bool is_suspect(const RecordedMatch& m, int one_in) const {
+  bool is_suspect(const Rewrite& m, int one_in) const {
     auto found = sides_.find(&m);
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
 
   // Searches for the first rewrite after which the graph is wrong.
-  const RecordedMatch* by_replay(const Trial& t, const Row& row) {
-    const std::vector<const RecordedMatch*> own = row.own_matches();
+  const Rewrite* by_replay(const Trial& t, const Row& row) {
+    const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
     for (bool bottom_up : {false, true}) {
       // a stage that is a function may also change the graph without a rewrite
-      const UOp last = row.replay(n, bottom_up);
+      const UOp last = pipeline_->replay(row, n, bottom_up);
       if (!(last == row.result) && (!last || outcome(t, last) != StageResult::Differs)) continue;
       auto result = [&](size_t count) {
         throw_if_cancelled();
-        UOp graph = count == n ? last : row.replay(count, bottom_up);
+        UOp graph = count == n ? last : pipeline_->replay(row, count, bottom_up);
         return !graph ? StageResult::Unknown : graph == row.input ? StageResult::Same : outcome(t, graph);
       };
       // Invariant: the graph is right after `right` rewrites and not right after `wrong` rewrites.
@@ -346,50 +347,50 @@ class RecordedBisection {
         const size_t middle = (right + wrong) / 2;
         (result(middle) == StageResult::Same ? right : wrong) = middle;
       }
-      const RecordedMatch& whole = *own[wrong - 1];
+      const Rewrite& whole = *own[wrong - 1];
       if (result(wrong) != StageResult::Differs) return nullptr;
       proof_ = "in REF the graph is right before it, and wrong after it";
-      const RecordedMatch* nested = nested_culprit(row, whole);
+      const Rewrite* nested = nested_culprit(row, whole);
       return nested ? nested : &whole;
     }
     return nullptr;
   }
 
   // Returns a rewrite that the rule of `whole` made while it ran, and whose sides differ; null if there is none.
-  const RecordedMatch* nested_culprit(const Row& row, const RecordedMatch& whole) {
-    const RecordedMatch* first = &whole;
-    while (first > row.matches.data() && first[-1].depth > whole.depth) first--;
-    for (const RecordedMatch* m = first; m < &whole; m++)
+  const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
+    const Rewrite* first = &whole;
+    while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;
+    for (const Rewrite* m = first; m < &whole; m++)
       if ((is_exact_ ? is_inexact_cast(*m) : is_suspect(*m, 4)) && !is_substitution(*m)) return m;
     return nullptr;
   }
-  bool is_substitution(const RecordedMatch& m) const { return m.place.starts_with("uop/ops.py:"); }
+  bool is_substitution(const Rewrite& m) const { return m.place.starts_with("uop/ops.py:"); }
 
   // Returns the rewrite whose sides differ, if it is the only one, or if the graph is right without it.
-  const RecordedMatch* by_sides(const Trial& t, const Row& row) {
-    std::vector<const RecordedMatch*> suspects;
-    for (const RecordedMatch& m : row.matches)
+  const Rewrite* by_sides(const Trial& t, const Row& row) {
+    std::vector<const Rewrite*> suspects;
+    for (const Rewrite& m : row.rewrites)
       if (is_suspect(m, 32) && !is_substitution(m)) suspects.push_back(&m);
-    for (const RecordedMatch* m : suspects) {
+    for (const Rewrite* m : suspects) {
       if (!row.result) break;
       const UOp without = apply_rewrites(row.result, {{m->after, m->before}}, true);
       if (!without || without == row.result || outcome(t, without) != StageResult::Same) continue;
       proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;
     }
-    auto is_same_rule = [&](const RecordedMatch* m) { return m->place == suspects[0]->place; };
+    auto is_same_rule = [&](const Rewrite* m) { return m->place == suspects[0]->place; };
     if (suspects.empty() || !std::ranges::all_of(suspects, is_same_rule)) return nullptr;
-    auto clear = std::ranges::find_if(suspects, [&](const RecordedMatch* m) { return is_suspect(*m, 4); });
+    auto clear = std::ranges::find_if(suspects, [&](const Rewrite* m) { return is_suspect(*m, 4); });
     return clear == suspects.end() ? nullptr : *clear;
   }
 
-  Verdict verdict(const Row& row, const RecordedMatch& m) {
-    Verdict out{.kind = Kind::Rewrite, .stage = row.name, .rule = m.place, .location = m.place};
-    for (const RecordedMatch& other : row.matches) {
+  Verdict verdict(const Row& row, const Rewrite& m) {
+    Verdict out{.kind = Kind::Rewrite, .stage = std::string(row.stage->name), .rule = m.place, .location = m.place};
+    for (const Rewrite& other : row.rewrites) {
       out.rewrite += other.place == m.place;
       if (&other == &m) break;
     }
-    const GoldenStage* stage = row.stage;
+    const GoldenStage* stage = row.recorded;
     if (stage && !stage->at.empty()) {
       const std::string& call = stage->at[0];
       out.stage_location = call;
@@ -471,12 +472,13 @@ class RecordedBisection {
   BisectReport& report_;
   const RecordedPlan plan_;
   FailingInputs* const failing_;
-  RecordedPipeline pipeline_;
+  const std::unique_ptr<Pipeline> pipeline_;
+  const std::span<const Row> rows_;
   std::deque<Trial> trials_;
   std::map<std::pair<const Trial*, uint32_t>, StageResult> outcomes_;  // by trial and id of the recorded graph
   std::map<uint32_t, ImportedGraph> imported_;                     // by id of the recorded graph
   std::set<const Row*> compared_rows_;
-  std::map<const RecordedMatch*, EquivalenceResult> sides_;
+  std::map<const Rewrite*, EquivalenceResult> sides_;
   std::string proof_;
   bool is_exact_ = false;  // compare bit by bit, not up to rounding
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/bisect/rewrite_sides.h"
-#include "lib/recordings/recorded_pipeline.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/run/recorded_schedule.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/tensor_sides.h"
@@ -22,10 +22,10 @@ std::string first_difference(const ModelReport& run) {
 
 // Returns the first rewrite of the node that is wrong after the stage `row` gave the graph loops; null if all values of
 // the two graphs are the same, or if they cannot be compared, with the reason in `why`.
-const RecordedMatch* wrong_loops(const RecordedPipeline::Row& row, const TensorVariables& variables,
+const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
                                  BisectReport& report, RangedDifference& difference, std::string& why) {
   std::vector<UOp> stages;  // as the rewrites made them
-  for (const RecordedMatch& m : row.matches)
+  for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())
       for (UOp s : {u, u.num_src() ? u.src(0) : u})
         if (s.is(Op::STAGE)) stages.push_back(s);
@@ -37,13 +37,13 @@ const RecordedMatch* wrong_loops(const RecordedPipeline::Row& row, const TensorV
   difference = std::move(*compared);
   report.counts.compared += difference.compared;
   if (difference.culprit)
-    for (const RecordedMatch* m : row.own_matches())
+    for (const Rewrite* m : row.own_rewrites())
       if (m->before == difference.culprit) return m;
   return nullptr;
 }
 
 // Returns whether the two sides differ in every one of a few runs with other arrays.
-EquivalenceResult compare_twice(const RecordedMatch& m, const TensorVariables& variables) {
+EquivalenceResult compare_twice(const Rewrite& m, const TensorVariables& variables) {
   EquivalenceResult first = compare_tensor_sides(m.before, m.after, variables, 1);
   if (first.kind != EquivalenceResult::Kind::Differ) return first;
   EquivalenceResult second = compare_tensor_sides(m.before, m.after, variables, 2);
@@ -55,15 +55,15 @@ bool has_loops(UOp root) {
 }
 
 // Says why the sides of a rewrite cannot be compared; empty if they can be imported.
-std::string why_not(const RecordedMatch& m, const TensorVariables& variables) {
+std::string why_not(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
   return sides ? "" : m.place + ": " + sides.diag().message;
 }
 
-void accuse(Verdict& v, const RecordedPipeline::Row& row, const RecordedMatch& m, const EquivalenceResult& sides) {
-  v.kind = Kind::Rewrite, v.stage = row.name;
+void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+  v.kind = Kind::Rewrite, v.stage = row.stage->name;
   v.rule = v.location = v.tinygrad_location = m.place;
-  for (const RecordedMatch& other : row.matches) {
+  for (const Rewrite& other : row.rewrites) {
     v.rewrite += other.place == m.place;
     if (&other == &m) break;
   }
@@ -91,8 +91,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   }
   if (run.kernel_fault || !run.stages) throw Failure(run.error);
   report.failure = first_difference(run);
-  const std::string producer = "tinygrad " + std::string(name_of(in.graph->release()));
-  const RecordedPipeline pipeline = std::move(RecordedPipeline::read(in.record, producer, in.file).value_or_throw());
+  const auto pipeline = recorded_pipeline(in);
   const TensorParameters parameters =
       read_parameters(session, *in.record, in.graph->release()).value_or_throw();
   v.kind = Kind::Schedule;
@@ -100,18 +99,18 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   // the wrong rewrite is after the last stage that is right
   std::string why;  // why a rewrite was not compared
   bool is_candidate = run.stages->before.empty();
-  for (const RecordedPipeline::Row& row : pipeline.rows()) {
+  for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
     if (is_candidate) {
-      report.counts.rewrites += row.matches.size();
+      report.counts.rewrites += row.rewrites.size();
       RangedDifference loops;
       const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
       if (makes_loops)
-        if (const RecordedMatch* m = wrong_loops(row, parameters.variables, report, loops, why))
+        if (const Rewrite* m = wrong_loops(row, parameters.variables, report, loops, why))
           return accuse(v, row, *m, loops.sides);
-      UOpSet nodes(pipeline.graph());
+      UOpSet nodes(row.input.graph());
       if (makes_loops)
         for (UOp u : toposort(row.input)) nodes.insert(u);
-      for (const RecordedMatch& m : row.matches) {
+      for (const Rewrite& m : row.rewrites) {
         // While loops are made, a node of the graph gets its index from the nodes that use it, which differ from the
         // rewrite's sides. The rewrites of the indices themselves can be compared.
         if (makes_loops && (m.before.in(ops::Movement) || (loops.compared && nodes.contains(m.before)))) continue;
@@ -122,10 +121,10 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
         if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = why_not(m, parameters.variables);
       }
     }
-    if (row.name == run.stages->stage && !row.name.empty()) break;
-    if (row.name == run.stages->before) is_candidate = true;
+    if (row.stage->name == run.stages->stage) break;
+    if (row.stage->name == run.stages->before) is_candidate = true;
   }
-  v.detail = pipeline.has_matches() ? "no recorded rewrite between the stages has sides that differ"
+  v.detail = pipeline->can(Ability::Rewrites) ? "no recorded rewrite between the stages has sides that differ"
                                     : "the rewrites were not recorded (--rewrites)";
   if (!why.empty()) v.detail += "; not compared, for one: " + why;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/rules/rule_sources.h"
+#include "lib/compilation/rule_sources.h"
 #include "lib/support/lines.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/render.h"

@@ -8,7 +8,7 @@
 #include "lib/bisect/strategies.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/uop/facts.h"
 #include "lib/validate/isolated_expr.h"
 #include "lib/validate/perturb_rounding.h"

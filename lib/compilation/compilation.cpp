@@ -155,7 +155,11 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   s->current = s->in.root;
   if (!s->in.info.stage.empty()) {
     s->begun_at = find_row(s->in.info.stage);
-    if (!s->begun_at) return unknown_stage(s->in.info.stage);
+    if (!s->begun_at) {
+      Diag unknown = unknown_stage(s->in.info.stage);
+      unknown.file = s->in.file;
+      return unknown;
+    }
     bool fits = s->in.is_tensor_graph ? s->begun_at->tensor != nullptr : s->begun_at->kernel || !s->in.list.empty();
     if (s->begun_at->kind == Kind::Ast) s->begun_at = nullptr;
     else if (!fits) return wrong_stage(s->in, *s->begun_at);
@@ -412,7 +416,7 @@ void Compilation::watch(Watcher* watcher) {
   if (watcher) watcher->begin(*this);
 }
 
-Status run_watched(Compilation compilation, Watcher& watcher) {
+Status run_watched(Compilation& compilation, Watcher& watcher) {
   if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
   compilation.watch(&watcher);
   if (!compilation.is_tensor_graph()) {
@@ -426,7 +430,7 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);
     if (!kernel) return kernel.diag();
-    if (auto status = run_watched(std::move(*kernel), watcher); !status) return status;
+    if (auto status = run_watched(*kernel, watcher); !status) return status;
   }
   return Unit{};
 }

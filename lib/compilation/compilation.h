@@ -122,6 +122,7 @@ class Compilation {
 
 // Runs the whole pipeline with a watcher: the stages of a kernel and its linear list; or the stages of a tensor graph,
 // its schedule, and then each of its kernels.
-Status run_watched(Compilation compilation, Watcher& watcher);
+Status run_watched(Compilation& compilation, Watcher& watcher);
+inline Status run_watched(Compilation&& compilation, Watcher& watcher) { return run_watched(compilation, watcher); }
 
 }  // namespace tgc

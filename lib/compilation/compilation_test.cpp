@@ -263,7 +263,8 @@ TEST_CASE("a dump contains the requested stages and outputs, also of the kernels
     auto plan = make_dump_plan(stages, format);
     REQUIRE(plan.ok());
     plan->jobs = 2;
-    auto texts = dump_texts(begin(std::move(in), {}), *plan);
+    Compilation c = begin(std::move(in), {});
+    auto texts = dump_texts(c, *plan);
     REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
     return std::move(*texts);
   };

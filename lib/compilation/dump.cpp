@@ -10,7 +10,6 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -215,37 +214,7 @@ std::string DumpText::file_name(const std::string& stem) const {
   return stem + "." + number + "." + row->slug + "." + extension;
 }
 
-Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
-
-Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
-  if (!in.record)
-    return Diag{.message = "'" + in.info.name + "' is not a golden record", .file = in.file,
-                .expected = "FILE#ID for --recorded"};
-  Texts out;
-  std::optional<Diag> unreadable;
-  const Format format = plan.format.value_or(Format::Pyrender);
-  auto add = [&](const StageRow& row, std::string text) {
-    if (!plan.wants(row) || unreadable) return;
-    std::string_view extension = row.output ? row.extension : extension_of(format);
-    if (!row.output && format != Format::Pyrender) {
-      Graph graph(in.graph->settings());
-      auto root = read_pyrender(graph, text, in.file);
-      GraphInfo info{.name = in.info.name, .stage = std::string(row.name), .target = in.info.target, .settings = {}};
-      auto written = root ? write_graph(format, *root, info) : Result<std::string>(root.diag());
-      if (!written) return void(unreadable = written.diag());
-      text = *written;
-    }
-    if (!text.ends_with('\n')) text += '\n';
-    out.push_back({in.info.name, &row, std::string(extension), std::move(text)});
-  };
-  for (const RecordedStage& s : RecordedStages(*in.record)) {
-    const StageRow* row = s.kind == RecordedStage::Kind::Kernel ? nullptr : find_row(s.name);
-    if (row && s.text && !(plan.only_changed && s.same)) add(*row, std::string(*s.text));
-  }
-  if (unreadable) return *unreadable;
-  if (out.empty()) return Diag{.message = "the record contains none of the requested stages", .file = in.file};
-  return out;
-}
+Result<Texts> dump_texts(Compilation& compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
 
 std::string json_document(const std::vector<DumpText>& texts) {
   return json_text([&](JsonWriter& json) {

@@ -42,13 +42,9 @@ struct DumpText {
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"
 };
 
-// Returns the requested stages and outputs as the golden record of `in` has them from tinygrad. Fails if `in` is not
-// from a golden record, or if the record has none of them.
-Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPlan& plan);
-
 // Returns the requested texts in order; there may be none. Fails if a stage or compiler fails, or if the input is a
 // linear list and only graph stages are requested.
-Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
+Result<std::vector<DumpText>> dump_texts(Compilation& compilation, const DumpPlan& plan);
 
 // Returns the texts as one JSON document. A graph or schedule that is JSON becomes a value, any other text a string.
 std::string json_document(const std::vector<DumpText>& texts);

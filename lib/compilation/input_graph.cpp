@@ -15,12 +15,6 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
   return out;
 }
 
-Diag foreign_graph_error(std::string_view producer, const std::string& file) {
-  return {.message = "records of " + std::string(producer) +
-                     "; the pipeline here is 0.12.0's; compare recordings with tgc diff",
-          .file = file};
-}
-
 // Returns whether `u`, a BUFFER of 0.13 or later, is a kernel's local memory or registers.
 static bool is_inside_kernel(UOp u) {
   const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of(u.arg(), "addrspace") : Arg();

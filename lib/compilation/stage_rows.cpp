@@ -1,8 +1,11 @@
 #include "lib/compilation/stage_rows.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "lib/support/check.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -48,6 +51,24 @@ std::string_view StageRow::level() const {
 std::span<const StageRow> stage_rows() {
   static const std::vector<StageRow> rows = make_rows();
   return rows;
+}
+
+const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number) {
+  static std::mutex mutex;
+  static std::map<std::tuple<StageRow::Kind, std::string, size_t>, StageRow> rows;
+  std::lock_guard lock(mutex);
+  auto [it, is_new] = rows.try_emplace({kind, std::string(name), number}, StageRow{.kind = kind, .slug = {}});
+  StageRow& row = it->second;
+  if (!is_new) return row;
+  row.name = std::get<std::string>(it->first), row.slug = slug_of_stage(name), row.number = number;
+  row.alias = alias_of_recorded(name);
+  if (const StageRow* own = find_row(name)) row.extension = own->extension;
+  return row;
+}
+
+std::string_view alias_of_recorded(std::string_view name) {
+  const StageRow* own = find_row(name);
+  return own && own->name == name ? own->alias : std::string_view();
 }
 
 const StageRow* find_row(std::string_view text) {

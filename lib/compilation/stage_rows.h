@@ -22,12 +22,12 @@ struct StageRow {
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
   std::string_view help = {};       // description; empty for graph stages
   size_t number = 0;                // NN in KERNEL.NN.STAGE.EXT: number within its level; the AST is 0
-  // Exactly one of these pointers is not null, depending on `kind`.
+  // Exactly one of these pointers is not null, depending on `kind`; all are null in a row of a recording.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;
   const OutputStage* output = nullptr;
 
-  bool is_graph_stage() const { return tensor || kernel; }
+  bool is_graph_stage() const { return kind == Kind::Tensor || kind == Kind::Kernel; }
   bool is(OutputKind k) const { return output && output->kind == k; }
   bool is(StageKind k) const { return kernel && kernel->kind == k; }
   std::string_view level() const;  // returns "tensor", "kernel" or "program"
@@ -35,6 +35,12 @@ struct StageRow {
 
 // Returns all rows. The address of a row identifies it; within a level, later rows have greater addresses.
 std::span<const StageRow> stage_rows();
+
+// Returns the row of a stage that a recording has: its name, and its position among the texts of the record (0: the
+// AST). Rows are never freed; equal arguments return the same row.
+const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
+// Returns the alias of a recorded stage: that of tgc's own stage of this name; "" if there is none.
+std::string_view alias_of_recorded(std::string_view name);
 
 // Returns the row with that name, slug or alias, in any case; null if there is none.
 const StageRow* find_row(std::string_view text);

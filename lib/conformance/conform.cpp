@@ -284,9 +284,11 @@ class ConformRun {
   }
 
   // Reads a kernel at any stage, to run it in REF: a kernel of another release is imported.
-  Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file) const {
+  Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
+                          const std::string& stage = "") const {
     auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
-    if (!in || !in->graph->is_foreign()) return in;
+    if (!in) return in;
+    in->info.stage = stage;
     auto imported = import_input(imports, std::move(*in));
     if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
     return imported;
@@ -299,12 +301,10 @@ class ConformRun {
       return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
     Session imports = session_;
     imports.over.imports = true;
-    auto loaded = load(imports, answer, "the answer"), ast = load(imports, r.ast_full.value_or(r.ast), file);
+    auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
     if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
-    const bool is_foreign = is_imported(*loaded);
-    loaded->info.name = r.id, loaded->info.stage = is_foreign ? "" : q.stage;
-    loaded->info.target = is_foreign ? known_target(r.target, loaded->graph->settings()) : r.target;
+    loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
     RunReport report = run_kernel(imports, *loaded,
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
                                    .device = {.name = "REF"},

@@ -1,5 +1,6 @@
 #include "lib/driver/failure_collector.h"
 
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
 
 namespace tgc {
@@ -30,6 +31,14 @@ Status FailureCollector::for_each(const std::string& spec, const std::string& ke
   session_.note(std::to_string(refused) + " of " + std::to_string(refused + done_) + " graphs were refused" +
                 (expected_ ? ", " + std::to_string(expected_) + " of them by tinygrad too" : ""));
   return Unit{};
+}
+
+Status FailureCollector::for_each_pipeline(const std::string& spec, const std::string& kernel,
+                                           const std::function<Status(Pipeline&)>& each) {
+  return for_each(spec, kernel, [&](InputGraph graph) -> Status {
+    auto pipeline = session_.pipeline(std::move(graph));
+    return pipeline ? each(**pipeline) : Status(pipeline.diag());
+  });
 }
 
 }  // namespace tgc

@@ -16,6 +16,8 @@ class FailureCollector {
   // Calls `each` with every graph of an INPUT (see for_each_graph). Prints on how many of the graphs `each` failed, if
   // any. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
+  Status for_each_pipeline(const std::string& spec, const std::string& kernel,
+                           const std::function<Status(Pipeline&)>& each);
   // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
   bool failed() const { return refused_ > 0; }
 

@@ -4,13 +4,11 @@
 
 namespace tgc {
 
-const ImportedFrom& imported_from(const InputGraph& in) { return in.graph->extension<ImportedFrom>(); }
-
 Result<InputGraph> import_input(const Session& session, InputGraph in, bool is_record) {
+  if (!in.graph->is_foreign()) return in;
   const Overrides& over = session.over;
   const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
-  const std::string producer = in.info.producer.empty() ? "tinygrad " + std::string(name_of(in.graph->release()))
-                                                        : in.info.producer;
+  const std::string producer = producer_of(in);
   if (over.native && !is_ast)
     return Diag{.message = "--native compiles an AST, and this graph of " + producer + " is after '" + in.info.stage +
                            "'",
@@ -48,6 +46,10 @@ std::string known_target(std::string_view target, const Settings& settings) {
     if (colon == target.npos) return "";
     target = target.substr(0, colon);
   }
+}
+
+std::string target_of_record(const InputGraph& in, std::string_view recorded) {
+  return is_imported(in) ? known_target(recorded, in.graph->settings()) : std::string(recorded);
 }
 
 }  // namespace tgc

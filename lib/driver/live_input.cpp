@@ -95,14 +95,13 @@ Result<InputGraph> live_graph(const Session& session, std::shared_ptr<const Gold
   auto out = load_text(*settings, InputKind::Json, record->ast, file);
   if (!out) return out;
   out->info.name = record->id;
-  if (session.over.imports && !out->is_tensor_graph && out->graph->is_foreign()) {
+  if (session.over.imports && !out->is_tensor_graph) {
     Session unchanged = session;
     unchanged.over.target.clear(), unchanged.over.sets.clear();
     out = import_input(unchanged, std::move(*out));
     if (!out) return out;
   }
-  out->info.target =
-      is_imported(*out) ? known_target(record->target, out->graph->settings()) : record->target;
+  out->info.target = target_of_record(*out, record->target);
   out->made_for = made_for_text(record->metadata);
   out->record = std::move(record);
   return out;

@@ -27,12 +27,14 @@ struct Overrides {
   std::string weights;             // a file with the tensors that a model's initializers refer to
   bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
   bool native = false;             // compile an imported kernel with tgc's own pipeline
+  bool recorded = false;           // show what a record has, although tgc's own pipeline could compile it
   std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
   bool live_rewrites = false;      // the live pipeline records the matches of rules, too
   // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
   std::string other_options;
 };
 
+class Pipeline;
 class TinygradPool;
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
@@ -94,6 +96,9 @@ struct Session {
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
+  // Returns the pipeline of `in`, which a Source returned: the live pipeline's, if there is one; what was recorded, if
+  // `in` is of another release (unless over.native), or if over.recorded is set and `in` has a record; else tgc's own.
+  Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
 

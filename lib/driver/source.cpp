@@ -62,6 +62,15 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
   return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
+// Returns whether a graph is after a stage whose name is unknown, but near a stage of tgc's own pipeline. Any other
+// unknown stage is one that only tinygrad has.
+bool is_misspelt_stage(const std::string& stage) {
+  if (stage.empty() || find_row(stage)) return false;
+  std::vector<std::string_view> names;
+  for (const StageRow& row : stage_rows()) names.push_back(row.name);
+  return !nearest_names(stage, names).empty();
+}
+
 // Returns the settings to write with a graph: the current values of all settings that were recorded with the graph or
 // that differ from their defaults. DEBUG is added only if recorded, because it does not affect graphs.
 std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
@@ -258,16 +267,17 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   if (out->graph->is_foreign()) {
     if (session_->live) return out;
     const Overrides& over = session_->over;
-    if (over.imports && !out->is_tensor_graph) return import_input(*session_, std::move(*out), records_.has_value());
+    if ((over.imports || over.native) && !out->is_tensor_graph)
+      return import_input(*session_, std::move(*out), records_.has_value());
     if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
     Diag diag = foreign_graph_error(out->info.producer, file);
-    diag.expected = "what was recorded, without --target, --set or --opts";
+    diag.expected = "--native, or what was recorded, without --target, --set or --opts";
     return diag;
   }
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings);
   out->info.settings = session_->live ? recorded : settings_in_force(recorded, *settings);
-  if (!out->info.stage.empty() && !find_row(out->info.stage)) {
+  if (is_misspelt_stage(out->info.stage)) {
     Diag diag = unknown_stage(out->info.stage);
     diag.file = file;
     return diag;
@@ -457,8 +467,7 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
   if (!graph) return graph;
   graph->info.name = name;
   if (session_->live && foreign) graph->info.settings = settings_of(records_->header(), *record);
-  graph->info.target =
-      is_imported(*graph) ? known_target(record->target, graph->graph->settings()) : record->target;
+  graph->info.target = target_of_record(*graph, record->target);
   graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
   graph->record = std::move(record);
   return graph;

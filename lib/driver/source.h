@@ -91,4 +91,8 @@ class Source {
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 
+// Calls `each` with the pipeline of every graph of an INPUT, as for_each_graph() does.
+Status for_each_pipeline(const Session& session, const std::string& spec, const std::string& kernel,
+                         const std::function<Status(Pipeline&)>& each);
+
 }  // namespace tgc

@@ -8,7 +8,7 @@
 #include "lib/compilation/input_graph.h"
 #include "lib/execute/execution.h"
 #include "lib/fuzz/generator.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 

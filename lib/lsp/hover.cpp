@@ -67,7 +67,7 @@ std::string hover_text(const Analysis& a, UOp u, const std::string& origin) {
     out += ", node " + std::to_string(at - a.order.begin()) + " of " + std::to_string(a.order.size());
   out += "\n\n";
   if (Arg arg = shown_arg(u); !arg.is_none())
-    out += fact("arg", code(u.graph().is_foreign() ? open_arg_str(u) : arg.repr()));
+    out += fact("arg", code(own_arg_text(u)));
   if (!u.tag().is_none()) out += fact("tag", code(u.tag().repr()));
   if (a.is_valid) out += facts(a, u);
   if (!origin.empty()) out += fact("made by", origin);

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/compilation/pipeline.h"
 #include "lib/contain/contain.h"
 #include "lib/driver/source.h"
 #include "lib/lsp/markdown.h"
-#include "lib/recordings/foreign_recordings.h"
 #include "lib/trace/provenance.h"
-#include "lib/trace/watchers.h"
 #include "lib/uop/release.h"
 
 namespace tgc {
@@ -57,15 +56,10 @@ Result<std::string> origin(const std::string& file, const OriginQuestion& questi
   auto in = source->next();
   if (!in || !*in) return in ? Diag{"no record"} : in.diag();
   OriginConsumer consumer(question);
-  if (shows_recording(session, **in)) {
-    RecordedSelection every("");
-    if (auto status = trace_recorded_rewrites(**in, every, consumer); !status) return status.diag();
-    return consumer.text();
-  }
-  TraceWatcher watcher(consumer);
-  auto compilation = session.begin(std::move(**in));
-  if (!compilation) return compilation.diag();
-  (void)run_watched(std::move(*compilation), watcher);  // a stage after the node's may fail
+  auto pipeline = session.pipeline(std::move(**in));
+  if (!pipeline) return pipeline.diag();
+  StageSelection every;
+  (void)(*pipeline)->trace(consumer, every);  // a stage after the node's may fail
   return consumer.text();
 }
 

@@ -11,7 +11,7 @@
 #include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/support/clocks.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 namespace {

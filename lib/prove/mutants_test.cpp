@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lib/prove/prove_rules.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 namespace {

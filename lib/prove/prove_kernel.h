@@ -6,8 +6,8 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/prove/prove_sides.h"
-#include "lib/recordings/recorded_pipeline.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 
@@ -28,7 +28,7 @@ struct KernelProof {
   std::string producer = {};  // the release that recorded the rewrites; empty: tgc made them
   ApplicationLog log = {};
   std::optional<Compilation> compilation = {};  // owns the nodes of the log
-  std::optional<RecordedPipeline> recorded = {};  // owns the texts of recorded rewrites
+  std::unique_ptr<Pipeline> recorded = {};  // owns the texts of recorded rewrites
 };
 
 // Compiles the kernel and decides each of its rewrites.

@@ -7,7 +7,7 @@
 
 #include "lib/prove/contracts.h"
 #include "lib/prove/prove_sides.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 

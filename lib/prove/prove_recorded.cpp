@@ -7,7 +7,6 @@
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
 #include "lib/prove/store_order.h"
-#include "lib/recordings/recorded_counts.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/support/clocks.h"
 #include "lib/validate/application_sides.h"
@@ -27,15 +26,16 @@ bool is_expanded(UOp range) {
 // Returns whether a rewrite replaces a node by what a rule or a stage asks for, not by what the node's own rule makes.
 // tinygrad does this by a rule of ops.py, or in a stage that is a function. Inside of rules, check_requests() decides
 // it by the rule's own rewrite; of a stage, it is proven as any other rewrite, or all such rewrites together.
-bool is_substitution(const RecordedPipeline::Row& row, const RecordedMatch& m) {
-  const bool is_of_stage = row.stage && !row.stage->at.empty() && m.place == row.stage->at[0];
+bool is_substitution(const Pipeline::Row& row, const Rewrite& m) {
+  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
   return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded(m.before));
 }
 
 class RecordedProver {
  public:
   RecordedProver(KernelProof& out, const Settings& settings, ProofCache& cache)
-      : out_(out), pipeline_(*out.recorded), importer_(settings), settings_(settings), cache_(cache) {}
+      : out_(out), pipeline_(*out.recorded), all_rows_(pipeline_.rows().value_or_throw()), importer_(settings),
+        settings_(settings), cache_(cache) {}
 
   void run() {
     auto ast = import_graph(pipeline_.ast(), {}, settings_);
@@ -54,23 +54,23 @@ class RecordedProver {
  private:
   // Makes each match an application of a list, with depths from 0 in each stage.
   void list_matches() {
-    std::map<std::pair<const RecordedPipeline::Row*, std::string_view>, uint64_t> numbers;
-    for (const RecordedPipeline::Row& row : pipeline_.rows()) {
-      if (row.matches.empty()) continue;
+    std::map<std::pair<const Pipeline::Row*, std::string_view>, uint64_t> numbers;
+    for (const Pipeline::Row& row : all_rows_) {
+      if (row.rewrites.empty()) continue;
       // If the stage changed nothing, all its matches are parts of rules that declined in the end.
-      const int own = std::ranges::min_element(row.matches, {}, &RecordedMatch::depth)->depth - !row.changes_graph();
+      const int own = std::ranges::min_element(row.rewrites, {}, &Rewrite::depth)->depth - !row.changes_graph();
       TopRewrite top{nullptr, row.input, false, {}, {}};
-      for (const RecordedMatch& m : row.matches) {
+      for (const Rewrite& m : row.rewrites) {
         UOp before = m.before, after = m.after;
         if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // it gets a list, a source or a binary
           if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
           before = before.src(0), after = after.src(0);
         }
         if (m.depth == own) top.applications.push_back(list_.size());
-        list_.push_back({nullptr, nullptr, nullptr, list_.size() + 1, 0, m.depth - own, before, after,
-                         is_substitution(row, m) ? after : UOp(), {}, 0});
-        places_.push_back({.stage_number = size_t(&row - pipeline_.rows().data()),
-                           .stage = row.name,
+        list_.push_back({.number = list_.size() + 1, .depth = m.depth - own, .before = before, .after = after,
+                         .substitution_target = is_substitution(row, m) ? after : UOp()});
+        places_.push_back({.stage_number = size_t(&row - all_rows_.data()),
+                           .stage = std::string(row.stage->name),
                            .rule = m.place, .number = ++numbers[{&row, m.place}]});
         rows_.push_back(&row);
       }
@@ -105,7 +105,7 @@ class RecordedProver {
   }
 
   void check_order() {
-    for (const RecordedPipeline::Row& row : pipeline_.rows()) {
+    for (const Pipeline::Row& row : all_rows_) {
       std::vector<RewriteProof*> of_stage;
       for (RewriteProof& r : out_.rewrites)
         if (rows_[r.application] == &row) of_stage.push_back(&r);
@@ -128,9 +128,9 @@ class RecordedProver {
   // Runs the graph after each stage in REF that has a rewrite without values.
   void sample_stages(const ImportedGraph& ast) {
     StageRunner runner(ast.root);
-    std::map<const RecordedPipeline::Row*, std::optional<std::string>> differences;  // "": none
+    std::map<const Pipeline::Row*, std::optional<std::string>> differences;  // "": none
     for (RewriteProof& r : out_.rewrites) {
-      const RecordedPipeline::Row& row = *rows_[r.application];
+      const Pipeline::Row& row = *rows_[r.application];
       if (r.kind != Kind::Unknown || !row.result) continue;
       auto [it, is_new] = differences.try_emplace(&row);
       if (is_new) {
@@ -144,25 +144,26 @@ class RecordedProver {
   }
 
   KernelProof& out_;
-  const RecordedPipeline& pipeline_;
+  Pipeline& pipeline_;
+  const std::span<const Pipeline::Row> all_rows_;
   SidesImporter importer_;
   const Settings& settings_;
   ProofCache& cache_;
   std::vector<Application> list_;
   std::vector<TopRewrite> tops_;
   std::vector<RewritePlace> places_;
-  std::vector<const RecordedPipeline::Row*> rows_;
+  std::vector<const Pipeline::Row*> rows_;
 };
 
 }  // namespace
 
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache) {
-  if (!in.record || in.record->rewrites.empty()) throw Failure(no_rewrites(in.file));
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = in.info.name, out->producer = in.info.producer;
   auto done = catch_failures([&] {
-    out->recorded.emplace(std::move(RecordedPipeline::read(in.record, in.info.producer, in.file).value_or_throw()));
+    out->recorded = recorded_pipeline(in);
+    out->recorded->need(Ability::Rewrites).value_or_throw();
     RecordedProver(*out, in.graph->settings(), cache).run();
     return true;
   });

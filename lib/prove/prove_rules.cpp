@@ -13,7 +13,7 @@
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/clocks.h"
 #include "lib/target/target.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/validate/side_expressions.h"
 
 namespace tgc {

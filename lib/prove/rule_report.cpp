@@ -3,7 +3,7 @@
 
 #include "lib/prove/prove_rules.h"
 #include "lib/support/json_writer.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "lib/prove/prove_sides.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 

@@ -7,9 +7,9 @@
 #include "lib/compilation/schedule_text.h"
 #include "lib/driver/common_targets.h"
 #include "lib/driver/named_records.h"
-#include "lib/recordings/foreign_recordings.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -145,11 +145,11 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
     if (out.name.empty()) out.name = read->info.stage, file = side->file;
   }
   if (out.name.empty()) out.name = "ast";
-  if (out.name.starts_with("kernel ")) return out;
-  for (const DiffInput* side : {&a, &b})  // a stage of another release, by its name or slug
+  if (out.name.starts_with("kernel ") || (a.is_graph && b.is_graph)) return out;
+  for (const DiffInput* side : {&a, &b})  // a stage of a recording, by its name or slug
     for (const Run& run : side->runs)
       for (const RunText& t : run.texts)
-        if (run.producer != a.producer && (t.stage == out.name || slug_of_stage(t.stage) == out.name))
+        if (t.stage == out.name || slug_of_stage(t.stage) == out.name)
           return CommonStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
   const StageRow* row = find_row(out.name);
   const bool is_text = row && row->output && row->name != "linear";  // compared by lines; "linear" counts as a graph

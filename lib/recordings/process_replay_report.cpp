@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lib/diff/ci_cases.h"
-#include "lib/recordings/count_rows.h"
+#include "lib/support/count_rows.h"
 #include "lib/recordings/process_replay.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lib/driver/named_records.h"
-#include "lib/recordings/recorded_selection.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/driver/source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/table.h"
@@ -11,33 +11,35 @@
 namespace tgc {
 namespace {
 
-// Adds the stages of `record` to `list`. A new stage comes after the stage that precedes it in the record.
-void add(RecordedStageList& list, const GoldenRecord& record) {
-  using enum RecordedStage::Kind;
-  std::vector<ListedStage> own;  // the stages of this record, each once
-  const RecordedStages recorded(record);
-  for (size_t i = 0; i < recorded.size(); i++) {
-    const RecordedStage& s = recorded[i];
-    if (s.kind == Ast) continue;
-    const std::string name = s.kind == Kernel ? "kernels" : s.name;
+// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline.
+Status add(RecordedStageList& list, Pipeline& pipeline) {
+  using Kind = StageRow::Kind;
+  auto stages = pipeline.stages();
+  if (!stages) return stages.diag();
+  std::vector<ListedStage> own;  // the stages of this pipeline, each once
+  for (const Pipeline::Stage& s : *stages) {
+    if (s.row->kind == Kind::Ast) continue;
+    const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // of a schedule
+    const std::string name(is_kernel ? "kernels" : s.row->name);
     auto known = std::ranges::find(own, name, &ListedStage::name);
     if (known == own.end())
-      known = own.insert(own.end(), {name, s.kind == Output ? "program" : record.target.empty() ? "tensor" : "kernel"});
-    if (s.kind == Stage) known->changed = (known->changed && *known->changed) || recorded.is_changed(i);
+      known = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
+    if (s.changes_graph) known->changed = (known->changed && *known->changed) || *s.changes_graph;
   }
-  size_t next = 0;  // the position in `list` after the previous stage of the record
+  size_t next = 0;  // the position in `list` after the previous stage of the pipeline
   for (const ListedStage& s : own) {
-    auto& stages = list.stages;
-    auto known = std::ranges::find(stages, s.name, &ListedStage::name);
-    if (known == stages.end()) {
-      known = stages.insert(stages.begin() + long(next), s);
+    auto& listed = list.stages;
+    auto known = std::ranges::find(listed, s.name, &ListedStage::name);
+    if (known == listed.end()) {
+      known = listed.insert(listed.begin() + long(next), s);
       known->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
     }
     known->records++;
     if (s.changed) known->changed = known->changed.value_or(0) + *s.changed;
-    next = size_t(known - stages.begin()) + 1;
+    next = size_t(known - listed.begin()) + 1;
   }
   list.records++;
+  return Unit{};
 }
 
 }  // namespace
@@ -65,24 +67,14 @@ std::string RecordedStageList::json() const {
 }
 
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec) {
-  const InputName name = InputName::parse(spec);
-  auto records = NamedRecords::open(name);
-  if (!records) return records.diag();
-  const GoldenReader& file = records->file();
-  RecordedStageList out{.producer = file.header().producer, .stages = {}};
-  for (GoldenLine line;;) {
-    auto more = records->next_line(line);
-    if (!more) return more.diag();
-    if (session.cancelled()) return Diag{"cancelled"};
-    if (!*more) break;
-    auto record = parse_golden_record(line, name.shown());
-    if (!record) return record.diag();
-    add(out, *record);
-  }
-  if (file.cut()) session.warn(*file.cut());
-  if (!out.records)
-    return Diag{.message = name.id.empty() ? "the recording has no records" : "no record has the id '" + name.id + "'",
-                .file = name.shown()};
+  RecordedStageList out;
+  Session as_recorded = session;
+  as_recorded.over.recorded = true;
+  auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
+    out.producer = pipeline.producer();
+    return add(out, pipeline);
+  });
+  if (!status) return status.diag();
   return out;
 }
 

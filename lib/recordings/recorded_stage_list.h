@@ -23,8 +23,8 @@ struct RecordedStageList {
   std::string json() const;
 };
 
-// Lists the stages of the records of `spec` (FILE or FILE#ID), of any release. Warns if the file is truncated. Fails if
-// the file has no golden records, or no record with the id.
+// Lists the stages of the pipelines of an INPUT: those that a recording has, or those that tgc or the live pipeline
+// makes of another graph.
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
 
 }  // namespace tgc

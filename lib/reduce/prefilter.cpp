@@ -10,7 +10,7 @@
 #include "lib/reduce/validity_checks.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

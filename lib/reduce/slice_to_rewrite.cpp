@@ -6,7 +6,7 @@
 #include "lib/compilation/scoped_watch.h"
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/steps.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 

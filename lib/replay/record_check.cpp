@@ -15,7 +15,6 @@
 #include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_places.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/text/repr.h"
@@ -133,8 +132,7 @@ class RecordCheck {
     std::string name = r_.id + " (" + what + ", as printed)";
     auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
     if (!nodes) return failed(kText, nodes.diag());
-    auto written = graph.is_foreign() ? Result<std::string>(pyrender_open(nodes->root).text)
-                                      : pyrender(nodes->root);
+    auto written = pyrender(nodes->root);
     compare("letters", written ? *written : written.diag().text(), letters, true);
     ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);

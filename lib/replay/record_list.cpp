@@ -1,5 +1,6 @@
 #include "lib/replay/record_list.h"
 
+#include "lib/driver/named_records.h"
 #include "lib/driver/recorded_refusal.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/support/counted.h"
@@ -27,16 +28,22 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
 }  // namespace
 
 Result<RecordList> list_records(const Session& session, const std::string& file) {
-  auto reader = GoldenReader::open(file);
-  if (!reader) return reader.diag();
-  RecordList out{.file = file, .producer = reader->header().producer, .level = reader->header().level};
-  for (;;) {
-    auto record = reader->next();
+  const InputName name = InputName::parse(file);
+  auto records = NamedRecords::open(name);
+  if (!records) return records.diag();
+  const GoldenReader& reader = records->file();
+  RecordList out{.file = file, .producer = reader.header().producer, .level = reader.header().level};
+  for (GoldenLine line;;) {
+    auto more = records->next_line(line);
+    if (!more) return more.diag();
+    if (!*more) break;
+    auto record = parse_golden_record(line, reader.path());
     if (!record) return record.diag();
-    if (!*record) break;
-    out.records.push_back(listed(**record, out.producer));
+    out.records.push_back(listed(*record, out.producer));
   }
-  if (reader->cut()) session.warn(*reader->cut());
+  if (reader.cut()) session.warn(*reader.cut());
+  if (!name.id.empty() && out.records.empty())
+    return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
   return out;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/rules/rule_sources.h"
+#include "lib/compilation/rule_sources.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 

@@ -3,26 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/rewrite/rewrite.h"
-#include "lib/rewrite/stats.h"
+#include "lib/compilation/watchers.h"
 
 namespace tgc {
-
-// While this object lives, counts attempts and hits of the rules in one graph.
-class StatsWatch : public RewriteObserver {
- public:
-  StatsWatch(Graph& graph, RuleStats& into) : graph_(graph) {
-    stats = &into;
-    counts_only = true;
-    set_observer(graph, this);
-  }
-  ~StatsWatch() override { set_observer(graph_, nullptr); }
-  StatsWatch(const StatsWatch&) = delete;
-  StatsWatch& operator=(const StatsWatch&) = delete;
-
- private:
-  Graph& graph_;
-};
 
 // Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest rule last;
 // the total; the number of rules that were tried and of rules that hit. The line of a rule is:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "lib/rules/rule_sources.h"
+#include "lib/compilation/rule_sources.h"
 #include "lib/rules/rule_verdicts.h"
 #include "lib/spec/tables.h"
 #include "lib/support/counted.h"

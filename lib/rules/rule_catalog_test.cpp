@@ -6,7 +6,7 @@
 #include <set>
 
 #include "lib/compilation/stage_rows.h"
-#include "lib/rules/rule_sources.h"
+#include "lib/compilation/rule_sources.h"
 #include "lib/support/testing.h"
 
 namespace tgc {

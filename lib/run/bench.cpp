@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lib/compilation/pipeline.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -59,7 +61,10 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
         return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
-      if (graph.graph->is_foreign()) return foreign_graph_error(graph.info.producer, spec);
+      if (!compiles(session, graph)) {
+        auto pipeline = session.pipeline(std::move(graph));
+        return pipeline ? (*pipeline)->lacks(Ability::Compile) : pipeline.diag();
+      }
       auto job = session.job_for(graph);
       if (!job) return job.diag();
       auto timed = timed_input(graph, *job);

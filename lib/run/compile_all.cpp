@@ -5,6 +5,7 @@
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
 #include "lib/driver/import_input.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
@@ -74,7 +75,7 @@ Status CompileAll::run() {
 }
 
 Status CompileAll::add(InputGraph graph) {
-  if (graph.graph->is_foreign()) return add_recorded(graph);
+  if (!compiles(session_, graph)) return add_recorded(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
   const std::string& target = kernel->target().name();

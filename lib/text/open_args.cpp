@@ -51,4 +51,6 @@ bool is_float_of_any_release(DType d) {
   return d.scalar().repr().find("float") != std::string_view::npos || d.scalar().repr().starts_with("dtypes.fp");
 }
 
+std::string own_arg_text(UOp u) { return u.graph().is_foreign() ? open_arg_str(u) : u.arg().repr(); }
+
 }  // namespace tgc

@@ -10,6 +10,8 @@ namespace tgc {
 void append_open_repr(std::string& out, Arg a);
 // Returns str(u.arg), as print_uops shows it.
 std::string open_arg_str(UOp u);
+// Returns the arg of `u` as its release prints it; of tinygrad 0.12.0, repr(u.arg).
+std::string own_arg_text(UOp u);
 
 // True if tinygrad 0.13 and later store `a`, the arg of a CONST, as a ConstFloat. Two ConstFloats of -0.0 and 0.0 are
 // different, although the numbers compare equal. const_float therefore returns -0.0 as a text arg.

@@ -8,7 +8,6 @@
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_open_reader.h"
 #include "lib/text/pyrender_places.h"
-#include "lib/text/recorded_rewrites.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -316,19 +315,6 @@ TEST_CASE("other releases: nodes sort and have keys as in their release") {
   Graph graph;  // the expected key of a SINK without sources was computed by tinygrad
   UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
   CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
-}
-
-TEST_CASE("recorded rewrites: places and the graphs before and after are read") {
-  Graph graph;
-  auto matches = read_rewrites(
-      graph, R"({"nodes":[{"op":"NOOP","dtype":"dtypes.void"},{"op":"SINK","dtype":"dtypes.void","src":[0]}],
-    "list":[[2,"uop/symbolic.py:217",1,0]]})",
-      "tinygrad 0.14.0", "t");
-  REQUIRE(matches);
-  REQUIRE(matches->size() == 1);
-  CHECK((*matches)[0].place == "uop/symbolic.py:217");
-  CHECK((*matches)[0].before.src(0) == (*matches)[0].after);
-  CHECK_FALSE(read_rewrites(graph, R"({"nodes":[],"list":[[2]]})", "tinygrad 0.14.0", "t"));
 }
 
 TEST_CASE("GraphMap: translates a port's names, with nodes by position and by id") {

@@ -9,7 +9,7 @@
 #include "lib/text/graph_json.h"
 #include "lib/text/pickled_nodes.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/recorded_rewrites.h"
+#include "lib/text/apply_rewrites.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

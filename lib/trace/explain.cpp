@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/compilation/stage_rows.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/uop/wellformed.h"
@@ -25,11 +26,16 @@ void Explainer::kernel_end() {
     found_ = true;
     return print_(to_json() + "\n");
   }
+  if (is_number_) return explain_number();
   std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
-  for (std::string_view name : stages())  // a stage of another release may be given by its slug
-    if (slug_of_stage(name) == stage) stage = name;
+  for (std::string_view name : stages())
+    if (names_choice(stage_, {name, alias_of_recorded(name), slug_of_stage(name)})) stage = name;
   UOp root = result_of(stage);
-  if (!root) return;
+  if (!root) {
+    const auto names = stages();
+    known_stages_.assign(names.begin(), names.end());
+    return;
+  }
   auto nodes = toposort(root);
   found_ = true;
   if (*node_ >= nodes.size()) {
@@ -43,9 +49,36 @@ void Explainer::kernel_end() {
   if (last) print_(final_places(last));
 }
 
+// Explains the node with the number *node_ in the last graph that has it, or in the graph of stage_.
+void Explainer::explain_number() {
+  std::vector<std::string_view> names{"ast"};
+  for (std::string_view name : stages()) names.push_back(name);
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!stage_.empty() && !names_choice(stage_, {*name, alias_of_recorded(*name), slug_of_stage(*name)})) continue;
+    const std::string_view stage = *name == "ast" ? "" : *name;
+    const UOp root = result_of(stage);
+    if (!root) continue;
+    for (UOp u : toposort(root)) {
+      if (number(u) != *node_) continue;
+      found_ = true;
+      print_(to_text(*this, u, stage, color_));
+      UOp last;
+      (void)forward(u, stage, last);
+      if (last) print_(final_places(last));
+      return;
+    }
+  }
+}
+
 Status Explainer::outcome() const {
   if (!valid_nodes_.empty())
     return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
+  if (!found_ && is_number_)
+    return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +
+                           std::to_string(*node_)};
+  if (!found_ && !stage_.empty() && !known_stages_.empty())
+    return unknown_name("stage", stage_, std::vector<std::string_view>(known_stages_.begin(), known_stages_.end()),
+                        "one stage of the trace");
   if (!found_) return Diag{.message = "the stage was not run"};
   return Unit{};
 }

@@ -14,9 +14,10 @@ class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
   // `node` is the node's number in the toposort after the stage `stage`; if `stage` is empty, after the last stage.
+  // With `is_number`, `node` is the number #N of the trace, of a node of the last graph that has it, or of the stage's.
   // Without `node`, prints the histories of all nodes as JSON (Provenance::to_json).
-  Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print)
-      : node_(node), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
+  Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_number = false)
+      : node_(node), is_number_(is_number), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
   void kernel_end() override;
 
   // Fails if the stage never ran, or if no kernel has a node with this number after the stage.
@@ -26,10 +27,14 @@ class Explainer : public Provenance {
   std::string final_places(UOp last);
   std::string_view last_graph() const;
 
+  void explain_number();
+
   std::optional<uint32_t> node_;
+  bool is_number_;
   std::string stage_;
   bool color_, found_ = false;
   Print print_;
+  std::vector<std::string> known_stages_;  // for the error: the stages of the last kernel
   std::string valid_nodes_;  // for the error: the range of valid node numbers
 };
 

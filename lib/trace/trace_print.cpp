@@ -74,7 +74,7 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
     out += ")";
   }
   if (Arg a = shown_arg(u); !a.is_none() && out.size() <= kMaxWidth)
-    out += " " + (a.is_tuple() || u.graph().is_foreign() ? arg_text(u) : a.repr());
+    out += " " + (a.is_tuple() ? arg_text(u) : own_arg_text(u));
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
   if (u.in(kInfixOps) && is_tree_within(u, 40)) {
@@ -95,12 +95,13 @@ void TracePrinter::stage(std::string_view name, UOp input) {
   last_node_ = std::max<int64_t>(last_node_, number(input));
   stage_ = name;
   write_("--- " + std::string(name) + "\n");
-  shown_ = all_ = 0;
+  shown_ = all_ = discarded_ = 0;
 }
 
 void TracePrinter::stage_end(UOp) {
   std::string line = "--- " + counted(all_, "rewrite");
-  if (shown_ != all_) line += ", " + std::to_string(shown_) + " shown";
+  if (discarded_) line += ", " + std::to_string(discarded_) + " more in discarded attempts";
+  if (shown_ != all_ + discarded_) line += ", " + std::to_string(shown_) + " shown";
   write_(line + "\n");
 }
 
@@ -121,7 +122,7 @@ void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
 void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(number(after))});
   if (depth && !filter_.nested) return;
-  all_++;
+  (is_discarded(rule) ? discarded_ : all_)++;
   if (!filter_.wants(rule, before)) return;
   if (filter_.node >= 0) {
     auto n = uint32_t(filter_.node);

@@ -53,7 +53,8 @@ class TracePrinter : public TraceConsumer {
   Style style_;
   Write write_;
   std::string stage_;
-  size_t shown_ = 0, all_ = 0;  // number of printed rewrites, and of all rewrites, in the current stage
+  // number of printed rewrites, and of all rewrites, in the current stage: those that count, and discarded ones
+  size_t shown_ = 0, all_ = 0, discarded_ = 0;
   size_t looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
   int64_t last_node_ = -1;      // largest node number
 };

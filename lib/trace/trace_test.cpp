@@ -12,7 +12,7 @@
 #include "lib/trace/provenance.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
-#include "lib/trace/watchers.h"
+#include "lib/compilation/watchers.h"
 
 namespace tgc {
 namespace {
@@ -154,7 +154,8 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
 }
 
 TEST_CASE("stats: a failed stage ends the counting of its graph, and the next graph is counted") {
-  StatsWatcher counter([](const StageRow&) { return true; });
+  RuleStats stats;
+  StatsWatcher counter([](const StageRow&) { return true; }, stats);
   auto run = [&](int64_t stack_limit) {
     Settings settings;
     settings.REWRITE_STACK_LIMIT = stack_limit;
@@ -169,7 +170,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
   };
   auto hits = [&] {
     uint64_t sum = 0;
-    for (const RuleCounters& r : counter.stats.by_rule()) sum += r.hits;
+    for (const RuleCounters& r : stats.by_rule()) sum += r.hits;
     return sum;
   };
   CHECK_FALSE(run(3));  // every rewrite exceeds this limit, so the stage fails

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/trace/applications.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {

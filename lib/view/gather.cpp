@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "lib/bisect/bisect.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/import_input.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/recordings/diff_input.h"
-#include "lib/recordings/foreign_recordings.h"
 #include "lib/run/run_model.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
@@ -50,16 +51,39 @@ struct LaterNames {
   Renames renames;
   std::string producer = {};  // the later of the two releases; empty: both recordings are of one release
 
-  ShownNames of(std::string_view by) const {
-    if (producer.empty()) return {};
-    return {renames, release_of(producer), release_of(by) < release_of(producer)};
+  // Returns whether a recording by `by` is the earlier one.
+  bool is_older(std::string_view by) const {
+    return !producer.empty() && release_of(by) < release_of(producer);
+  }
+  // Returns the names for a recording by `by`; nullopt: its own.
+  std::optional<LaterRelease> of(const std::string& by) const {
+    if (producer.empty()) return std::nullopt;
+    auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
+      renames.apply({nodes.begin(), nodes.end()}, older);
+    };
+    auto stage_name = [this](const std::string& stage) { return renames.stage(stage); };
+    return LaterRelease{release_of(producer), stage_name, rename};
   }
   // Returns the text that says who recorded a graph.
   std::string said(const std::string& by) const {
     const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
-    return own + (of(by).is_older ? ", by the names of " + producer : "");
+    return own + (is_older(by) ? ", by the names of " + producer : "");
   }
 };
+
+// Returns the release that made the graphs of an INPUT; "" for tinygrad 0.12.0 and what cannot be read yet.
+std::string foreign_producer(const std::string& spec) {
+  const Session session;
+  std::error_code error;
+  if (InputName::parse(spec).file == "-" || std::filesystem::is_directory(spec, error)) return {};
+  if (is_trace_file(spec)) return {};
+  auto source = Source::open(session, spec);
+  if (!source) return {};
+  std::string producer = source->header() ? source->header()->producer : "";
+  if (!source->header() && source->kind() != InputKind::Onnx)
+    if (auto first = source->next(); first && *first) producer = (*first)->info.producer;
+  return release_of(producer) == Release::v0_12 ? "" : producer;
+}
 
 LaterNames later_names(const std::string& a, const std::string& b) {
   const std::string in_a = foreign_producer(a), in_b = foreign_producer(b);
@@ -106,9 +130,9 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
     if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
-  if (const ShownNames shown = names.of(run.producer); shown.release) {
-    graph.set_release(*shown.release);
-    for (Step& step : steps) step.root = shown.renames.apply(step.root, shown.is_older);
+  if (const auto later = names.of(run.producer)) {
+    graph.set_release(later->release);
+    for (Step& step : steps) step.root = names.renames.apply(step.root, names.is_older(run.producer));
     producer = names.said(run.producer);
   }
   Recorder recorder;
@@ -231,12 +255,13 @@ class Gatherer {
     graphs.purpose = made_for(in);
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
-    RecordedSelection every("");
-    return trace_recorded_rewrites(in, every, graphs, names_.of(in.info.producer));
+    StageSelection every;
+    const auto later = names_.of(in.info.producer);
+    return recorded_pipeline(in)->trace(graphs, every, later ? &*later : nullptr);
   }
 
   Status add(InputGraph in) {
-    if (shows_recording(session_, in)) return add_foreign(in);
+    if (!compiles(session_, in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),

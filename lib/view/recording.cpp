@@ -2,7 +2,7 @@
 
 #include "lib/compilation/scoped_watch.h"
 #include "lib/rewrite/rules.h"
-#include "lib/trace/watchers.h"
+#include "lib/compilation/watchers.h"
 #include "lib/view/recording_writer.h"
 
 namespace tgc {
@@ -62,7 +62,7 @@ void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost
                       string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
                      {int64_t(at->second), cost.made_from, cost.made_to}});
-  graph_.rewrites++;
+  graph_.rewrites += !is_discarded(r);
 }
 
 void Recorder::rebuilt(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }

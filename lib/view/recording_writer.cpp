@@ -136,8 +136,7 @@ void RecordingWriter::choose_nodes() {
 
 std::string RecordingWriter::text_of_arg(UOp u) {
   if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) return u.arg()[1].repr();
-  const bool is_foreign = u.graph().is_foreign();
-  std::string out = shown_arg(u).is_none() ? "" : is_foreign ? open_arg_str(u) : u.arg().repr();
+  std::string out = shown_arg(u).is_none() ? "" : own_arg_text(u);
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 

@@ -2,7 +2,7 @@
 """Compares tinygrad's PatternMatchers with tgc's rule sets: numbers of rules, source lines, and hits in a kernel.
 
   rule_table.py counts [--tgc build/release/bin/tgc]      prints testdata/rule_counts.md: number of rules of each set
-  rule_table.py sources [--tgc ...]                       prints lib/rules/rule_sources.def: the line of each rule in tinygrad
+  rule_table.py sources [--tgc ...]                       prints lib/compilation/rule_sources.def: the line of each rule in tinygrad
   rule_table.py hits FILE#ID [--target T] [--tgc ...]     prints the hits of each rule in tinygrad and in tgc for one kernel
   rule_table.py hits FILE --every N                       sums up the hits for every N-th record of a golden file
 

@@ -1,4 +1,4 @@
-#include "lib/rules/rule_sources.h"
+#include "lib/compilation/rule_sources.h"
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@ struct Row {
 };
 constexpr Row kRows[] = {
 #define X(set, file, rules) {set, file, rules},
-#include "lib/rules/rule_sources.def"
+#include "lib/compilation/rule_sources.def"
 #undef X
 };
 

@@ -1,6 +1,8 @@
-// Records the applications of rules in one compilation, or suppresses some of them. An application has a number: its
-// position among all applications of the compilation, from 1, including rewrites inside rules. Because the pipeline is
-// deterministic, compilations of one graph have the same numbers, up to the first suppressed application.
+// The rewrite log: the applications of rules in one pipeline, native, recorded or live. A rewrite has a number: its
+// position among all rewrites of the pipeline, from 1, including rewrites inside rules. RewriteLog records the rewrites
+// of a compilation, read_rewrites() reads those of a recording, and Veto suppresses some rewrites of a compilation.
+// Because the native pipeline is deterministic, compilations of one graph have the same numbers, up to the first
+// suppressed rewrite.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,24 +21,34 @@ inline std::string location_of(const Rule& rule) {
   return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
 }
 
-struct Application {
-  const StageRow* stage;    // null before the first stage
-  const Rule* rule;
-  const char* branch;       // the branch (folding) of the rule that applied; null if the rule has only one
-  uint64_t number;          // position among all applications of the compilation, from 1
-  uint64_t in_stage;        // position among the applications of this rule in this stage, from 1
-  int depth;  // nesting: 0 in a rewrite that the stage starts, 1 in one that a rule of that rewrite starts, ...
+// One application of a rule: it replaced the node `before` by `after`, both in the release's own nodes.
+struct Rewrite {
+  const StageRow* stage = nullptr;  // null before the first stage
+  const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `place`
+  const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
+  uint64_t number = 0;              // position among all rewrites of the pipeline, from 1
+  uint64_t in_stage = 0;            // position among the rewrites by this rule in this stage, from 1
+  // nesting: 0 in a graph_rewrite that the stage starts, 1 in one that a rule of that graph_rewrite starts, ...; of a
+  // recording, the number of rules that were running, which may be greater than 0 for all rewrites of a stage
+  int depth = 0;
   UOp before, after;
-  UOp substitution_target;  // for a substitution: the replacement of `before`; else the empty UOp
-  std::string_view within;  // name of the innermost rewrite in which the rule was applied
-  uint32_t made_from;       // number of nodes in the graph when the rule was tried
+  UOp substitution_target = {};  // for a substitution: the replacement of `before`; else the empty UOp
+  std::string_view within = {};  // name of the innermost graph_rewrite in which the rule was applied; empty: unknown
+  uint32_t made_from = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
+  // true if tinygrad discarded the attempt in which it made the rewrite, so that its graph has nothing of it
+  bool is_discarded = false;
+  std::string place = {};        // file and line of the rule in tinygrad, "uop/symbolic.py:217"; empty: tgc's rule
 };
+using Application = Rewrite;
 
-// Returns the index of the first application that the rule of list[whole] made in rewrites of its own; `whole` if it
-// made none. All applications from that index up to `whole` belong to the rule. Applications of another rule, which was
-// tried before and declined, do not count.
-inline size_t first_part_of(std::span<const Application> list, size_t whole) {
-  auto is_part = [&](const Application& a) {
+// Returns the name of the rule: tgc's, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
+inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.place; }
+
+// Returns the index of the first rewrite that the rule of list[whole] made in rewrites of its own; `whole` if it
+// made none. All rewrites from that index up to `whole` belong to the rule. Rewrites of another rule, which was tried
+// before and declined, do not count.
+inline size_t first_part_of(std::span<const Rewrite> list, size_t whole) {
+  auto is_part = [&](const Rewrite& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
   };
   size_t first = whole;
@@ -49,7 +61,7 @@ struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> applications;  // indices into ApplicationLog::list() of the applications of depth 0
+  std::vector<size_t> applications;  // indices into RewriteLog::list() of the applications of depth 0
   std::vector<UOp> gates;            // nodes that the rewrite left unchanged, with all nodes below them (BottomUpGate)
 };
 
@@ -86,11 +98,11 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
   uint64_t number_ = 0;
 };
 
-// Records all applications.
-class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
+// Records all rewrites of a compilation.
+class RewriteLog : public ApplicationWatcher, public RewriteObserver {
  public:
   // The UOps in these lists are valid as long as the graph of the compilation.
-  const std::vector<Application>& list() const { return list_; }
+  const std::vector<Rewrite>& list() const { return list_; }
   const std::vector<TopRewrite>& rewrites() const { return rewrites_; }
   const std::vector<StageRun>& stages() const { return stages_; }
 
@@ -121,18 +133,20 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
     UOp target;
     if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find(before);
     list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], int(names_.size()) - 1, before,
-                     after, target, names_.back(), cost.made_from});
+                     after, target, names_.back(), cost.made_from, false, {}});
   }
 
  private:
-  std::vector<Application> list_;
+  std::vector<Rewrite> list_;
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
   std::vector<std::string_view> names_;  // names of the rewrites in progress, from the outermost to the innermost
 };
 
-// Suppresses each application for which `leaves_out` returns true, as if the rule had not matched.
+using ApplicationLog = RewriteLog;
+
+// Suppresses each rewrite for which `leaves_out` returns true, as if the rule had not matched.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

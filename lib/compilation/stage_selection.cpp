@@ -1,4 +1,4 @@
-#include "lib/recordings/recorded_selection.h"
+#include "lib/compilation/stage_selection.h"
 
 #include <algorithm>
 
@@ -12,17 +12,13 @@ constexpr std::string_view kAll = "all", kChanged = "changed", kKernels = "kerne
 
 }  // namespace
 
-std::string_view alias_of_recorded(std::string_view name) {
-  const StageRow* row = find_row(name);
-  return row && row->name == name ? row->alias : std::string_view();
-}
-
 RecordedStages recorded_stages_of(const InputGraph& in) {
   if (in.record && in.info.name == in.record->id) return RecordedStages(*in.record);
   return RecordedStages(in.text);  // a text, or one kernel of a tensor record
 }
 
-Result<std::vector<bool>> RecordedSelection::of(const RecordedStages& recorded) {
+Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
+  if (is_empty()) return std::vector<bool>(recorded.size(), true);
   std::vector<Choice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {
     choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
@@ -54,7 +50,24 @@ Result<std::vector<bool>> RecordedSelection::of(const RecordedStages& recorded) 
   return out;
 }
 
-Status RecordedSelection::outcome() const {
+Result<SelectedRows> StageSelection::of_rows(bool (*offered)(const StageRow&)) {
+  SelectedRows out{.all = is_empty()};
+  if (is_empty()) return out;
+  std::vector<Choice> choices = choices_of_rows(offered);
+  for (std::string_view word : {kAll, kChanged}) choices.push_back({word, "", "", false});
+  auto selected = select_stages(list_, choices);
+  is_unknown_ = !selected;
+  if (!selected) return selected.diag();
+  for (std::string_view name : *selected)
+    if (name == kAll) out.all = true;
+    else if (name == kChanged) out.changed = true;
+    else out.rows.insert(find_row(name));
+  is_taken_ = true;
+  return out;
+}
+
+Status StageSelection::outcome() const {
+  if (is_taken_) return Unit{};
   for (const std::string& word : unmatched_) {
     if (matched_.contains(word)) continue;
     std::vector<std::string_view> names(names_.begin(), names_.end());
@@ -64,6 +77,26 @@ Status RecordedSelection::outcome() const {
     return unknown_name("stage", word, names, "a stage that `tgc stages RECORDING` lists");
   }
   return Unit{};
+}
+
+void SelectedStages::begin(Compilation& c) {
+  changed_.clear();
+  auto copy = selected_.changed ? c.fork() : Result<Compilation>(Diag{});
+  while (copy && copy->next() && copy->next()->is_graph_stage()) {
+    auto step = copy->step();
+    if (!step) break;
+    if (step->changed()) changed_.insert(step->row);
+  }
+  to_.begin(c);
+}
+
+void SelectedStages::stage(const StageRow& row, UOp input) {
+  on_ = selected_.has(row) || changed_.contains(&row);
+  if (on_) to_.stage(row, input);
+}
+
+void SelectedStages::stage_end(const StageRow& row, UOp result) {
+  if (on_ || !result) to_.stage_end(row, result);  // a failed stage ends the compilation
 }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-#include "lib/recordings/recorded_trace.h"
+#include "lib/compilation/recorded_trace.h"
 
 #include <algorithm>
 #include <climits>
@@ -17,25 +17,27 @@ std::string_view intern(const std::string& text) {
   return *texts.insert(text).first;
 }
 
+constexpr std::string_view kDiscarded = "discarded";  // see is_discarded(TraceRule)
+
 // A recording names a rule by its file and line in tinygrad.
-TraceRule rule_of(const RecordedMatch& match) {
+TraceRule rule_of(const Rewrite& match) {
   std::string_view place = intern(match.place);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
   const auto line = uint32_t(std::strtoul(match.place.c_str() + colon + 1, nullptr, 10));
-  return {.name = place, .file = place.substr(0, colon), .line = line};
+  return {.name = place, .file = place.substr(0, colon), .line = line, .branch = match.is_discarded ? kDiscarded : ""};
 }
 
 }  // namespace
 
 // Applies matches to a graph, as a graph_rewrite does, to find the nodes that it rebuilds with new sources.
-class RecordedTrace::Rebuilder {
+class RewriteRebuilder {
  public:
   struct Rebuilt {
     UOp before, after;
   };
 
   // `matches`: those that the stage's own rewrite made.
-  Rebuilder(Graph& graph, std::span<const RecordedMatch* const> matches)
+  RewriteRebuilder(Graph& graph, std::span<const Rewrite* const> matches)
       : matches_(matches), match_of_(graph), known_(graph), open_(graph), behind_(matches.size() + 1) {
     for (size_t i = 0; i < matches.size(); i++)
       if (UOp u = matches[i]->before; !match_of_.contains(u)) match_of_[u] = i;
@@ -55,6 +57,13 @@ class RecordedTrace::Rebuilder {
       stack.pop_back();
     }
   }
+
+  // Returns what `root` becomes; the empty UOp if run() has not met it.
+  UOp result_of(UOp root) {
+    const Known* known = known_.find(root);
+    return known ? known->node : UOp();
+  }
+  bool has_reached(UOp u) { return known_.contains(u); }
 
   // Returns the nodes that are rebuilt when the first `matches` matches have been made.
   std::span<const Rebuilt> behind(size_t matches) const { return behind_[matches]; }
@@ -99,12 +108,33 @@ class RecordedTrace::Rebuilder {
     known_[u] = to ? Known{to->node, std::max(to->after, after)} : Known{made, after};
   }
 
-  std::span<const RecordedMatch* const> matches_;
+  std::span<const Rewrite* const> matches_;
   UOpMap<size_t> match_of_;
   UOpMap<Known> known_;
   UOpSet open_;  // nodes whose sources are being handled
   std::vector<std::vector<Rebuilt>> behind_;
 };
+
+void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
+  if (rewrites.empty() || !result) return;
+  const int own_depth = std::ranges::min_element(rewrites, {}, &Rewrite::depth)->depth;
+  for (size_t i = rewrites.size(); i-- > 0 && (input == result || rewrites[i].depth > own_depth);)
+    rewrites[i].is_discarded = true;
+  if (input == result) return;
+  std::vector<const Rewrite*> own;
+  for (const Rewrite& r : rewrites)
+    if (r.depth == own_depth) own.push_back(&r);
+  RewriteRebuilder rebuilt(input.graph(), own);
+  rebuilt.run(input);
+  if (!(rebuilt.result_of(input) == result)) return;
+  size_t first = 0;  // the first rewrite inside the rule of the next own rewrite
+  for (size_t i = 0; i < rewrites.size(); i++) {
+    if (rewrites[i].depth != own_depth) continue;
+    if (!rebuilt.has_reached(rewrites[i].before))
+      for (Rewrite& part : rewrites.subspan(first, i + 1 - first)) part.is_discarded = true;
+    first = i + 1;
+  }
+}
 
 void RecordedTrace::add(UOp root) {
   for (UOp u : toposort(root, [&](UOp s) { return !numbers_.contains(s); })) {
@@ -113,16 +143,17 @@ void RecordedTrace::add(UOp root) {
   }
 }
 
-void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::span<const RecordedMatch> matches) {
+void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches) {
   add(input);
+  name = intern(std::string(name));
   to_.stage(name, input);
   to_.begin({.name = name, .set = name}, 0, input);
   int least = INT_MAX;  // releases run the pipeline inside a rule, so the stage's own matches may have a depth
-  for (const RecordedMatch& m : matches) least = std::min(least, m.depth);
-  std::vector<const RecordedMatch*> own;
-  for (const RecordedMatch& m : matches)
+  for (const Rewrite& m : matches) least = std::min(least, m.depth);
+  std::vector<const Rewrite*> own;
+  for (const Rewrite& m : matches)
     if (m.depth == least) own.push_back(&m);
-  Rebuilder rebuilt(input.graph(), own);
+  RewriteRebuilder rebuilt(input.graph(), own);
   rebuilt.run(input);
   send(matches, least, 0, &rebuilt);
   add(result);
@@ -131,7 +162,7 @@ void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::spa
 }
 
 // Sends matches of depth `level`, each behind the matches of greater depth that its rule made.
-void RecordedTrace::send(std::span<const RecordedMatch> matches, int level, int depth, Rebuilder* rebuilt) {
+void RecordedTrace::send(std::span<const Rewrite> matches, int level, int depth, RewriteRebuilder* rebuilt) {
   size_t count = 0;
   if (rebuilt) send_rebuilt(*rebuilt, count);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
@@ -145,7 +176,7 @@ void RecordedTrace::send(std::span<const RecordedMatch> matches, int level, int 
       add(inside[0].before);
       to_.begin({.name = name, .set = name}, depth + 1, inside[0].before);
       int least = INT_MAX;
-      for (const RecordedMatch& m : inside) least = std::min(least, m.depth);
+      for (const Rewrite& m : inside) least = std::min(least, m.depth);
       send(inside, least, depth + 1, nullptr);
       to_.end(depth + 1, UOp());
     }
@@ -156,7 +187,7 @@ void RecordedTrace::send(std::span<const RecordedMatch> matches, int level, int 
   }
 }
 
-void RecordedTrace::send_rebuilt(Rebuilder& of, size_t behind) {
+void RecordedTrace::send_rebuilt(RewriteRebuilder& of, size_t behind) {
   for (auto [before, after] : of.behind(behind)) {
     add(before), add(after);
     to_.rebuilt(0, before, after);

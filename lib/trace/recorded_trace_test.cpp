@@ -1,8 +1,9 @@
-#include "lib/recordings/recorded_trace.h"
+#include "lib/compilation/recorded_trace.h"
 
 #include <doctest/doctest.h>
 
 #include "lib/trace/provenance.h"
+#include "lib/trace/trace.h"
 
 namespace tgc {
 namespace {
@@ -16,8 +17,9 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   UOp two = x.const_like(2), one = x.const_like(1);
   UOp inner = two * one, scaled = rebuilt * two;
   UOp result = graph.node(Op::SINK, dtypes::void_, {scaled});
-  const std::vector<RecordedMatch> matches{{0, "a.py:1", sum, x, 1}, {0, "b.py:2", inner, two, 2},
-                                           {0, "c.py:3", doubled, scaled, 1}};
+  const std::vector<Rewrite> matches{{.depth = 1, .before = sum, .after = x, .place = "a.py:1"},
+                                     {.depth = 2, .before = inner, .after = two, .place = "b.py:2"},
+                                     {.depth = 1, .before = doubled, .after = scaled, .place = "c.py:3"}};
   struct Events : TraceConsumer {
     std::vector<std::string> events;
     void rewrite(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
@@ -44,6 +46,28 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(from_ast);
   CHECK(!provenance.back(scaled, "s", from_ast).empty());
   CHECK(from_ast);
+}
+
+TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {
+  Graph graph;
+  UOp x = graph.variable("x", 0, 9), sum = x + 0, other = x * 3, doubled = x * 2;
+  UOp input = graph.node(Op::SINK, dtypes::void_, {sum}), result = graph.node(Op::SINK, dtypes::void_, {x});
+  std::vector<Rewrite> rewrites{{.depth = 1, .before = sum, .after = x, .place = "a.py:1"},
+                                {.depth = 2, .before = doubled, .after = other, .place = "b.py:2"},
+                                {.depth = 1, .before = other, .after = doubled, .place = "c.py:3"},
+                                {.depth = 2, .before = doubled, .after = x, .place = "d.py:4"}};
+  auto marks = [&] {
+    std::string out;
+    for (const Rewrite& r : rewrites) out += r.is_discarded ? 'x' : '.';
+    for (Rewrite& r : rewrites) r.is_discarded = false;
+    return out;
+  };
+  mark_discarded(rewrites, input, result);
+  CHECK(marks() == ".xxx");  // `other` is in no graph of the stage; the last rule declined
+  mark_discarded(rewrites, input, input);
+  CHECK(marks() == "xxxx");
+  mark_discarded(rewrites, input, graph.node(Op::SINK, dtypes::void_, {doubled}));
+  CHECK(marks() == "...x");  // code of the stage changed the graph too, so nothing else is certain
 }
 
 }  // namespace

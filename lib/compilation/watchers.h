@@ -1,11 +1,11 @@
-// Watchers of a Compilation for `tgc trace` and `tgc stats`.
+// Watchers of a Compilation that send its rewrites as events or count the attempts of its rules.
 #pragma once
 #include <functional>
 #include <optional>
 
 #include "lib/compilation/compilation.h"
-#include "lib/rules/match_stats.h"
-#include "lib/trace/trace.h"
+#include "lib/compilation/trace_events.h"
+#include "lib/rewrite/stats.h"
 
 namespace tgc {
 
@@ -45,19 +45,36 @@ class TraceWatcher : public Watcher {
   bool failed_ = false;
 };
 
+// While this object lives, counts attempts and hits of the rules in one graph.
+class StatsWatch : public RewriteObserver {
+ public:
+  StatsWatch(Graph& graph, RuleStats& into) : graph_(graph) {
+    stats = &into;
+    counts_only = true;
+    set_observer(graph, this);
+  }
+  ~StatsWatch() override { set_observer(graph_, nullptr); }
+  StatsWatch(const StatsWatch&) = delete;
+  StatsWatch& operator=(const StatsWatch&) = delete;
+
+ private:
+  Graph& graph_;
+};
+
 // Counts the rule matches in stages for which `wants` returns true.
 class StatsWatcher : public Watcher {
  public:
-  explicit StatsWatcher(std::function<bool(const StageRow&)> wants) : wants_(std::move(wants)) {}
+  // Adds the counts to `stats`, which must outlive the watcher.
+  StatsWatcher(std::function<bool(const StageRow&)> wants, RuleStats& stats)
+      : stats_(stats), wants_(std::move(wants)) {}
   void stage(const StageRow& row, UOp input) override {
-    if (wants_(row)) watch_.emplace(input.graph(), stats);
+    if (wants_(row)) watch_.emplace(input.graph(), stats_);
   }
   void stage_end(const StageRow&, UOp) override { watch_.reset(); }
   void end(Compilation&) override { watch_.reset(); }  // stop counting before the graph of a failed stage is freed
 
-  RuleStats stats;
-
  private:
+  RuleStats& stats_;
   std::function<bool(const StageRow&)> wants_;
   std::optional<StatsWatch> watch_;
 };

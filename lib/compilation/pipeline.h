@@ -1,0 +1,156 @@
+// Pipeline: one graph and the stages that a compiler makes of it. There are three kinds: the native pipeline (tgc's own
+// stages, those of tinygrad 0.12.0), the recorded pipeline (the stages that some tinygrad made, as the exporter wrote
+// them down), and the live pipeline (a recorded one, whose record a tinygrad process of the user makes on demand).
+// Commands and tools do not ask for the kind: they ask what the pipeline can do, and lacks() makes the message for what
+// it cannot do. Session::pipeline() (lib/driver) makes the pipeline of an input.
+//
+// A prover looks at each rewrite of each stage; a bisector looks for the first wrong stage, then for its rewrite:
+//
+//   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
+//   pipeline->need(Ability::Rewrites).value_or_throw();
+//   for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
+//     auto graph = pipeline->imported(row);             // the row's graph or list in tgc's IR, to run it in REF
+//     for (const Rewrite& r : row.rewrites) {
+//       auto sides = pipeline->sides(r);                // both sides in tgc's IR, to compare them
+//       if (r.depth == row.own_depth()) ...                     // a rewrite of the stage itself
+//     }
+//     UOp first_half = pipeline->replay(row, row.own_rewrites().size() / 2, false);
+//     auto other = pipeline->without(*culprit);         // the pipeline compiled again; see Ability::LeaveOut
+//   }
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/compilation/dump.h"
+#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/rewrite_log.h"
+#include "lib/compilation/stage_selection.h"
+#include "lib/compilation/trace_events.h"
+#include "lib/import/import_sides.h"
+#include "lib/rewrite/stats.h"
+
+namespace tgc {
+
+// What only some pipelines can do.
+enum class Ability : uint8_t {
+  Rewrites,       // Row::rewrites and trace(): the rewrites of the stages are known
+  Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
+  LeaveOut,       // without(): the graph can be compiled again
+  Attempts,       // count(): how often rules were tried, and how long this took
+  Reasons,        // why each kernel of a schedule is one of its own
+  Specification,  // tinygrad 0.12.0's specification describes the graphs
+};
+
+// Names for a recording that is shown beside one of a later release: those of the later release.
+struct LaterRelease {
+  Release release = Release::v0_12;
+  std::function<std::string(const std::string& stage)> stage_name;
+  std::function<void(std::span<UOp* const> nodes)> rename;
+};
+
+class Pipeline {
+ public:
+  // A stage that ran, or the linear list.
+  struct Row {
+    const StageRow* stage = nullptr;         // name, slug, alias, level and kind
+    UOp input;                               // the graph before the stage, in the release's own nodes
+    UOp result;                              // the graph after it; `input` if nothing changed; empty: not known
+    std::vector<UOp> list = {};              // the linear list, of the row "linear" only
+    std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
+    const GoldenStage* recorded = nullptr;   // where tinygrad ran the stage; null: not recorded
+
+    bool changes_graph() const { return !(result == input); }
+    // Returns the smallest depth of the rewrites: that of those that the stage itself made. It is not 0 if the stage
+    // runs in a group of stages, as those of a schedule do.
+    int own_depth() const;
+    std::vector<const Rewrite*> own_rewrites() const;
+  };
+
+  virtual ~Pipeline() = default;
+
+  // ---- what it is
+  virtual const InputGraph& input() const = 0;
+  const std::string& name() const { return input().info.name; }
+  bool is_tensor_graph() const { return input().is_tensor_graph; }
+  virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
+  virtual std::string target() const = 0;       // as the pipeline names it; "" for a tensor graph
+  virtual std::string_view kind() const = 0;    // for messages: "native", "recorded" or "live"
+  virtual const StageRow* begun_at() const { return nullptr; }  // the stage that made the input; null: none
+
+  // ---- what it can do
+  virtual bool can(Ability ability) const = 0;
+  // Returns the error for a missing ability: what the pipeline lacks, and what the user can do. `asked_by` is the
+  // option or command that needs the ability, such as "--why"; it may be empty.
+  Diag lacks(Ability ability, std::string_view asked_by = {}) const;
+  Status need(Ability ability, std::string_view asked_by = {}) const;
+
+  // ---- stages
+  struct Stage {
+    const StageRow* row;
+    std::optional<bool> changes_graph = {};  // unset for the AST, a kernel of a schedule, and an output
+  };
+  // Returns what the pipeline has: the AST, the stages, the kernels of a schedule, and the outputs.
+  virtual Result<std::vector<Stage>> stages() = 0;
+  // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
+  virtual Result<std::span<const Row>> rows() = 0;
+  // Returns the graph before the first stage, in the graph of the rows; call it after rows().
+  virtual UOp ast() const = 0;
+  // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
+  virtual Result<ImportedGraph> imported(const Row& row) = 0;
+  bool is_evaluable(const Row& row) { return imported(row).ok(); }
+
+  // Returns the graphs that `stages` selects, in the release's own nodes: the AST, results of stages that are not the
+  // graph before, and the recorded kernels of a schedule.
+  virtual Result<std::vector<UOp>> graphs(StageSelection& stages) = 0;
+
+  // ---- rewrites
+  // Returns the rewrites of the stages that `stages` selects, nested ones included.
+  virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
+  // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(): a pair for each scalar; no pairs if their
+  // shapes or dtypes differ. Fails if a side cannot be imported.
+  virtual Result<SidesImporter::Imported> sides(const Rewrite& rewrite) = 0;
+  virtual Graph& sides_graph() = 0;
+  // Returns the row's graph after the first `count` rewrites of its own, which are repeated on its input. With
+  // `bottom_up`, rewrites a node before its sources. Returns an empty UOp if the rewrites nest too deep. If the native
+  // stage has several graph_rewrites, returns the graph of the one that has rewrite number `count`.
+  virtual UOp replay(const Row& row, size_t count, bool bottom_up) = 0;
+  // Compiles the graph again without the rewrite, as if its rule had not matched.
+  virtual Result<std::unique_ptr<Pipeline>> without(const Rewrite& rewrite) = 0;
+
+  // ---- outputs
+  // Returns the texts that `stages` selects: graphs, the linear list, the source, the launch facts; of tgc's own
+  // pipeline also the schedule, the kernels of a tensor graph and the outputs of compilers.
+  virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
+  virtual Result<std::string> source() = 0;
+  // Sends the rewrites of the stages that `stages` selects as events. Of tgc's own pipeline, those of the kernels of a
+  // tensor graph too. The native pipeline ignores `later`.
+  virtual Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
+  // Adds the attempts and matches of the rules in the selected stages.
+  virtual Status count(RuleStats&, StageSelection&) { return lacks(Ability::Attempts); }
+  // Returns a compilation by tgc's own stages, with which the pipeline begins.
+  virtual Result<Compilation> compilation() { return lacks(Ability::Compile); }
+
+  // ---- the kernels of a tensor graph
+  virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // without items that only copy or view
+  virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
+};
+
+// The native pipeline of `compilation`, which has run no stage.
+std::unique_ptr<Pipeline> native_pipeline(Compilation compilation);
+
+struct RuleMatch;
+
+// Compiles a graph again without a match of a rule, in a live pipeline.
+using CompileAgain = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
+// Compiles a kernel of a schedule, in a live pipeline.
+using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
+
+// The pipeline of what tinygrad made of `in`: the texts of its record, or its one text. `in` is as it was read, or
+// imported. With `again` and `kernel`, it is a live pipeline.
+std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, CompileAgain again = {}, CompileKernel kernel = {});
+
+}  // namespace tgc

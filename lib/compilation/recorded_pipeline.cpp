@@ -1,0 +1,302 @@
+// The recorded pipeline: the graphs, rewrites, linear list and source that some tinygrad made, as its exporter wrote
+// them down. A live pipeline is a recorded one that can also compile again.
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/compilation/pipeline.h"
+#include "lib/compilation/recorded_rewrites.h"
+#include "lib/compilation/recorded_trace.h"
+#include "lib/live/tinygrad_process.h"
+#include "lib/text/apply_rewrites.h"
+
+namespace tgc {
+namespace {
+
+using Kind = RecordedStage::Kind;
+
+class RecordedPipeline : public Pipeline {
+ public:
+  RecordedPipeline(InputGraph in, CompileAgain again, CompileKernel kernel)
+      : in_(std::move(in)), again_(std::move(again)), compile_kernel_(std::move(kernel)), importer_(settings()) {
+    if (in_.record && in_.info.name == in_.record->id) record_ = in_.record.get();
+  }
+
+  const InputGraph& input() const override { return in_; }
+  std::string producer() const override { return producer_of(in_); }
+  std::string target() const override { return record_ ? record_->target : in_.info.target; }
+  std::string_view kind() const override { return again_ ? "live" : "recorded"; }
+  bool can(Ability ability) const override {
+    switch (ability) {
+      case Ability::Rewrites: return record_ && !record_->rewrites.empty();
+      case Ability::LeaveOut: return bool(again_);
+      case Ability::Specification: return is_own_release();
+      case Ability::Compile:
+      case Ability::Attempts:
+      case Ability::Reasons: return false;
+    }
+    return false;
+  }
+
+  Result<std::vector<Stage>> stages() override {
+    const RecordedStages recorded = recorded_stages_of(in_);
+    std::vector<Stage> out;
+    for (size_t i = 0; i < recorded.size(); i++) {
+      const bool is_stage = recorded[i].kind == Kind::Stage;
+      out.push_back({&recorded_row(kind_of(recorded[i]), recorded[i].name, i),
+                     is_stage ? std::optional(recorded.is_changed(i)) : std::nullopt});
+    }
+    return out;
+  }
+
+  Result<std::span<const Row>> rows() override {
+    if (!graph_)
+      if (auto done = catch_failures([&] { return read(), true; }); !done) return done.diag();
+    return std::span<const Row>(rows_);
+  }
+  UOp ast() const override { return ast_; }
+
+  Result<ImportedGraph> imported(const Row& row) override {
+    const UOp root = row.list.empty() ? row.result : row.list.back();
+    if (!root) return Diag{"tinygrad could not print the graph after '" + std::string(row.stage->name) + "'"};
+    if (!graph_->is_foreign()) return ImportedGraph{graph_, root, row.list, {}};
+    return import_graph(root, row.list, settings());
+  }
+
+  Result<std::vector<UOp>> graphs(StageSelection& stages) override {
+    const RecordedStages recorded = recorded_stages_of(in_);
+    auto wanted = stages.of(recorded);
+    if (!wanted) return wanted.diag();
+    if (auto status = rows(); !status) return status.diag();
+    std::vector<UOp> out;
+    for (size_t i = 0; i < recorded.size(); i++) {
+      const RecordedStage& s = recorded[i];
+      if (!(*wanted)[i] || !s.text || s.same) continue;
+      if (s.kind == Kind::Ast) out.push_back(ast_);
+      if (s.kind == Kind::Stage) out.push_back(rows_[i - 1].result);
+      if (s.kind != Kind::Kernel) continue;
+      auto kernel = parse(*graph_, *s.text, s.name, detect_kind(*s.text));
+      if (!kernel) return kernel.diag();
+      out.push_back(kernel->root);
+    }
+    return out;
+  }
+  Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) override {
+    if (!can(Ability::Rewrites)) return lacks(Ability::Rewrites);
+    auto wanted = stages.of(RecordedStages(*record_));
+    if (!wanted) return wanted.diag();
+    if (auto status = rows(); !status) return status.diag();
+    std::vector<const Rewrite*> out;
+    for (const Rewrite& r : rewrites_)
+      if (r.stage ? (*wanted)[r.stage->number] : stages.is_empty()) out.push_back(&r);
+    return out;
+  }
+
+  Result<SidesImporter::Imported> sides(const Rewrite& r) override {
+    if (!graph_->is_foreign()) return SidesImporter::Imported{{{r.before, r.after}}, 0};
+    return importer_.import(r.before, r.after);
+  }
+  Graph& sides_graph() override { return graph_->is_foreign() ? importer_.graph() : *graph_; }
+
+  UOp replay(const Row& row, size_t count, bool bottom_up) override {
+    std::unordered_map<UOp, UOp> rewrites;
+    for (const Rewrite* r : row.own_rewrites()) {
+      if (count-- == 0) break;
+      rewrites[r->before] = r->after;
+    }
+    return apply_rewrites(row.input, rewrites, bottom_up);
+  }
+
+  Result<std::unique_ptr<Pipeline>> without(const Rewrite& r) override {
+    if (!again_) return lacks(Ability::LeaveOut);
+    const auto stage = r.stage ? std::optional(r.stage->number - 1) : std::nullopt;
+    return again_(in_, {r.place, size_t(stage ? r.in_stage : r.number), stage});
+  }
+
+  Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
+    const RecordedStages recorded = recorded_stages_of(in_);
+    auto wanted = stages.is_empty() ? only_ast(recorded) : stages.of(recorded);
+    if (!wanted) return wanted.diag();
+    std::vector<DumpText> out;
+    for (size_t i = 0; i < recorded.size(); i++) {
+      const RecordedStage& s = recorded[i];
+      if (!(*wanted)[i] || !s.text) continue;
+      const bool has_nodes = s.is_graph() || s.name == kLinear;
+      Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
+      auto text = has_nodes ? written(s, plan) : Result(std::string(*s.text));
+      if (has_nodes && text && plan.self_describing && !plan.format && !is_readable(*text)) {
+        DumpPlan as_json = plan;  // a file must be an input again
+        as_json.format = format = Format::Json;
+        text = written(s, as_json);
+      }
+      if (!text) return text.diag();
+      if (!text->ends_with('\n')) *text += '\n';
+      const StageRow& row = recorded_row(kind_of(s), s.name, i);
+      out.push_back({in_.info.name, &row, std::string(has_nodes ? extension_of(format) : row.extension),
+                     std::move(*text)});
+    }
+    return out;
+  }
+
+  Result<std::string> source() override {
+    if (!record_) return Diag{.message = "a graph of " + producer() + " has no source", .file = in_.file,
+                              .expected = "a recording, or --native"};
+    if (record_->source) return *record_->source;
+    return Diag{record_->source_error.value_or(record_->error.value_or("no source was recorded"))};
+  }
+
+  Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
+    if (!can(Ability::Rewrites)) return lacks(Ability::Rewrites);
+    const RecordedStages recorded(*record_);
+    auto wanted = stages.of(recorded);
+    if (!wanted) return wanted.diag();
+    if (auto status = rows(); !status) return status.diag();
+    std::vector<Rewrite> rewrites = rewrites_;  // `later` renames copies
+    std::vector<Row> rows = rows_;
+    UOp ast = ast_;
+    if (later) rename(*later, rewrites, rows, ast);
+    RecordedTrace trace(*graph_, to);
+    trace.add(ast);
+    to.kernel(record_->id, record_->target, ast);
+    if (!in_.made_for.empty()) to.made_for(in_.made_for);
+    const auto of_stages = split_by_stage(*record_, rewrites);
+    for (size_t i = 0; i < of_stages.size(); i++) {
+      const Row& row = rows[i];
+      const std::string name(row.stage->name);
+      if ((*wanted)[i + 1])
+        trace.stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input,
+                    of_stages[i]);
+    }
+    to.kernel_end();
+    return Unit{};
+  }
+
+  Result<std::vector<size_t>> kernel_numbers() override {
+    std::vector<size_t> out;
+    for (size_t i = 0; record_ && i < record_->kernels.size(); i++)
+      if (!record_->kernels[i].ast.empty()) out.push_back(i);
+    return out;
+  }
+  Result<std::unique_ptr<Pipeline>> kernel(size_t number) override {
+    if (!record_ || number >= record_->kernels.size())
+      return Diag{.message = "the schedule has no kernel '" + std::to_string(number) + "'", .file = in_.file};
+    if (compile_kernel_) return compile_kernel_(in_, number);
+    const GoldenKernel& kernel = record_->kernels[number];
+    auto out = load_text(settings(), detect_kind(kernel.ast), kernel.ast, in_.file, true, producer());
+    if (!out) return out.diag();
+    out->info.name = record_->id + "." + std::to_string(number), out->record = in_.record;
+    out->made_for = made_for_text(kernel.metadata);
+    return recorded_pipeline(std::move(*out));
+  }
+
+ private:
+  static constexpr std::string_view kLinear = "linear";
+
+  const Settings& settings() const { return in_.graph->settings(); }
+  bool is_own_release() const { return release_of(producer()) == Release::v0_12; }
+  static Result<std::vector<bool>> only_ast(const RecordedStages& recorded) {
+    std::vector<bool> out(recorded.size());
+    out[0] = true;
+    return out;
+  }
+  StageRow::Kind kind_of(const RecordedStage& s) const {
+    if (s.kind == Kind::Ast) return StageRow::Kind::Ast;
+    if (s.kind == Kind::Output) return StageRow::Kind::Output;
+    return s.kind == Kind::Stage && record_ && record_->target.empty() ? StageRow::Kind::Tensor
+                                                                      : StageRow::Kind::Kernel;
+  }
+
+  Result<GraphFile> parse(Graph& graph, std::string_view text, const std::string& name, InputKind kind) const {
+    const std::string by = producer();
+    ReadReport report{.take_malformed = true, .producer = by};
+    return read_graph(graph, kind, text, in_.file + " (" + name + ")", &report);
+  }
+
+  static bool is_readable(std::string_view text) {
+    Graph graph;
+    ReadReport report{.take_malformed = true};
+    return read_graph(graph, detect_kind(text), text, "", &report).ok();
+  }
+
+  // Returns the recorded graph or list `s` in the format of `plan`. In a file, it has a header with release and stage.
+  Result<std::string> written(const RecordedStage& s, const DumpPlan& plan) const {
+    const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
+                            (s.is_graph() ? Format::Pyrender : Format::Uops);
+    GraphInfo info{.producer = in_.info.producer, .name = in_.info.name, .stage = s.name, .target = in_.info.target};
+    if (!s.is_graph() && is_default) return (plan.self_describing ? text_header(info) : "") + std::string(*s.text);
+    if (!in_.record && in_.list.empty()) {  // `in_` may have a SINK that its text lacks
+      info.settings = in_.info.settings, info.stage = in_.info.stage;
+      return write_graph(plan.format.value_or(Format::Pyrender), in_.root, info);
+    }
+    if (is_default && !plan.self_describing && is_own_release()) return std::string(*s.text);  // tinygrad's own letters
+    Graph graph(settings());
+    auto read = parse(graph, *s.text, s.name, detect_kind(*s.text));
+    if (!read) return read.diag();
+    info.settings = is_own_release() ? in_.info.settings : read->info.settings;
+    if (s.kind == Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
+    const bool is_input = s.kind == Kind::Ast || s.kind == Kind::Kernel;
+    if (is_input) info.stage = !in_.info.stage.empty() ? in_.info.stage : plan.self_describing ? "ast" : "";
+    return read->list.empty() ? write_graph(plan.format.value_or(Format::Pyrender), read->root, info)
+                              : write_list(plan.format.value_or(Format::Uops), read->list, info);
+  }
+
+  // Reads the graphs, the linear list and the rewrites of the record.
+  void read() {
+    graph_ = std::make_shared<Graph>(settings());
+    auto parsed = [&](std::string_view text, const std::string& name, InputKind kind) {
+      return std::move(parse(*graph_, text, name, kind).value_or_throw());
+    };
+    const RecordedStages recorded = recorded_stages_of(in_);
+    GraphFile ast = parsed(*recorded[0].text, recorded[0].name, detect_kind(*recorded[0].text));
+    UOp last = ast_ = ast.root;
+    for (size_t i = 1; i < recorded.size(); i++) {
+      const RecordedStage& s = recorded[i];
+      if (s.kind != Kind::Stage) continue;
+      Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.same ? last : UOp(),
+              .recorded = &record_->stages[i - 1]};
+      if (!s.same && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;
+      if (row.result) last = row.result;
+      rows_.push_back(std::move(row));
+    }
+    if (!ast.list.empty() || (record_ && record_->linear)) {
+      Row row{.stage = &row_of(OutputKind::List), .input = last};
+      row.list = ast.list.empty() ? parsed(*record_->linear, "linear", InputKind::Uops).list : ast.list;
+      rows_.push_back(std::move(row));
+    }
+    if (!record_) return;
+    rewrites_ = std::move(read_rewrites(*graph_, *record_, producer(), in_.file).value_or_throw());
+    const auto of_stages = split_by_stage(*record_, rewrites_);
+    for (size_t i = 0; i < of_stages.size(); i++) {
+      rows_[i].rewrites = of_stages[i];
+      const auto first = size_t(of_stages[i].data() - rewrites_.data());
+      mark_discarded(std::span(rewrites_).subspan(first, of_stages[i].size()), rows_[i].input, rows_[i].result);
+    }
+  }
+
+  void rename(const LaterRelease& later, std::vector<Rewrite>& rewrites, std::vector<Row>& rows, UOp& ast) {
+    graph_->set_release(later.release);
+    std::vector<UOp*> all{&ast};
+    for (Row& row : rows)
+      for (UOp* u : {&row.input, &row.result})
+        if (*u) all.push_back(u);
+    for (Rewrite& r : rewrites) all.push_back(&r.before), all.push_back(&r.after);
+    later.rename(all);
+  }
+
+  InputGraph in_;
+  CompileAgain again_;
+  CompileKernel compile_kernel_;
+  const GoldenRecord* record_ = nullptr;  // the record of `in_`; null: `in_` is one text
+  SidesImporter importer_;
+  std::shared_ptr<Graph> graph_;  // null until read() is called
+  UOp ast_;
+  std::vector<Rewrite> rewrites_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, CompileAgain again, CompileKernel kernel) {
+  return std::make_unique<RecordedPipeline>(std::move(in), std::move(again), std::move(kernel));
+}
+
+}  // namespace tgc

@@ -1,0 +1,15 @@
+// Repeats the rewrites of a graph_rewrite of tgc's own pipeline.
+#pragma once
+#include <span>
+#include <utility>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// Applies `rewrites` (pairs of a node and its replacement) to the graph under `input`, without observers. Does not
+// change nodes below the nodes in `gates`.
+UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
+                   std::span<const UOp> gates);
+
+}  // namespace tgc

@@ -1,0 +1,46 @@
+// Counts the rewrites of pipelines by rule, op and stage, and the nodes of their graphs by op, for `tgc patterns` and
+// `tgc stats`.
+#pragma once
+#include <map>
+#include <string>
+
+#include "lib/compilation/pipeline.h"
+
+namespace tgc {
+
+// The rewrites by one rule (rule_name()).
+struct RuleCount {
+  size_t hits = 0;
+  std::map<std::string, size_t> ops, stages;  // the hits by the op of the node that was rewritten, and by stage
+};
+
+class RewriteCounts {
+ public:
+  // Counts only in the stages that `stages` lists (an empty list: all) and only nodes of `ops` (an empty set: all).
+  RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
+
+  Status add(Pipeline& pipeline);
+  size_t pipelines() const { return pipelines_; }
+  // Fails if a listed stage is in no pipeline.
+  Status outcome() const { return selection_.outcome(); }
+
+  // The report of `tgc stats`: rewrites by rule, then nodes by op.
+  std::string text() const;
+  std::string json() const;
+  // The report of `tgc patterns`: each rule with its hits, its ops and its stages.
+  std::string rules_text() const;
+  std::string rules_json() const;
+
+ private:
+  bool counts(UOp u) const { return ops_.empty() || u.in(ops_); }
+  std::map<std::string, size_t> hits() const;
+
+  StageSelection selection_;
+  OpSet ops_;
+  std::map<std::string, RuleCount> rules_;
+  std::map<std::string, size_t> nodes_;  // by op
+  size_t pipelines_ = 0, graphs_ = 0, discarded_ = 0;
+  bool lacks_rewrites_ = false;          // a pipeline has no rewrites
+};
+
+}  // namespace tgc
