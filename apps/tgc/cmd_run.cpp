@@ -8,6 +8,8 @@
 #include "lib/run/run_kernel.h"
 #include "lib/run/run_model.h"
 #include "lib/run/run_onnx_cases.h"
+#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
 namespace {
@@ -74,19 +76,37 @@ class Runner {
     return code;
   }
 
+  // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it
+  // took.
+  auto read_next(Source& source, double& seconds) {
+    const DeadlineScope limit(spec_.device.trial_seconds());
+    const auto begin = Clock::now();
+    auto graph = source.next();
+    seconds = seconds_since(begin);
+    return graph;
+  }
+  // Returns the seconds of --timeout that reading left for the trial; 0: all of them, because reading took no time.
+  double seconds_left(double reading) const {
+    constexpr double kNoTime = 0.1, kLeast = 0.01;
+    const double all = spec_.device.trial_seconds();
+    return all == 0 || reading < kNoTime ? 0 : std::max(all - reading, kLeast);
+  }
+
   int run_graphs() {
     auto source = Source::open(session_, spec_.input.name, spec_.input.kernel);
     if (!source) return trouble(source.diag());
-    auto graph = source->next();
+    double reading = 0, following_reading = 0;
+    auto graph = read_next(*source, reading);
     if (graph && !*graph)
       return trouble({.message = "nothing was run: there is no graph in it", .file = source->name().shown()});
     int worst = 0;
     while (graph && *graph) {
       if (session_.cancelled()) return trouble({.message = "cancelled"});
-      auto following = source->next();
+      auto following = read_next(*source, following_reading);
       spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
+      const DeadlineScope rest((*graph)->is_tensor_graph ? 0 : seconds_left(reading));
       worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
-      graph = std::move(following);
+      graph = std::move(following), reading = following_reading;
     }
     return graph ? worst : trouble(graph.diag());
   }

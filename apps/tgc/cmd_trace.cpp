@@ -28,7 +28,8 @@ class Tracer {
     if (!o_.explain.empty()) {
       explain();
     } else if (o_.output.empty()) {
-      TracePrinter printer(filter_, {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print);
+      TracePrinter printer(filter_,
+                           {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print_report);
       require(feed(printer)), require(printer.outcome());
     } else {
       auto writer = require(TraceWriter::create(o_.output));

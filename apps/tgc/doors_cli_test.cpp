@@ -1,5 +1,5 @@
 // Files of a stranger that once crashed tgc, took its memory, overwrote a file or forged its output: rows of
-// testdata/hostile/doors2, and variants of each kind.
+// testdata/hostile/doors2. Variants of each kind are beside the code that reads them.
 #include <chrono>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 std::string door(const std::string& name) { return test_path("hostile/doors2/" + name); }
 
-// Checks that a command ends with exit code 2 and a message, within `seconds` and 2 GB of memory.
+// Checks that a command ends with exit code 2 and a message, within `seconds` and 20 GB of addresses.
 void refused(const std::string& arguments, double seconds = 20) {
   const auto begin = std::chrono::steady_clock::now();
   const Ran r = shell("ulimit -v 20000000; tgc " + arguments);
@@ -22,48 +22,11 @@ void refused(const std::string& arguments, double seconds = 20) {
   CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds);
 }
 
-// A recording of one tensor graph of tinygrad 0.14.0 with these nodes.
-std::string tensor_record(const std::string& name, const std::string& nodes) {
-  std::string graph = R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[)" + nodes + "]}";
-  std::string quoted;
-  for (char c : graph) (c == '"' ? quoted += '\\' : quoted) += c;
-  return put(name, R"({"format": "tgc-golden", "version": 1, "level": "tensor", "producer": "tinygrad 0.14.0", "settings": {}})"
-                   "\n" R"({"id": "g", "what": "x", "device": "CPU", "nodes": 9, "ast": ")" + quoted +
-                       R"(", "stages": [], "kernels": []})" "\n");
-}
-
-const std::string kArray = R"({"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"PARAM","dtype":"dtypes.uint","src":[0],)"
-                           R"("arg":{"ParamArg":{"*":[0,{"value":"dtypes.uint"}],"device":"CPU"}}})";
-std::string number(const std::string& n) { return R"({"op":"CONST","dtype":"dtypes.weakint","arg":)" + n + "}"; }
-
 }  // namespace
 
 TEST_CASE("doors: numbers of a recording that lie outside of what they index are errors") {
   for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv", "zero"})
     for (const char* command : {"run ", "bisect "}) refused(command + door(name + std::string(".jsonl.gz")));
-}
-
-TEST_CASE("doors: variants of such numbers") {
-  const std::string end = R"({"op":"SINK","dtype":"dtypes.void","src":[)";
-  auto graph = [&](const std::string& name, const std::string& node, int last) {
-    refused("run " + tensor_record(name, kArray + "," + node + "," + end + std::to_string(last) + "]}"));
-  };
-  graph("axis.jsonl", R"({"op":"PERMUTE","dtype":"dtypes.uint","src":[1],"arg":[-1]})", 2);
-  graph("axes.jsonl", R"({"op":"REDUCE","dtype":"dtypes.uint","src":[1],"arg":[{"value":"Ops.ADD"},1000000000]})", 2);
-  graph("huge.jsonl", number("4611686018427387904") + R"(,{"op":"EXPAND","dtype":"dtypes.uint","src":[1,2]})", 3);
-  graph("negative.jsonl", number("-4") + R"(,{"op":"RESHAPE","dtype":"dtypes.uint","src":[1,2]})", 3);
-  graph("select.jsonl", R"({"op":"MSELECT","dtype":"dtypes.uint","src":[1],"arg":-7})", 2);
-  graph("device.jsonl", R"({"op":"MULTI","dtype":"dtypes.uint","src":[1],"arg":9})", 2);
-  graph("sources.jsonl", R"({"op":"REDUCE","dtype":"dtypes.uint","arg":[{"value":"Ops.ADD"},1]})", 2);
-  graph("shrink.jsonl", number("9223372036854775807") + R"(,{"op":"SHRINK","dtype":"dtypes.uint","src":[1,2,2]})", 3);
-}
-
-TEST_CASE("doors: sizes that double from node to node end at once") {
-  std::string nodes = kArray + "," + number("1");
-  for (int i = 0; i < 60; i++)
-    nodes += R"(,{"op":"ADD","dtype":"dtypes.weakint","src":[)" + std::to_string(i + 2) + "," + std::to_string(i + 2) + "]}";
-  nodes += R"(,{"op":"EXPAND","dtype":"dtypes.uint","src":[1,62]},{"op":"SINK","dtype":"dtypes.void","src":[63]})";
-  refused("run " + tensor_record("double.jsonl", nodes));
 }
 
 TEST_CASE("doors: a pickle expands to no more than the limit for inputs") {

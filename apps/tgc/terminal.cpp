@@ -107,23 +107,25 @@ void print_unchanged(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
 }
 
-enum class Reader { Person, CiJob, Program };
+enum class Reader { Person, CiJob, Program, File };
 
 Reader reader_of_output() {
   if (isatty(STDOUT_FILENO)) return Reader::Person;
   struct stat status;
-  const bool is_file = ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode)) return Reader::File;
   const bool is_ci = std::ranges::any_of(std::array{"CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"},
                                          [](const char* name) { return std::getenv(name) != nullptr; });
-  return is_ci && !is_file ? Reader::CiJob : Reader::Program;
+  return is_ci ? Reader::CiJob : Reader::Program;
 }
 
 }  // namespace
 
 void print(std::string_view text) {
   static const Reader reader = reader_of_output();
-  if (reader == Reader::Program) return print_unchanged(text);
-  print_unchanged(reader == Reader::Person ? shown(text) : without_workflow_commands(text));
+  if (reader == Reader::File) return print_unchanged(text);
+  if (reader == Reader::Person) return print_unchanged(shown(text));
+  const std::string data = without_controls(text);
+  print_unchanged(reader == Reader::CiJob ? without_workflow_commands(data) : data);
 }
 
 void print_workflow_commands(std::string_view text, bool to_stderr) {

@@ -24,9 +24,9 @@ int trouble(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
-// Prints `text`, data such as a graph, to standard output: to a terminal as shown() returns it; to a pipe in a CI job
-// without workflow commands; else unchanged. If printing fails, ends the program with exit code 2 and, unless the
-// reader has closed the pipe, a message.
+// Prints `text`, data such as a graph, to standard output: to a terminal as shown() returns it; to a pipe without
+// control characters and, in a CI job, without workflow commands; to a file unchanged. If printing fails, ends the
+// program with exit code 2 and, unless the reader has closed the pipe, a message.
 void print(std::string_view text);
 // Prints a report for people, always as shown() returns it.
 void print_report(std::string_view text);

@@ -74,6 +74,50 @@ TEST_CASE("tensor graph: a PAD is a condition on the index") {
   CHECK(has(kernel, "UOp.range(9, "));
 }
 
+TEST_CASE("tensor graph: axes, sizes, offsets and counts that are out of range are errors") {
+  const std::string weak = "dtypes.weakint";
+  auto refused = [&](const std::string& lines, const std::string& value = "z+z") {
+    Tensors t(lines, value);
+    INFO(lines << "\n" << t.error);
+    CHECK(t.error.starts_with("cannot import Ops."));
+  };
+  auto number = [&](const std::string& n) { return "UOp.const(" + n + ", " + weak + ")"; };
+  refused("z = UOp(Ops.PERMUTE, dtypes.float, (x,), (-1,))");
+  refused("z = UOp(Ops.PERMUTE, dtypes.float, (x,), (9223372036854775807,))");
+  refused("z = UOp(Ops.PERMUTE, dtypes.float, (x.reshape((2, 3)),), (0, 0, 0))");
+  refused("z = UOp(Ops.REDUCE, dtypes.float, (x,), (Ops.ADD, 1000000000))");
+  refused("z = UOp(Ops.REDUCE, dtypes.float, (), (Ops.ADD, 1))");
+  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, " + number("-6") + "))");
+  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, " + number("0") + "))");
+  refused("z = UOp(Ops.EXPAND, dtypes.float, (x, " + number("4611686018427387904") + "))");
+  refused("z = UOp(Ops.EXPAND, dtypes.float, (UOp(Ops.EXPAND, dtypes.float, (x, " + number("1099511627776") + ")), " +
+          number("1099511627776") + "))");
+  refused("z = UOp(Ops.SHRINK, dtypes.float, (x,))");
+  refused("z = UOp(Ops.SHRINK, dtypes.float, (x, UOp(Ops.STACK, dtypes.weakint, ()), " + number("3") + "))");
+  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.FLOORDIV, dtypes.weakint, (" +
+          number("-9223372036854775808") +
+          ", " + number("-1") + "))))");
+  refused("z = UOp(Ops.MSELECT, dtypes.float, (x,), -7)");
+  refused("z = UOp(Ops.MULTI, dtypes.float, (x,), 9)");
+  refused("z = UOp(Ops.STACK, dtypes.float, ())");
+  refused("z = UOp(Ops.INDEX, dtypes.float, (x, " + number("0") + ", " + number("0") + "))");
+  refused("z = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.CONST, dtypes.weakint.vec(2), (), 70000)))");
+  refused("z = x.after(UOp(Ops.STORE, dtypes.void, (x,)))");
+}
+
+TEST_CASE("tensor graph: sizes, indices and calls that double from node to node end at once") {
+  std::string doubled = "n0 = UOp.const(1, dtypes.weakint)\n";
+  for (int i = 0; i < 70; i++) {
+    const std::string n = "n" + std::to_string(i);
+    doubled += "n" + std::to_string(i + 1) + " = UOp(Ops.ADD, dtypes.weakint, (" + n + ", " + n + "))\n";
+  }
+  CHECK(Tensors(doubled + "z = UOp(Ops.EXPAND, dtypes.float, (x, n70))", "z+z").error != "");
+  std::string kernels = "k0 = x\n";
+  for (int i = 0; i < 11000; i++)
+    kernels += "k" + std::to_string(i + 1) + " = k" + std::to_string(i) + ".contiguous()\n";
+  CHECK(Tensors(kernels, "k11000").error.find("too many kernels") != std::string::npos);
+}
+
 TEST_CASE("tensor graph: variables have values") {
   Tensors t(R"(none = UOp(Ops.STACK, dtypes.void, ())
 n = UOp(Ops.PARAM, dtypes.weakint, (none,), ParamArg(-1, vmin_vmax=(1, 6), name='n', addrspace=AddrSpace.ALU))

@@ -13,6 +13,7 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostShared = int64_t(1) << 24;  // elements of a value that is stored because it is used twice
+constexpr size_t kMostKernels = 10000;
 constexpr int kDeepest = 40;                       // nodes of an expression before its value is stored
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
 constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::ASSIGN, Op::CONST,
@@ -146,6 +147,7 @@ UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
 }
 
 void TensorLowering::finish(UOp store, const std::vector<UOp>& loops) {
+  if (out_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
   UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
   Graph own(graph_.settings());  // a small graph, because an import needs memory for each node of the graph
   NotImportable why;

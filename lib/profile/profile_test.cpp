@@ -288,6 +288,32 @@ TEST_CASE("profile: every class of event") {
   CHECK_FALSE(analyze_profile(std::move(*empty), {.kernel = "E_4"}));
 }
 
+TEST_CASE("profile: a short pickle that refers to its values many times is no long profile") {
+  auto word = [](size_t n) {
+    std::string out;
+    for (int i = 0; i < 4; i++) out += char(n >> 8 * i);
+    return out;
+  };
+  auto text = [&](std::string_view t) { return "X" + word(t.size()) + std::string(t); };
+  auto event = [&](const std::string& type, const std::string& fields) {
+    return "ctinygrad.device\n" + type + "\n)\x81}(" + fields + "ub";
+  };
+  auto repeated = [](const std::string& value, size_t times) {
+    std::string out = value + "q" + std::string(1, '\0');
+    for (size_t i = 0; i < times; i++) out += "h" + std::string(1, '\0');
+    return out;
+  };
+  const std::string device = text("device") + text("AMD"), kernel = text("kern") + "K\x05" + text("exec_tag") + "K\x01";
+  const std::string blob = text("blob") + "B" + word(1 << 20) + std::string(1 << 20, 'x');
+  const std::string sqtt =
+      event("ProfileSQTTEvent", device + kernel + text("se") + "K\x01" + text("itrace") + "\x88" + blob);
+  auto read = [](const std::string& events) { return parse_trace("\x80\x04](" + events + "e."); };
+  CHECK(read(repeated(sqtt, 2)).ok());
+  auto many = read(repeated(sqtt, 1000));  // a gigabyte of hardware traces
+  REQUIRE_FALSE(many);
+  CHECK(many.diag().message.find("unpacked bytes") != std::string::npos);
+}
+
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
   CHECK_FALSE(parse_trace(""));
   CHECK_FALSE(parse_trace(std::string("\x80\x04K\x01.", 5)));

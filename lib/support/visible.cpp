@@ -76,6 +76,25 @@ std::string without_workflow_commands(std::string_view text) {
   return out;
 }
 
+std::string without_controls(std::string_view text) {
+  std::string out;
+  char escape[8];
+  for (size_t at = 0; at < text.size(); at++) {
+    const uint8_t byte = uint8_t(text[at]), next = at + 1 < text.size() ? uint8_t(text[at + 1]) : 0;
+    const bool is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    const bool is_line_end = byte == '\n' || (byte == '\r' && next == '\n');
+    if (size_t n = color_length(text.substr(at))) {
+      out.append(text.substr(at, n)), at += n - 1;
+    } else if (is_c1 || byte == 0x7F || (byte < ' ' && byte != '\t' && !is_line_end)) {
+      std::snprintf(escape, sizeof escape, "\\u%04x", is_c1 ? next : byte);
+      out += escape, at += is_c1;
+    } else {
+      out += text[at];
+    }
+  }
+  return out;
+}
+
 bool is_one_line(std::string_view text) {
   return text.find('\n') == text.npos && text.find('\t') == text.npos && visible_in_color(text) == text;
 }

@@ -20,6 +20,10 @@ std::string visible_in_color(std::string_view text);
 // ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string without_workflow_commands(std::string_view text);
 
+// Returns `text`, data for another program, without what controls a terminal that shows it: control characters become
+// escapes that JSON has too. Line ends, tabs and tinygrad's colors stay.
+std::string without_controls(std::string_view text);
+
 // Returns true if `text` is one line without hidden characters, except tinygrad's colors: what a name or an id may be.
 bool is_one_line(std::string_view text);
 

@@ -33,3 +33,8 @@ TEST_CASE("is_one_line: names with line breaks and control characters are no nam
   for (const char* text : {"a\nb", "a\rb", "a\tb", "\x1b]0;x\x07", "\u2028", "\u202e", "\x7f"})
     CHECK_FALSE(is_one_line(text));
 }
+
+TEST_CASE("without_controls: data for a program keep their line ends and colors, and JSON stays JSON") {
+  CHECK(without_controls("a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e") == "a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e");
+  CHECK(without_controls("\x1b]0;t\x07\x7f\u009b2J\r") == "\\u001b]0;t\\u0007\\u007f\\u009b2J\\u000d");
+}

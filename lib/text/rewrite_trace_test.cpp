@@ -67,3 +67,25 @@ TEST_CASE("pickled nodes: the numbers of ops must fit one version") {
   CHECK(problem_of(pickled_uop(37, 2, 64)).find("fit several versions") != std::string::npos);
   CHECK(problem_of(pickled_uop(37, 3, 64)).find("no known version") != std::string::npos);  // an ADD has two sources
 }
+
+TEST_CASE("pickled nodes: values that share values do not expand without end") {
+  auto is_any = [](std::string_view, std::string_view) { return true; };
+  const PickleDialect dialect{Release::v0_14, "tinygrad 0.14.0", {""}};
+  auto printed = [&](const std::string& bytes) {
+    const Pickle pickle = Pickle::read(bytes, is_any, "").value_or_throw();
+    return catch_failures([&] { return PickledNodes(dialect).value(pickle.root()); });
+  };
+  std::string pairs = "N", rows = "N";
+  CHECK(printed("N2\x86.").ok());
+  for (int i = 0; i < 40; i++) pairs += "2\x86";                                   // x = (x, x)
+  for (int i = 0; i < 8; i++) rows += "q" + std::string(1, '\0') + "0](" + [] {    // x = [x, x, ... 20 times]
+    std::string out;
+    for (int k = 0; k < 20; k++) out += "h" + std::string(1, '\0');
+    return out;
+  }() + "e";
+  for (const std::string& bytes : {pairs, rows}) {
+    auto text = printed(bytes + ".");
+    REQUIRE_FALSE(text);
+    CHECK(text.diag().message.find("unpacked bytes") != std::string::npos);
+  }
+}

@@ -41,6 +41,12 @@ def repository(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathl
   return tmp_path
 
 
+def test_texts_of_recordings_are_no_markdown() -> None:
+  assert ci.cell("![x](https://e) <img src=x>|a\nb") == r"\!\[x\]\(https\://e\) \<img src=x\>\|a b"
+  assert ci.code("a`b") == "`` a`b ``"
+  assert ci.code("a|b") == r"`a\|b`"
+
+
 def test_base_comes_from_the_base(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
   for folder in (".tgc", "here"):  # a recording that the change itself holds, where the step looks for a cached one
     planted = pathlib.Path(folder, "base", "base.jsonl.gz")

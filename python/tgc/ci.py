@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -107,7 +108,16 @@ def step_head(options: argparse.Namespace) -> int:
   return 0
 
 
-def cell(x: object) -> str: return str(x or "").replace("|", "\\|").replace("\n", " ")
+def cell(x: object) -> str:
+  """Returns a text of a recording as plain text in a table's cell: without links, images and HTML."""
+  return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@])", r"\\\1", str(x or "")).replace("\n", " ")
+
+
+def code(x: object) -> str:
+  """Returns a text of a recording as code in a table's cell."""
+  text = str(x or "").replace("|", "\\|").replace("\n", " ")
+  fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
+  return f"{fence}{text}{fence}" if len(fence) == 1 else f"{fence} {text} {fence}"
 
 
 def table(found: Difference, what: str) -> list[str]:
@@ -117,12 +127,12 @@ def table(found: Difference, what: str) -> list[str]:
                    (("same", "the same"), ("different", "different"), ("only_a", "only in the base"), ("only_b", "new")) if counts.get(key))
   out = [f"### {what}", "", line or "nothing was compared"]
   if rules := found.facts.get("by_rule"):
-    out += ["", "| rule | records |", "|---|---|", *(f"| `{cell(rule)}` | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
+    out += ["", "| rule | records |", "|---|---|", *(f"| {code(rule)} | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
   if found.differing:
     out += ["", "| record | name | first stage that differs | rule | source |", "|---|---|---|---|---|"]
     for r in found.differing[:ROWS]:
       source = "" if "target" not in r else "same" if r.get("same_source") else "differs"  # a schedule has no source
-      out.append(f"| `{cell(r['id'])}` | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | {source} |")
+      out.append(f"| {code(r['id'])} | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
     text = found.text.replace("```", "'''")
     out += ["", "<details><summary>the first differences</summary>", "", "```", text[:20000].rstrip(), "```", "</details>"]

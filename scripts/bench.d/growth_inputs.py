@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures time and memory of commands on generated inputs of the sizes n, 2n and 4n, in each format.
 
-  bench.d/growth_inputs.py TGC [BASE [SECONDS]]     BASE: nodes of the smallest input, default 4000; SECONDS: limit for one run
+  bench.d/growth_inputs.py TGC [BASE [SECONDS]]     BASE: nodes of the smallest input, default 20000; SECONDS: limit for one run
 
-The last column is the exponent of the time between 2n and 4n: 1 is linear. A star marks what grows faster than n log n by
+The last column is the exponent of the time as a function of the bytes, between 2n and 4n: 1 is linear. A star marks what grows faster than n log n by
 more than measuring explains: an exponent above 1.35 where the larger run takes 0.3 s or more. Run by scripts/bench.
 """
 import json, math, os, pathlib, resource, subprocess, sys, tempfile, time
@@ -31,7 +31,7 @@ def node(op, dtype, src=(), **more): return {"op": op, "dtype": dtype, "src": li
 def foreign(n):
   """A tensor graph of 0.14: movement ops and additions in a row."""
   param = {"ParamArg": {"*": [0, {"value": "dtypes.float"}], "device": "CPU"}}
-  nodes = [node("CONST", "dtypes.weakint", arg=8), node("PARAM", "dtypes.float", [0], arg=param), node("CONST", "dtypes.weakint", arg=4),
+  nodes = [node("CONST", "dtypes.weakint", arg=8), node("BUFFER", "dtypes.float", [0], arg=param), node("CONST", "dtypes.weakint", arg=4),
            node("CONST", "dtypes.weakint", arg=2), node("STACK", "dtypes.weakint", [2, 3])]
   last = 1
   while len(nodes) < n:
@@ -63,11 +63,11 @@ def converted(tgc, path, form):
 
 # what is measured: a name, the text of an input of a size, its suffix, and the commands
 CASES = [
-  ("pyrender chain", chain, ".uop", ["verify", "dump --stage=source", "dump --stage=all -o {out}", "trace -o {out}", "stats", "diff {0}"]),
-  ("pyrender wide", wide, ".uop", ["verify", "dump --stage=source", "view -o {out}"]),
+  ("pyrender chain", chain, ".uop", ["verify", "dump --stage=source", "dump --stage=all -o {out}.stages", "trace", "stats", "diff {0}"]),
+  ("pyrender wide", wide, ".uop", ["verify", "dump --stage=source", "view -o {out}.html"]),
   ("json chain", ("json", chain), ".json", ["verify", "dump --stage=ast --format=uops"]),
-  ("repr chain", ("repr", chain), ".repr", ["verify"]),
-  ("uops chain", ("uops", chain), ".uops", ["verify"]),
+  ("repr wide", ("repr", wide), ".repr", ["verify"]),
+  ("uops wide", ("uops", wide), ".uops", ["dump --stage=source"]),
   ("tensor graph, 0.14", lambda n: golden(foreign(n), "tensor"), ".jsonl", ["records", "run", "diff {0}"]),
   ("many records", records, ".jsonl", ["records", "check", "diff {0}"]),
 ]
@@ -83,7 +83,7 @@ def measured(command, seconds):
 
 
 def main():
-  tgc, base = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 4000
+  tgc, base = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20000
   seconds, faster = int(sys.argv[3]) if len(sys.argv) > 3 else 60, 0
   print(f"  {'input':20} {'command':34} {'MB of 4n':>8}  {'s: n':>7} {'2n':>7} {'4n':>7}  {'MB: n':>6} {'2n':>6} {'4n':>6} {'growth':>7}")
   with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +100,7 @@ def main():
         runs = [measured([tgc, *(w.format(path, out=os.path.join(folder, "out")) for w in (command.split()[0], "{0}", *command.split()[1:]))], seconds)
                 for path in paths]
         times, memory = [r[0] for r in runs], [r[1] for r in runs]
-        power = math.log2(max(times[2], 1e-3) / max(times[1], 1e-3))
+        power = math.log(max(times[2], 1e-3) / max(times[1], 1e-3)) / math.log(paths[2].stat().st_size / paths[1].stat().st_size)
         is_faster = (power > 1.35 and times[2] > 0.3) or times[2] >= seconds - 1
         faster += is_faster
         print(f"  {name:20} {command:34} {paths[2].stat().st_size / 1e6:8.2f}  " + " ".join(f"{t:7.2f}" for t in times) + "  " +
