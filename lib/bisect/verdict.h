@@ -36,6 +36,10 @@ struct Verdict {
   std::vector<size_t> kernels = {};    // for Order: the two kernels, in the right order
   std::string buffer = {}, edge = {};  // for Order, with `function`
   uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
+  // For Known, a Rewrite that an entry of the known faults explains (known_faults.h): the entry's heading and text, its
+  // issue in tinygrad's repository (empty: none), and a program that shows the fault.
+  std::string entry = {}, entry_text = {}, issue = {}, program = {};
+  bool shown_by_given = false;  // for Known: the given arrays show the fault, not only drawn ones
   bool confirmed = false;  // the kernel fails with the culprit and passes without it
   std::string proof = {};  // how `confirmed` was determined; empty: by a run without the culprit
 
