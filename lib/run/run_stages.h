@@ -11,9 +11,9 @@ namespace tgc {
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// Returns the linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers. If
-// the list cannot be imported, returns the last recorded graph that can be; `info.stage` names its stage. Fails if there
-// is none.
+// Returns the linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
+// If the list cannot be imported, returns the last recorded graph that can be; `info.stage` names its stage. Fails if
+// there is none.
 Result<InputGraph> last_recorded(const Session& session, const InputGraph& in);
 // Runs what last_recorded() returned in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<Execution> run_recorded_graph(const InputGraph& last, UOp ast, const Arrays& inputs, const RunOptions& options);
