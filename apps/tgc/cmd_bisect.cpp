@@ -28,7 +28,7 @@ int run_bisect(BisectOptions& o) {
   const std::string& command = o.plan.command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
   if (require(is_model_file(o.trial.input.name)))
-    return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
+    return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial, o.plan), o.json);
   Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
@@ -38,7 +38,7 @@ int run_bisect(BisectOptions& o) {
     if (session.cancelled()) return trouble({.message = "cancelled"});
     auto following = source.next();
     if (following && *following) o.trial.input.is_only_kernel = false;
-    BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
+    BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial, o.plan)
                                                     : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, print_bisect_report(report, o.json));
     bound.insert(report.variables.begin(), report.variables.end());

@@ -46,7 +46,10 @@ BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& op
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its
 // AST in REF, and bisects it. If every kernel is right, but the final results are wrong, bisects the schedule.
-BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options);
-BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options);
+// Both refuse the searches of `plan`, which are for one kernel.
+BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
+                          const BisectPlan& plan = {});
+BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
+                                 const BisectPlan& plan = {});
 
 }  // namespace tgc

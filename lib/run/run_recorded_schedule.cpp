@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
@@ -51,6 +52,7 @@ class RecordedRun {
     const bool compiles = session_.over.native || !o_.device.name.empty();
     place_ = compiles ? std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw())
                       : place_in_ref();
+    check_emulation(*place_);
     auto begin = Clock::now();
     if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
     if (!o_.input.arrays.empty()) given_ = std::move(read_arrays(o_.input.arrays).value_or_throw());
@@ -71,11 +73,12 @@ class RecordedRun {
     begin = Clock::now();
     const SlotArrays actual = recorded_ ? run_recorded() : SlotArrays();
     report_.total_seconds = seconds_since(begin);
-    if (o_.compare.reference == "none") return show(actual);
+    if (o_.compare.reference == "none") return show(actual), save();
     session_.progress("the tensor graph");
     report_.reference = is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF"
                                      : "REF of the tensor graph";
     expected_ = run_reference();
+    if (!o_.compare.expect.empty()) take_expected();
     note_tolerance();
     find_invalid();
     if (recorded_) report_.outputs = compare(actual);
@@ -85,6 +88,7 @@ class RecordedRun {
     const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
     report_.stores_nothing = !recorded_ && (reference_.program.outputs.empty() || no_stage_changes);
     show(actual);
+    save();
   }
 
  private:
@@ -267,8 +271,34 @@ class RecordedRun {
   }
   ToleranceOptions tolerance_for(const Array& expected) const {
     const auto& asked = o_.compare.tolerance;
-    if (asked.rtol || asked.atol || asked.ulp) return asked;
+    if (asked.rtol || asked.atol || asked.ulp || !o_.compare.expect.empty()) return asked;
     return tolerance_between_devices(expected, coarsest_, sums_);
+  }
+
+  // Replaces the arrays that REF computed by those of --expect, which must be arrays of the same buffers.
+  void take_expected() {
+    const std::string file = expanded(o_.compare.expect, o_.input, in_);
+    report_.reference = file;
+    Arrays arrays = std::move(read_arrays(file).value_or_throw());
+    std::string stored;
+    for (auto& [slot, array] : expected_) {
+      const std::string name = data_name(slot);
+      stored += (stored.empty() ? "" : ", ") + name;
+      auto given = std::ranges::find(arrays, name, &NamedArray::name);
+      if (given == arrays.end())
+        throw Failure(Diag{.message = "the file lacks '" + name + "', which the graph stores", .file = file});
+      auto same = adopt_dtype(std::move(given->array), array.dtype(), name);
+      if (!same || same->size() != array.size())
+        throw Failure(Diag{.message = same ? name + " is " + same->describe() : same.diag().message,
+                           .file = file,
+                           .expected = array.describe()});
+      array = std::move(*same);
+      arrays.erase(given);
+    }
+    if (!arrays.empty())
+      throw Failure(Diag{.message = "the graph stores no array '" + arrays[0].name + "'",
+                         .file = file,
+                         .expected = stored});
   }
 
   // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
@@ -286,7 +316,7 @@ class RecordedRun {
       const Array array = without_invalid(stored, slot);
       auto compared = compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
       out.push_back(std::move(compared.value_or_throw()));
-      if (out.back().passed()) continue;
+      if (out.back().passed() || !o_.compare.expect.empty()) continue;
       const auto& sensitive = sensitive_elements()[slot];
       Array rest = array.copy();
       const auto item = size_t(rest.dtype().itemsize());
@@ -393,6 +423,17 @@ class RecordedRun {
       report_.names.push_back(data_name(slot));
       report_.ran.values.push_back(array.copy());
     }
+  }
+
+  // Writes the results to the file of --save.
+  void save() {
+    if (o_.output.save.empty()) return;
+    Arrays arrays;
+    for (size_t i = 0; i < report_.names.size(); i++)
+      arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+    auto saved = write_npz(take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)), arrays);
+    if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
+    if (!saved) report_.not_kept = saved.diag().text();
   }
 
   const Session& session_;
