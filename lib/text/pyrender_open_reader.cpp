@@ -396,9 +396,9 @@ struct Word {
   std::string_view before, word;  // for UOp.variable: "UOp" and "variable"; for a method x.store: "" and "store"
   Release first, last;            // the releases that print it; Other: no last one
 };
-constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kOpen = Release::Other;
+constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr Word kWords[] = {
-    {"UOp", "unique_const", k12, k13}, {"UOp", "variable", k12, k13}, {"", "_rop", k13, kOpen},
+    {"UOp", "unique_const", k12, k13}, {"UOp", "variable", k12, k13}, {"", "_rop", k13, kNoLast},
     {"", "r", k12, k12},               {"", "reshape", k12, k12},     {"", "expand", k12, k12},
     {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
@@ -417,7 +417,7 @@ Releases releases_with(std::string_view before, std::string_view word, std::stri
   }
   for (const Word& w : kWords)
     if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('('))))
-      return those([&](Release r) { return w.first <= r && (w.last == kOpen || r <= w.last); });
+      return those([&](Release r) { return w.first <= r && (w.last == kNoLast || r <= w.last); });
   return all_releases();
 }
 
