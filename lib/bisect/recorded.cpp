@@ -79,7 +79,8 @@ class RecordedBisection {
                     "), and the recorded source was not run: " + backend_.reason());
     const size_t compared = comparer_.compared_rows().size();
     return {.kind = Kind::Same,
-            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ + source_note()};
+            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ +
+                      source_note()};
   }
 
   // Says why the recorded source was not run.
@@ -125,7 +126,8 @@ class RecordedBisection {
   void compare_between(const Trial& t, const std::vector<const Row*>& rows) {
     for (const Row* row : rows)
       if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
-        note_ = "; '" + stage_name(*row) + "' looks wrong, but the stages after it are right: tgc may not import it rightly";
+        note_ = "; '" + stage_name(*row) +
+                "' looks wrong, but the stages after it are right: tgc may not import it rightly";
     report_.failure.clear();
   }
   // Compares with the graph after a known rewrite if it makes a difference for `t`.
@@ -237,14 +239,15 @@ class RecordedBisection {
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = stage_name(*row);
-        out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" + stage_name(wrong) +
-                     "' after it computes something else";
+        out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
+                     stage_name(wrong) + "' after it computes something else";
         if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
         return out;
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (right && right + 1 == &wrong && wrong.recorded && !wrong.recorded->function.empty()) return function_stage(wrong);
+    const bool is_next = right && right + 1 == &wrong;
+    if (is_next && wrong.recorded && !wrong.recorded->function.empty()) return function_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }

@@ -43,7 +43,7 @@ void take_word(Importer& im, UOp u, Value& value) {
 void Importer::import(UOp u) {
   if (has(u)) return;
   const Upgrade* row = find_upgrade(u);
-  if (!row) throw Refusal{"no upgrade is known for it"};
+  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason() : "no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
   check_sources(u);
   throw_if_late();
@@ -55,7 +55,7 @@ void Importer::import(UOp u) {
   if (elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
-  origins->add(to, u);
+  origins->add(to, known.original(u));
 }
 
 // Other code reads the sources and args of nodes without checks, so each new node must have those of its op.
@@ -194,6 +194,7 @@ class Walk {
   explicit Walk(const Settings& settings) : im_(settings) {}
 
   ImportedGraph graph(UOp root) {
+    root = im_.known.of(root);
     const std::vector<UOp> nodes = toposort(root);
     if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
@@ -204,8 +205,10 @@ class Walk {
 
   // A linear list: each node is preceded by the new nodes that its value needs. Conditional stores whose IFs differ
   // only in the address share an IF and an ENDIF, which occur in the list once for each store.
-  ImportedGraph list(std::span<const UOp> nodes) {
+  ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
+    std::vector<UOp> nodes;
+    for (UOp u : recorded) nodes.push_back(im_.known.of(u));
     UOpSet listed(im_.to);
     ImportedGraph out;
     auto push = [&](UOp node) {
@@ -219,14 +222,15 @@ class Walk {
       if (value.view) push(value.view->buffer);
       for (const Element& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
-      im_.origins->add(im_.to, u);
+      im_.origins->add(im_.to, im_.known.original(u));
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
     return finish(std::move(out));
   }
 
-  UOp at;  // the node that is imported
+  UOp original() const { return im_.known.original(at); }  // the recorded node that is imported
+  UOp at;                                                  // the node that is imported
 
  private:
   void import(UOp u) {
@@ -263,7 +267,8 @@ Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Se
   import::Walk walk(settings);
   NotImportable details;
   auto refuse = [&](std::string reason) -> Diag {
-    details = {walk.at, std::string(shown_op(walk.at)), std::move(reason)};
+    const UOp at = walk.original();
+    details = {at, std::string(shown_op(at)), std::move(reason)};
     if (why) *why = details;
     return Diag{.message = details.text()};
   };

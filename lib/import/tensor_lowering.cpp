@@ -461,13 +461,15 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
   return catch_failures([&]() -> TensorProgram {
     import::TensorLowering lowering(sink.graph(), variables);
     NotImportable details;
+    KnownOps known;
     auto refuse = [&](std::string reason) -> Diag {
-      details = {lowering.at, std::string(shown_op(lowering.at)), std::move(reason)};
+      const UOp at = known.original(lowering.at);
+      details = {at, std::string(shown_op(at)), std::move(reason)};
       if (why) *why = details;
       return Diag{.message = details.text()};
     };
     try {
-      return lowering.program(sink, what);
+      return lowering.program(known.of(sink), what);
     } catch (const import::Refusal& refusal) {
       throw Failure(refuse(refusal.reason));
     } catch (const Failure& failure) {

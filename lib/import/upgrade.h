@@ -15,7 +15,7 @@ struct Upgrade {
   bool (*when)(UOp) = nullptr;  // null: always
   Value (*make)(Importer& im, UOp u) = nullptr;
   std::string_view refused = {};  // instead of `make`: why the node cannot be imported
-  Release since = Release::v0_11, until = Release::Other;
+  Release since = Release::v0_11, until = Release(UINT8_MAX);  // also releases without an enumerator
 };
 
 std::span<const Upgrade> upgrades();
