@@ -1,5 +1,6 @@
 // The rewrites that another tinygrad release made and tinygrad_export.py --rewrites recorded.
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "lib/import/import_sides.h"
@@ -77,10 +78,11 @@ class RecordedHistory : public RewriteHistory {
     if (stage.tops.empty()) return count ? UOp() : stage.input;
     const std::vector<size_t>& own = tops_[stage.tops[0]].applications;
     std::vector<ReplayedRewrite> first;
+    const Plan& plan = plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
-      first.push_back({sink_of(list_[k].before), sink_of(list_[k].after),
+      if (!plan.skipped.contains(places_[k].rule)) first.push_back({sink_of(list_[k].before), sink_of(list_[k].after),
                        list_[k].substitution_target ? places_[k].rule : std::string_view()});
-    return replay_rewrites(stage.input, first, order_of(stage));
+    return replay_rewrites(stage.input, first, plan.order);
   }
 
   std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
@@ -112,15 +114,33 @@ class RecordedHistory : public RewriteHistory {
     tops_.push_back(std::move(top));
   }
 
-  // Returns the order in which the stage visits nodes: that in which its rewrites give its result, if there is one.
-  RewriteOrder order_of(const HistoryStage& stage) {
-    auto [it, is_new] = orders_.try_emplace(stage.input.id() * 1000 + uint64_t(&stage - stages_.data()));
-    if (!is_new) return it->second;
-    for (RewriteOrder order : kRewriteOrders) {
-      it->second = order;
-      if (replay(stage, SIZE_MAX) == stage.result) return order;
+  // How a stage's rewrites lead from its input to its result. A function may substitute in a graph of its own, which it
+  // then puts into the stage's graph: the places of such calls are skipped.
+  struct Plan {
+    RewriteOrder order = kRewriteOrders[0];
+    std::set<std::string_view> skipped = {};
+  };
+  const Plan& plan_of(const HistoryStage& stage) {
+    auto [it, is_new] = plans_.try_emplace(size_t(&stage - stages_.data()));
+    if (!is_new || stage.tops.empty()) return it->second;
+    auto is_right = [&](Plan plan) {
+      it->second = std::move(plan);
+      return replay(stage, SIZE_MAX) == stage.result;
+    };
+    for (RewriteOrder order : kRewriteOrders)
+      if (is_right({order})) return it->second;
+    constexpr size_t kMostPlaces = 10;
+    std::set<std::string_view> calls;
+    for (size_t k : tops_[stage.tops[0]].applications)
+      if (list_[k].substitution_target) calls.insert(places_[k].rule);
+    const std::vector<std::string_view> all(calls.begin(), calls.end());
+    for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
+      Plan plan{RewriteOrder::Groups};
+      for (size_t i = 0; i < all.size(); i++)
+        if (set >> i & 1) plan.skipped.insert(all[i]);
+      if (plan.skipped.size() <= 3 && is_right(std::move(plan))) return it->second;
     }
-    return it->second = kRewriteOrders[0];
+    return it->second = {};
   }
 
   // A buffer is no value. Two are the same if their sizes are.
@@ -158,7 +178,7 @@ class RecordedHistory : public RewriteHistory {
   std::unordered_map<uint32_t, ImportedGraph> graphs_;  // by node id of the recorded graph
   ImportedGraph list_graph_;
   std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // by stage and place: its rewrites so far
-  std::map<uint64_t, RewriteOrder> orders_;
+  std::map<size_t, Plan> plans_;  // by number of the stage
 };
 
 }  // namespace

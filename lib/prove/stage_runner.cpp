@@ -89,8 +89,9 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
         (void)widen_inputs(ast_, draw, {}, wide);
-        for (size_t i = 0; i < wide.size(); i++)
-          if (!dtypes::is_float(wide[i].array.dtype())) t.inputs[i].array = wide[i].array.copy();
+        for (const BufferSpec& b : kernel.buffers())
+          for (size_t i = 0; i < wide.size(); i++)
+            if (b.read && wide[i].name == b.name() && !dtypes::is_float(b.dtype)) t.inputs[i].array = wide[i].array.copy();
       }
       for (const VariableSpec& v : kernel.variables())
         t.variables[v.name] = n == 0 ? v.max : n == 1 ? v.min : v.min + (v.max - v.min) / 2;
