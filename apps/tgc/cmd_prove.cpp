@@ -1,25 +1,62 @@
 // tgc prove: proves the rewrites of compilations.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
+#include "lib/driver/shard.h"
+#include "lib/driver/source.h"
+#include "lib/live/tinygrad_process.h"
+#include "lib/prove/live_rules.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/prove/prove_rules.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/support/write_file.h"
 #include "lib/trace/trace_print.h"
 
 namespace tgc {
 namespace {
 
+constexpr double kMostProofSeconds = 1e6;
+
 struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
   bool json = false, strict = false, rules = false;
+  std::string floats = "reals", shard = "1/1", table;
+  bool no_check = false;
+  double timeout = 30;
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
 };
+
+// Proves the rules of the tinygrad that --live names.
+int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
+  namespace fs = std::filesystem;
+  const std::string path = fs::temp_directory_path() / ("tgc-rules-" + std::to_string(getpid()) + ".gz");
+  require(export_rules(require(named_tinygrad(live)), o.rule, path));
+  Session session = terminal_session(o.jobs);
+  ProofCache cache;
+  cache.read();
+  std::vector<LiveRuleProof> all;
+  std::string producer;
+  auto done = for_each_graph(session, path, "", [&](InputGraph in) {
+    producer = in.info.producer;
+    return catch_failures([&] { return all = prove_live_rules(in, cache), Unit{}; });
+  });
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  require(done);
+  cache.write();
+  if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
+  print_report(o.json ? live_rules_json(all) : live_rules_text(all));
+  return std::ranges::any_of(all, [](const LiveRuleProof& r) { return r.verdict == "refuted"; });
+}
 
 // Proves the rules whose name matches --rule, of the stages that --stage selects.
 int prove_rules(const ProveOptions& o) {
@@ -31,11 +68,14 @@ int prove_rules(const ProveOptions& o) {
   require(check_names_a_rule(filter));
   ProofCache cache;
   cache.read();
+  const Shard shard = require(Shard::parse(o.shard));
+  size_t number = 0;
   std::vector<CatalogRule> rules = catalog_rules();
   std::erase_if(rules, [&](const CatalogRule& r) {
     auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
     if (!is_rewrite(*r.rule)) return true;
     if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
+    if (!shard.has(number++)) return true;
     return !o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
@@ -52,9 +92,44 @@ int prove_rules(const ProveOptions& o) {
   return std::ranges::any_of(all, [](const RuleProof& r) { return r.kind == RuleProof::Kind::Refuted; });
 }
 
+// Returns the weakest sense that --strict accepts.
+FloatSense weakest_sense(const std::string& name) {
+  if (name == "but-nan") return FloatSense::ButNan;
+  for (int s = 0; s <= int(FloatSense::Real); s++)
+    if (name_of(FloatSense(s)) == name) return FloatSense(s);
+  throw Failure(Diag{.message = "'" + name + "' is no sense of floats",
+                     .expected = "bit-exact, but-nan, finite, rounding or reals"});
+}
+
+// Counts the verdicts of kernels: "12 kernels: 10 proven, 2 proven (reals)".
+class VerdictCounts {
+ public:
+  void add(const KernelProof& p) {
+    std::string name(name_of(p.verdict));
+    const bool is_weak = p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest() > FloatSense::ButNan;
+    if (is_weak) name += " (" + std::string(name_of(p.weakest())) + ")";
+    counts_[name]++, all_++;
+  }
+  size_t all() const { return all_; }
+  std::string text() const {
+    std::string out = counted(all_, "kernel") + ":";
+    for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
+    return out + "\n";
+  }
+
+ private:
+  std::map<std::string, size_t> counts_;
+  size_t all_ = 0;
+};
+
 int run(const ProveOptions& o) {
-  if (o.rules) return prove_rules(o);
+  if (o.rules) return o.over.live.empty() ? prove_rules(o) : prove_rules_of_tinygrad(o, o.over.live);
   using Kind = RewriteProof::Kind;
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
+  const Shard shard = require(Shard::parse(o.shard));
+  const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout};
+  VerdictCounts counts;
+  size_t number = 0, weak = 0;
   Session session = terminal_session(o.over, o.jobs);
   FailureCollector refusals(session);
   ProofCache cache;
@@ -64,31 +139,34 @@ int run(const ProveOptions& o) {
   {
     OrderedPool pool(session.jobs);
     auto deliver = [&](std::unique_ptr<KernelProof>&& proof) {
-      verdicts[proof->verdict]++, failed += proof->error.has_value();
+      verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
+      weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest() > accepted;
       print_report(o.json ? proof_json(*proof) : proof_text(*proof));
       session.progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
+      if (!shard.has(number++)) return Status(Unit{});
       if (!compiles(session, graph)) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
         require(recorded_pipeline(graph)->need(Ability::Rewrites));
         auto in = std::make_shared<InputGraph>(std::move(graph));
-        pool.submit([in, &cache] { return prove_recording(*in, cache); }, deliver);
+        pool.submit([in, &cache, &options] { return prove_recording(*in, cache, options); }, deliver);
         return Status(Unit{});
       }
       auto compilation = session.begin(std::move(graph));
       if (!compilation) return compilation.diag();
       auto c = std::make_shared<Compilation>(std::move(*compilation));
-      pool.submit([c, &cache] { return prove_kernel(std::move(*c), cache); }, deliver);
+      pool.submit([c, &cache, &options] { return prove_kernel(std::move(*c), cache, options); }, deliver);
       return Status(Unit{});
     }));
     require(pool.finish());
   }
   cache.write();
+  if (!o.json && counts.all() > 1) print_report(counts.text());
   if (verdicts[Kind::Refuted]) return 1;
-  if (failed || verdicts.empty()) return 2;
-  return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown]));
+  if (failed || (!counts.all() && shard.of == 1)) return 2;
+  return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
 }
 
 }  // namespace
@@ -104,8 +182,16 @@ void add_prove(Command& cmd) {
   auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
   cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
       ->needs(rules);
+  cmd.option("--write-table", o.table, "FILE", "with --rules --live: also write the verdicts as a table in Markdown")
+      ->needs(rules);
   cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
   cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel that is not proven");
+  cmd.option("--floats", o.floats, "SENSE",
+             "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
+  cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
+  cmd.number("--timeout", o.timeout, "S", 0, kMostProofSeconds,
+             "time limit for one kernel; default: 30; 0: none. What is not decided by then is unknown");
+  cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);
   cmd.json(o.json, "print one JSON object for each kernel");

@@ -155,6 +155,19 @@ Result<std::string> named_tinygrad(const std::string& option) {
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }
 
+Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& path) {
+  auto quoted = [](const std::string& text) {
+    std::string out = "'";
+    for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+  };
+  const bool is_python = tinygrad.find(' ') == std::string::npos;
+  const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
+                              (only.empty() ? "" : " --only " + quoted(only));
+  if (std::system(command.c_str()) == 0) return Unit{};
+  return no_tinygrad(Diag{.message = "'" + command + "' failed"});
+}
+
 std::unique_ptr<TinygradProcess> TinygradPool::take(Group& group) {
   std::unique_lock guard(lock_);
   freed_.wait(guard, [&] { return !group.free.empty() || group.started < processes_; });

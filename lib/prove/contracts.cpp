@@ -212,6 +212,27 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
 
 }  // namespace
 
+bool is_one_to_one_into(UOp index, int64_t size) {
+  const std::vector<UOp> targets{index};
+  LoopEvaluator evaluator(targets);
+  std::vector<int64_t> sizes;
+  int64_t all = 1;
+  for (size_t i = 0; i < evaluator.num_loops(); i++) {
+    sizes.push_back(constant_size(evaluator.loop(i)));
+    if (sizes.back() <= 0 || __builtin_mul_overflow(all, sizes.back(), &all) || all > kMostIterations) return false;
+  }
+  std::vector<bool> hit(size_t(size), false);
+  for (int64_t n = 0; n < all; n++) {
+    int64_t rest = n;
+    for (size_t i = 0; i < sizes.size(); i++) evaluator.set(i, rest % sizes[i]), rest /= sizes[i];
+    if (!evaluator.run()) return false;
+    const int64_t v = evaluator.root(0);
+    if (v < 0 || v >= size || hit[size_t(v)]) return false;
+    hit[size_t(v)] = true;
+  }
+  return true;
+}
+
 // Returns the parts of the map that share no loop. They can be decided apart.
 static std::vector<RangeMap> parts_of(const RangeMap& map) {
   std::vector<RangeMap> parts;
@@ -279,6 +300,17 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
 
 }  // namespace
 
+// Returns whether the first store to the register of a REDUCE runs outside of its loops, and in each iteration of the
+// loops around it.
+static bool is_once_for(UOp first, UOp reduce, const std::unordered_set<UOp>& loops) {
+  std::unordered_set<UOp> around;
+  for (UOp u : toposort(first))
+    if (u.is(Op::RANGE)) around.insert(u);
+  if (std::ranges::any_of(loops, [&](UOp r) { return around.contains(r); })) return false;
+  const auto needed = reduce.ranges();
+  return std::ranges::all_of(needed, [&](UOp r) { return around.contains(r); });
+}
+
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   if (before.is(Op::REDUCE) && before.num_src() == 1 && after.is(before.arg().op())) {
     std::vector<UOp> operands;
@@ -332,7 +364,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   bool is_initialized = false;
   for (UOp x = start; x.is(Op::AFTER); x = x.src(0))
     for (UOp dep : x.src().subspan(1))
-      if (UOp first = store_in(dep); first && first.src(1).is_const())
+      if (UOp first = store_in(dep); first && first.src(1).is_const() && is_once_for(first, before, loops))
         is_initialized |= py_equal(first.src(1).arg().to_const(), identity_element(op, before.dtype().scalar()));
   if (!is_initialized) return false;
   return are_terms(before, rest, lanes);

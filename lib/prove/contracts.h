@@ -19,6 +19,10 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 // iterations, or if the sizes are not constant.
 bool is_same_iterations(const RangeMap& map);
 
+// Returns whether different values of the loops in an index give different indices, all of them from 0 up to `size`, by
+// trying them. False if there are too many.
+bool is_one_to_one_into(UOp index, int64_t size);
+
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops run never or more than once.
 struct WrongIteration {
   std::vector<std::pair<UOp, int64_t>> at;

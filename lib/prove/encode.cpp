@@ -137,7 +137,10 @@ SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, cons
   std::string s = sort(d), name = "v" + std::to_string(names_++);
   text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
-  if (has_ieee_sort(d)) float_terms_.push_back(name);
+  if (has_ieee_sort(d)) {
+    float_terms_.push_back(name);
+    if (is_ieee() && intervals_.is_number(u)) assume_finite(name, {});
+  }
   variables_.push_back({name, u, element, at});
   return {name, interval};
 }
@@ -252,8 +255,24 @@ SmtValue Encoder::load(UOp u) {
   has_unknown_ = was;  // the memory's contents are leaves, not an op that the text does not know
   std::string name = define(d, call(f, term));
   if (dtypes::is_int(d)) assert_interval(name, intervals_.of(u, 0), d);
+  if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
   variables_.push_back({name, u, 0, term});
-  return {name, intervals_.of(u, 0), offset.defined};
+  const std::string is_inside = in_bounds(offset, at_dtype, intervals_.elements_of(index));
+  return {name, intervals_.of(u, 0), both(offset.defined, is_inside)};
+}
+
+// Returns a formula: whether an offset lies inside a memory of `size` elements; "" if it always does.
+std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
+  const Interval& i = offset.interval;
+  if (size < 0 || (i.least && *i.least >= 0 && i.most && *i.most < size)) return "";
+  const bool bits = senses_.ints == IntSense::Bits;
+  std::string out;
+  if (!(i.least && *i.least >= 0) && (!bits || is_signed(d)))
+    out = call(bits ? "bvsle" : "<=", literal(0, d), offset.term);
+  const bool can_exceed = is_index(d) || dtypes::max(d.scalar()).to_int() >= size;
+  if (can_exceed && !(i.most && *i.most < size))
+    out = both(out, call(!bits ? "<" : is_signed(d) ? "bvslt" : "bvult", offset.term, literal(size, d)));
+  return out;
 }
 
 // An op that the senses cannot express: an unknown function of its sources.
@@ -429,6 +448,7 @@ SmtValue Encoder::comparison(UOp u, int lane) {
   DType d = u.src(0).dtype().scalar();
   SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
+  if (is_real() && !(is_exact_real(u.src(0)) && is_exact_real(u.src(1)))) return rounded(u, lane);
   bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
   if (is_float && senses_.floats != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
     if (is_narrow_float(d)) {  // REF compares narrow floats as float32

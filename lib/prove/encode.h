@@ -16,9 +16,15 @@ namespace tgc {
 enum class FloatSense : uint8_t {
   Uninterpreted,  // each float op is an unknown function: what is proven holds bit by bit
   Exact,  // IEEE 754, NaN as one value: bit by bit, but for the payload of NaN
-  Finite,  // IEEE 754, if all values of the left side are finite, and 0.0 equals -0.0
+  ButNan,  // the same, and 0.0 equals -0.0
+  Finite,  // the same, if the inputs are numbers, and no operation of the left side makes an infinity or NaN of numbers
+  Rounding,  // equal up to a few units in the last place, by evaluation; no encoding
   Real,  // numbers without rounding
 };
+// Returns whether the sense is one of IEEE 754.
+inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatSense::Finite; }
+// Returns the name of a sense in reports: "bit-exact", "but-nan", "finite", "rounding" or "reals".
+std::string_view name_of(FloatSense sense);
 
 // How integers are encoded: as unbounded integers, wrapped where an op of a fixed dtype may overflow, or as
 // bit-vectors. Bit-vectors cannot encode an index beyond 62 bits.
@@ -39,6 +45,13 @@ class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
   Interval of(UOp u, int lane);
+  // Returns the number of scalars of the memory that an INDEX of isolated expressions addresses; -1 if it is not known.
+  int64_t elements_of(UOp index) const;
+  // Returns whether a leaf, or an element of a memory, is a number if the kernel's inputs are: no infinite constant and
+  // no NaN takes part in it. Then nothing but an arithmetic operation can make it infinite.
+  bool is_number(UOp u);
+  // Says that registers and shared memory of the kernel may hold infinities.
+  void set_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and the number of the element within the leaf; nullptr if it reads memory.
   const Leaf* leaf_of(UOp load, int64_t* element = nullptr) const;
 
@@ -46,6 +59,8 @@ class Intervals {
   Interval compute(UOp u, int lane);
   const ExprIsolator& isolator_;
   std::unordered_map<uint64_t, Interval> known_;
+  std::unordered_map<uint32_t, bool> numbers_;  // by node id
+  bool has_infinities_ = false;
 };
 
 // The value of one lane of a node.
@@ -83,6 +98,8 @@ class Encoder {
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // The terms of all float values so far that are no constants, for FloatSense::Finite.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
+  // What FloatSense::Finite assumes of the values so far: formulas.
+  const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Returns whether an op was encoded as an unknown function. Then a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }
   bool has_floats() const { return has_floats_; }  // whether floats occur
@@ -92,6 +109,7 @@ class Encoder {
   SmtValue make(UOp u, int lane);
   SmtValue constant(UOp u, int lane);
   SmtValue load(UOp u);
+  std::string in_bounds(const SmtValue& offset, DType d, int64_t size) const;
   SmtValue integer_op(UOp u, int lane);
   SmtValue bits_op(UOp u, int lane);
   SmtValue float_op(UOp u, int lane);
@@ -106,6 +124,7 @@ class Encoder {
   SmtValue where(UOp u, int lane);
   SmtValue threefry(UOp u, int lane);
   SmtValue unknown(UOp u, int lane);
+  SmtValue rounded(UOp u, int lane);
   SmtValue fresh(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
   SmtValue wrapped(const std::string& term, UOp u, int lane);
   SmtValue source(UOp u, size_t i, int lane);
@@ -117,7 +136,10 @@ class Encoder {
   std::string float_literal(double value, DType dtype);
   std::string function(const std::string& name, const std::string& arguments, const std::string& result);
   void assert_interval(const std::string& term, const Interval& interval, DType dtype);
-  bool is_ieee() const { return senses_.floats == FloatSense::Exact || senses_.floats == FloatSense::Finite; }
+  bool is_ieee() const { return tgc::is_ieee(senses_.floats); }
+  bool is_real() const { return senses_.floats == FloatSense::Real; }
+  bool is_exact_real(UOp u, int depth = 0) const;
+  void assume_finite(const std::string& result, const std::vector<std::string>& operands);
 
   Intervals& intervals_;
   const Senses senses_;
@@ -127,7 +149,7 @@ class Encoder {
   std::set<std::string> declared_;
   std::map<uint32_t, size_t> memory_numbers_;
   std::vector<SmtVariable> variables_;
-  std::vector<std::string> float_terms_;
+  std::vector<std::string> float_terms_, assumptions_;
   std::string text_;
   size_t names_ = 0;
   double ieee_cost_ = 0;  // effort of the IEEE ops so far; Z3's resource limit does not count it

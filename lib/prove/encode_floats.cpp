@@ -10,6 +10,36 @@ namespace tgc {
 
 using namespace smt;
 
+// Operations of numbers make numbers, if FloatSense::Finite may assume it: `result` is finite if the operands are.
+void Encoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
+  if (senses_.floats != FloatSense::Finite) return;
+  auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };
+  std::string all;
+  for (const std::string& x : operands) all += " " + finite(x);
+  assumptions_.push_back(operands.empty() ? finite(result) : "(=> (and" + all + ") " + finite(result) + ")");
+}
+
+// Returns whether the value of a float is the same as that over the reals, so that a comparison may use it. Ops round.
+bool Encoder::is_exact_real(UOp u, int depth) const {
+  constexpr int kMostDepth = 16;
+  if (!dtypes::is_float(u.dtype()) || cut_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD})) return true;
+  if (depth > kMostDepth) return false;
+  auto all = [&](size_t first) {
+    return std::ranges::all_of(u.src().subspan(first), [&](UOp s) { return is_exact_real(s, depth + 1); });
+  };
+  if (u.is(Op::WHERE)) return all(1);
+  if (u.is(Op::CAST)) return can_lossless_cast(u.src(0).dtype().scalar(), u.dtype().scalar()) && all(0);
+  return u.in({Op::MAX, Op::NEG, Op::VECTORIZE, Op::GEP, Op::CAT}) && all(0);
+}
+
+// A value that rounding may change by any amount, such as a comparison of sums: over the reals, nothing is known of it.
+SmtValue Encoder::rounded(UOp u, int lane) {
+  has_unknown_ = true;
+  SmtValue out = fresh(u, u.dtype().scalar(), intervals_.of(u, lane), lane);
+  out.defined = defined(u, lane);
+  return out;
+}
+
 SmtValue Encoder::float_op(UOp u, int lane) {
   DType d = u.dtype().scalar();
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
@@ -28,12 +58,18 @@ SmtValue Encoder::float_op(UOp u, int lane) {
         out.defined = both(out.defined, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
         return out;
       }
+      case Op::TRUNC:
+      case Op::MOD:  // jumps
+        if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded(u, lane);
+        [[fallthrough]];
       default: return unknown(u, lane);
     }
   }
   std::vector<std::string> terms{a.term};
   for (size_t i = 1; i < u.num_src(); i++) terms.push_back(source(u, i, lane).term);
-  return made(float_term(u.op(), d, terms));
+  SmtValue out = made(float_term(u.op(), d, terms));
+  if (is_ieee() && has_ieee_sort(d)) assume_finite(out.term, terms);
+  return out;
 }
 
 // Z3 makes circuits of IEEE ops. Those of wide products and quotients are large, so only few of them are tried.
@@ -90,7 +126,14 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
 
 // Casts as REF does: narrow floats are float32 numbers, and a float64 is rounded once to half, twice to other ones.
 std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
-  if (from == to || senses_.floats == FloatSense::Real) return x;
+  if (from == to) return x;
+  if (is_real()) {  // a wider float has the same value; a narrower one has less digits, or is infinite
+    if (can_lossless_cast(from, to)) return x;
+    const std::string name = "CAST_" + name_of_scalar(to) + "_real";
+    const std::string f = function(name, "Real", "Real"), term = define(to, call(f, x));
+    text_ += "(assert (= " + call(f, term) + " " + term + "))\n";
+    return term;
+  }
   const DType f32 = dtypes::float32;
   if (is_narrow_float(from) && to != f32) return float_cast(f32, to, float_cast(from, f32, x));
   if (from.is(Scalar::Float64) && is_narrow_float(to) && !to.is(Scalar::Float16))
@@ -114,6 +157,7 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
     if (!bits) return wrapped(a.exact(), u, lane);
     return {a.term, intervals_.of(u, lane), a.defined};
   }
+  if (is_real() && !is_exact_real(u.src(0))) return rounded(u, lane);
   if (bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
     return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.defined};
   SmtValue out = unknown(u, lane);
@@ -162,6 +206,7 @@ SmtValue Encoder::cast(UOp u, int lane) {
   SmtValue a = source(u, 0, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
   if (to == from) return a;
+  if (is_real() && dtypes::is_float(from) && !dtypes::is_float(to) && !is_exact_real(u.src(0))) return rounded(u, lane);
   if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.floats != FloatSense::Real)
     a.term = float_cast(from, dtypes::float32, a.term), from = dtypes::float32;
   const bool bits = senses_.ints == IntSense::Bits;
@@ -185,7 +230,11 @@ SmtValue Encoder::cast(UOp u, int lane) {
       if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
       return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
     }
-    if (senses_.floats == FloatSense::Real && !bits) return made("(to_real " + a.term + ")");
+    if (is_real() && !bits) {
+      const std::string real = define(to, "(to_real " + a.term + ")");
+      const bool fits = to.bitsize() >= 32 || can_lossless_cast(from, to);
+      return made(fits ? real : float_cast(dtypes::float64, to, real));
+    }
     // REF converts to float or double, and rounds narrow floats from these
     DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
     std::string term;
@@ -209,7 +258,6 @@ SmtValue Encoder::cast(UOp u, int lane) {
     return out;
   }
   if (dtypes::is_float(from) && dtypes::is_float(to)) {
-    if (senses_.floats == FloatSense::Real) return a;
     return made(float_cast(from, to, a.term));
   }
   if (dtypes::is_float(from) && dtypes::is_bool(to)) {
@@ -251,8 +299,10 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
   if (dtypes::is_float(da) || dtypes::is_bool(da) || dtypes::is_float(db) || dtypes::is_bool(db)) {
     if (da.scalar() != db.scalar() && senses_.floats != FloatSense::Real)
       throw Unencodable{"sides of different dtypes"};
-    bool as_numbers = dtypes::is_float(da) && senses_.floats == FloatSense::Finite && has_ieee_sort(da);
-    return call(as_numbers ? "fp.eq" : "=", a.term, b.term);
+    const bool is_any_zero = senses_.floats == FloatSense::ButNan || senses_.floats == FloatSense::Finite;
+    const std::string same = call("=", a.term, b.term);  // of NaNs, too
+    if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
+    return call("or", same, call("fp.eq", a.term, b.term));
   }
   auto wide = [&](const SmtValue& v, DType d) {
     if (senses_.ints == IntSense::Numbers || width_of(d) == 64 || width_of(da) == width_of(db)) return v.term;

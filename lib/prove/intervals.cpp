@@ -1,5 +1,6 @@
 // Intervals of integers. They are sound with the wrapping of REF, while UOp::bounds() computes with unbounded numbers.
 #include <algorithm>
+#include <cmath>
 
 #include "lib/prove/encode.h"
 #include "lib/uop/graph.h"
@@ -178,6 +179,44 @@ Interval Intervals::compute(UOp u, int lane) {
       return dtypes::is_int(u.src(0).dtype()) ? wrapped(src(0), d) : all;
     default: return all;
   }
+}
+
+int64_t Intervals::elements_of(UOp index) const {
+  for (const IsolatedMemory& m : isolator_.memories()) {
+    if (m.define != index.src(0)) continue;
+    const DType d = m.of.dtype();
+    return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
+  }
+  return -1;
+}
+
+bool Intervals::is_number(UOp u) {
+  auto [it, is_new] = numbers_.try_emplace(u.id(), true);
+  if (!is_new) return it->second;
+  auto is_infinite = [&](UOp x) {
+    if (x.is_const() && dtypes::is_float(x.dtype()) && !x.is_invalid()) {
+      auto is_beyond = [](Const c) { return c.is_float() && !std::isfinite(c.as_float()); };
+      if (!x.arg().is_tuple()) return is_beyond(x.arg().to_const());
+      return std::ranges::any_of(x.arg().items(), [&](Arg a) { return is_beyond(a.to_const()); });
+    }
+    const bool is_of_stores = x.is(Op::DEFINE_GLOBAL) && x.arg().is_int() &&
+                              x.arg().small_int() >= ExprIsolator::kLeaves + 2;
+    return has_infinities_ && (is_of_stores || x.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}));
+  };
+  const bool out = std::ranges::none_of(toposort(u), is_infinite);
+  return numbers_[u.id()] = out;
+}
+
+std::string_view name_of(FloatSense sense) {
+  switch (sense) {
+    case FloatSense::Uninterpreted: return "bit-exact";
+    case FloatSense::Exact:
+    case FloatSense::ButNan: return "but-nan";
+    case FloatSense::Finite: return "finite";
+    case FloatSense::Rounding: return "rounding";
+    case FloatSense::Real: return "reals";
+  }
+  return "";
 }
 
 }  // namespace tgc

@@ -5,6 +5,7 @@
 
 #include "lib/compile/cache.h"
 #include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/log.h"
 #include "lib/support/sha256.h"
 #include "lib/support/z3.h"
@@ -26,7 +27,7 @@ void ProofCache::add(const std::string& text, SmtAnswer answer) {
 namespace {
 
 // Increase this number when a change of the encoder may change the meaning of a text.
-constexpr const char* kEncoding = "3";
+constexpr const char* kEncoding = "4";
 
 Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
 
@@ -149,6 +150,8 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // more resources may decide what is unknown
   for (const std::string* k : {&key, &limited_key})
     if (auto known = cache_.find(*k)) return counts_.cached++, *known;
+  const double most_seconds = std::min(limits_.seconds, current_deadline().seconds_left());
+  if (most_seconds <= 0) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   counts_.questions++;
   // A thread has one shared context for all its provers.
@@ -159,6 +162,10 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   thread_local Shared shared;
   if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto of_text = [&](const std::string& said) {
+    if (said.find("out of memory") != said.npos || said.find("max. memory") != said.npos) {
+      shared.session.reset();
+      return SmtAnswer::Unknown;
+    }
     if (said.find("(error") != said.npos) {
       shared.session.reset();
       throw Failure("Z3 does not accept an obligation: " + said + "\n" + text);
@@ -175,7 +182,8 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
     counts_.hard++;
     Z3Session session;
     const bool is_brief = effort == Effort::Brief && text.size() > limits_.small_text;
-    auto limited = [](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")\n"; };
+    const std::string timeout = "(set-option :timeout " + std::to_string(int(most_seconds * 1000) + 1) + ")\n";
+    auto limited = [&](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")" + timeout; };
     std::string question = text;
     if (ints == IntSense::Numbers) {
       constexpr uint64_t kOlderSolver = 300'000;
@@ -194,6 +202,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       return std::to_string(seconds) + " s for a question of " + std::to_string(text.size()) + " bytes, effort " +
              std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
     });
+  if (out == SmtAnswer::Unknown && seconds >= most_seconds) return out;  // another run may have more time
   cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }
@@ -206,7 +215,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
   if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
-  size_t finite = encoder.float_terms().size();
+  const size_t assumed = encoder.assumptions().size();
   b = encoder.value(v.after, lane_of(v.after));
   if (v.after_valid) b_valid = encoder.value(v.after_valid, lane_of(v.after_valid));
   std::string before_valid = v.before_valid ? a_valid.term : "true",
@@ -216,10 +225,9 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   // Where the left side is undefined, the right side may have any value.
   for (const std::string& d : {a.defined, a_valid.defined})
     if (!d.empty()) text += "(assert " + d + ")\n";
-  if (floats == FloatSense::Finite)
-    for (size_t i = 0; i < finite; i++)
-      text += "(assert (not (or (fp.isNaN " + encoder.float_terms()[i] + ") (fp.isInfinite " +
-              encoder.float_terms()[i] + "))))\n";
+  for (const std::string& assumption : std::span(encoder.assumptions()).first(assumed))
+    text += "(assert " + assumption + ")\n";
+  Obligation out{.assumptions = floats == FloatSense::Finite ? text : ""};
   std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
   if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
   const bool is_index = v.before.dtype().is(Scalar::Index);  // Invalid indices are values: no access happens
@@ -229,7 +237,8 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   } else {
     goal = differ;
   }
-  return {.text = text + "(assert " + goal + ")\n"};
+  out.text = text + "(assert " + goal + ")\n";
+  return out;
 }
 
 // Returns whether one side computes an op that the other side does without. Z3 knows nothing of these ops, so no sense
@@ -238,6 +247,11 @@ static bool is_approximation(const ComparedValues& v) {
   constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
   if (!v.before.in(kTranscendental) || v.before_valid) return false;
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
+}
+
+// Returns whether Z3 finds values for which what a proof assumes of floats holds. Else the proof would say nothing.
+bool Prover::can_hold(const std::string& assumptions) {
+  return answer(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
 
 ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
@@ -273,14 +287,18 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
                         : is_hard                                                       ? Effort::Hard
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
                                                                                         : Effort::Usual;
-  const bool is_ieee = out.has_floats && (senses.floats == FloatSense::Exact || senses.floats == FloatSense::Finite);
+  const bool is_ieee = out.has_floats && tgc::is_ieee(senses.floats);
   const bool is_long = obligation.text.size() > limits_.long_text;
   const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
                           : senses.ints != IntSense::Numbers ? limits_.rlimit
                           : is_long                          ? limits_.brief_rlimit
                                                              : limits_.numbers_rlimit;
   switch (answer(obligation.text, effort, senses.ints, rlimit)) {
-    case SmtAnswer::Unsat: out.kind = Kind::Proven; break;
+    case SmtAnswer::Unsat:
+      out.kind = Kind::Proven;
+      if (obligation.assumptions.empty() || can_hold(obligation.assumptions)) break;
+      out.kind = Kind::Open, out.why = "the left side may always be infinite or NaN";
+      break;
     case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:
       out.is_settled = !encoder.has_bit_ops();
@@ -313,7 +331,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
     return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
   };
   auto attempt_ieee = [&](auto&& try_sense) {
-    return try_sense(FloatSense::Exact) || try_sense(FloatSense::Finite);
+    return try_sense(FloatSense::Exact) || try_sense(FloatSense::ButNan) || try_sense(FloatSense::Finite);
   };
   constexpr size_t kNear = 2;
   // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.

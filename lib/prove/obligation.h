@@ -44,6 +44,7 @@ class ProofCache {
 // The statement that one lane of two sides differs for some values of the leaves.
 struct Obligation {
   std::string text = {};  // SMT-LIB: the sides are equal if it is unsatisfiable
+  std::string assumptions = {};  // of FloatSense::Finite: the text without the sides; it must be satisfiable
   bool is_trivial = false;  // both sides have the same text
 };
 
@@ -66,6 +67,7 @@ struct ProofLimits {
   uint64_t numbers_rlimit = 600'000;  // the same, for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
+  double seconds = 5;  // for each question: Z3 does not count the work on very large numbers
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
   size_t long_text = 8000;  // bytes of a text about numbers that gets few resources: Z3 decides it at once or never
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
@@ -89,6 +91,8 @@ class Prover {
   // them is an unknown function.
   ProofOutcome prove(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& counts() const { return counts_; }
+  // Says that registers and shared memory of the kernel may hold infinities.
+  void set_infinities() { intervals_.set_infinities(); }
 
  private:
   struct Frontier;
@@ -105,6 +109,7 @@ class Prover {
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
   SmtAnswer answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
+  bool can_hold(const std::string& assumptions);
 
   Intervals intervals_;
   ProofCache& cache_;

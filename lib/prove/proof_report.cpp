@@ -1,5 +1,6 @@
 // The reports of tgc prove INPUT.
 #include <map>
+#include <tuple>
 
 #include "lib/prove/prove_kernel.h"
 #include "lib/support/json_writer.h"
@@ -10,14 +11,7 @@ namespace {
 using Kind = RewriteProof::Kind;
 
 std::string_view sense_name(const KernelProof& proof) {
-  if (!proof.has_floats()) return "none";
-  switch (proof.weakest()) {
-    case FloatSense::Uninterpreted:
-    case FloatSense::Exact: return "bit-exact";
-    case FloatSense::Finite: return "but-nan";
-    case FloatSense::Real: return "reals";
-  }
-  return "none";
+  return proof.has_floats() ? name_of(proof.weakest()) : "none";
 }
 
 constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown};
@@ -27,21 +21,20 @@ struct Counted {
   size_t count = 1;  // of rewrites that are equal up to renaming
 };
 
-// Returns each refuted rewrite, and the first of equal ones that are sampled or unknown.
+// Returns each refuted rewrite, and the first of those that are sampled or unknown by one rule for one reason.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
-  std::map<std::pair<Kind, std::string_view>, size_t> of;  // by form: an index of `out`
-  for (const RewriteProof& r : proof.rewrites) {
-    if (r.kind == Kind::Proven) continue;
-    const bool is_alone = r.kind == Kind::Refuted || r.form.empty();
-    auto it = is_alone ? of.end() : of.find({r.kind, r.form});
-    if (it != of.end()) {
-      out[it->second].count++;
-      continue;
+  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // index of `out`
+  for (const auto* list : {&proof.findings, &proof.rewrites})
+    for (const RewriteProof& r : *list) {
+      if (r.kind == Kind::Proven) continue;
+      const bool is_alone = r.kind == Kind::Refuted || r.place.rule.empty();
+      const size_t next = out.size();
+      const size_t at =
+          is_alone ? next : of.try_emplace({r.kind, r.place.stage, r.place.rule, r.why}, next).first->second;
+      if (at == next) out.push_back({&r});
+      else out[at].count++;
     }
-    if (!is_alone) of.emplace(std::pair(r.kind, std::string_view(r.form)), out.size());
-    out.push_back({&r});
-  }
   return out;
 }
 
@@ -67,25 +60,30 @@ std::string proof_text(const KernelProof& proof) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f s", proof.seconds);
   std::string out = proof.kernel + ": " + std::string(name_of(proof.verdict));
-  if (proof.error) return out + ", " + proof.error->message + "\n";
-  if (proof.verdict == Kind::Proven && proof.has_floats()) out += " (" + std::string(sense_name(proof)) + ")";
+  if (proof.error && proof.verdict != Kind::Refuted) return out + ", " + proof.error->message + "\n";
+  if (proof.verdict == Kind::Proven && proof.has_floats() && proof.weakest() > FloatSense::ButNan)
+    out += " (" + std::string(sense_name(proof)) + ")";
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
   if (!proof.producer.empty()) out += " of " + proof.producer;
   out += ", " + std::to_string(distinct(proof)) + " distinct";
   for (Kind kind : {Kind::Sampled, Kind::Refuted, Kind::Unknown})
     if (size_t n = proof.distinct(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
   out += ", " + std::string(seconds) + "\n";
+  if (proof.error) out += "  " + proof.error->message + "\n";
   for (auto& [of, count] : open_rewrites(proof)) {
     const RewriteProof& r = *of;
     const RewritePlace& a = r.place;
-    out += "  " + std::string(name_of(r.kind)) + ": number " + std::to_string(a.number) + " of " + std::string(a.rule) +
-           " in '" + std::string(a.stage) + "'";
-    if (proof.producer.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
-    if (r.kind != Kind::Refuted) out += ": " + r.why;
+    out += "  " + std::string(name_of(r.kind)) + ": ";
+    if (a.rule.empty()) out += "stage '" + std::string(a.stage) + "'";
+    else out += "number " + std::to_string(a.number) + " of " + std::string(a.rule) + " in '" + std::string(a.stage) +
+                "'";
+    if (!a.file.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
+    if (r.kind != Kind::Refuted || a.rule.empty()) out += ": " + r.why;
     if (count > 1) out += " (" + std::to_string(count) + " times)";
     for (auto& [name, value] : r.counterexample)
       out += (name == r.counterexample.begin()->first ? ": " : ", ") + name + " = " + value;
     out += "\n";
+    if (!r.before.empty()) out += "    - " + r.before + "\n    + " + r.after + "\n";
   }
   return out;
 }
@@ -108,13 +106,15 @@ std::string proof_json(const KernelProof& proof) {
               json.member("stage", r.place.stage).member("rule", r.place.rule).member("rewrite", r.place.number);
               if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
-              else json.member("why", r.why).member("count", count);
+              if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
+              if (kind != Kind::Refuted || !r.why.empty()) json.member("why", r.why).member("count", count);
             });
           }
         });
       };
       list("refuted", Kind::Refuted), list("unknown", Kind::Unknown), list("samples", Kind::Sampled);
       json.member("floats", sense_name(proof));
+      json.member("checked_stages", proof.checked_stages);
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.seconds, "%.4f");
     });

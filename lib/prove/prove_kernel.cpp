@@ -1,17 +1,19 @@
 #include "lib/prove/prove_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "lib/prove/gaps.h"
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
 #include "lib/prove/store_order.h"
-#include "lib/rewrite/rewrite.h"
-#include "lib/rewrite/rewrite_override.h"
+#include "lib/prove/store_races.h"
+#include "lib/prove/weak_values.h"
 #include "lib/support/clocks.h"
-#include "lib/trace/trace.h"
+#include "lib/support/deadline.h"
 #include "lib/uop/graph.h"
-#include "lib/validate/application_sides.h"
+#include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
@@ -20,135 +22,312 @@ using Kind = RewriteProof::Kind;
 
 class KernelProver {
  public:
-  KernelProver(KernelProof& out, ProofCache& cache)
+  KernelProver(KernelProof& out, ProofCache& cache, const KernelProofOptions& options)
       : out_(out),
-        c_(*out.compilation),
-        prover_(c_.graph(), memory_sizes(c_.ast()), cache) {}
+        history_(*out.history),
+        options_(options),
+        ast_(history_.ast()),
+        prover_(history_.graph(), ast_ ? memory_sizes(ast_) : std::map<int64_t, int64_t>(), cache) {
+    if (ast_) runner_.emplace(ast_);
+  }
 
   void run() {
-    UninstrumentedScope uninstrumented(c_.graph());
-    std::span<const Application> list = out_.log.list();
+    if (has_infinities()) prover_.set_infinities();
     std::vector<size_t> wrong;
-    const std::vector<Sides> sides = sides_of_applications(c_, list, wrong);
-    ListProver rewrites(list, out_.log.rewrites(), prover_, [](const Sides& s) { return Result(SidePairs{s}); });
+    const std::vector<Sides> sides = history_.sides(wrong);
+    ListProver rewrites(history_.list(), history_.tops(), prover_, [&](const Sides& s) { return history_.import(s); });
     out_.rewrites = rewrites.run(sides);
-    for (RewriteProof& r : out_.rewrites) r.place = place_of(list[r.application]);
+    for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application);
+    settle_parts();
     check_order();
-    sample_stages();
+    for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
+    if (runner_) check_stages();
+    else doubt_schedule();
+    for (RewriteProof& r : out_.rewrites)
+      if (r.kind == Kind::Refuted) show_sides(r);
     out_.counts = prover_.counts();
   }
 
  private:
-  RewritePlace place_of(const Application& a) const {
-    const std::vector<StageRun>& all = out_.log.stages();
-    auto run = std::ranges::find(all, a.stage, &StageRun::row);
-    return {.stage_number = a.stage && run != all.end() ? size_t(run - all.begin()) : SIZE_MAX,
-            .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
-            .rule = a.rule->name,
-            .branch = a.branch ? a.branch : std::string_view(),
-            .file = short_file(*a.rule),
-            .line = a.rule->line,
-            .number = a.in_stage};
+  std::span<const HistoryStage> stages() const { return history_.stages(); }
+  std::span<const Application> list() const { return history_.list(); }
+
+  // Returns whether a graph has a constant that is infinite or NaN, such as the first value of a maximum.
+  bool has_infinities() const {
+    auto is_infinite = [](UOp u) {
+      return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
+    };
+    return std::ranges::any_of(stages(), [&](const HistoryStage& s) {
+      return s.result && s.changes_graph() && std::ranges::any_of(toposort(s.result), is_infinite);
+    });
+  }
+
+  // A part of a proven rewrite is right as a part of it. A part of an attempt that was discarded has no whole.
+  void settle_parts() {
+    for (size_t i = list().size(); i-- > 0;) {
+      if (list()[i].depth == 0) continue;
+      size_t whole = i + 1;
+      while (whole < list().size() && history_.stage_of(whole) == history_.stage_of(i) &&
+             list()[whole].depth >= list()[i].depth)
+        whole++;
+      const bool has_whole = whole < list().size() && history_.is_part_of(i, whole);
+      RewriteProof& r = out_.rewrites[i];
+      if (has_whole && out_.rewrites[whole].kind != Kind::Proven) {
+        if (!list()[i].substitution_target || r.kind == Kind::Proven || list()[i].before == list()[i].after) continue;
+        r.kind = out_.rewrites[whole].kind == Kind::Sampled ? Kind::Sampled : Kind::Unknown;
+        r.why = "a part of a rewrite that is not proven", r.counterexample.clear();
+        continue;
+      }
+      r.why.clear(), r.counterexample.clear();
+      r.kind = Kind::Proven, r.has_floats = false, r.sense = {};
+      r.by = has_whole ? "part" : "discarded";
+    }
+  }
+
+  std::vector<RewriteProof*> rewrites_of(size_t stage) {
+    std::vector<RewriteProof*> out;
+    for (RewriteProof& r : out_.rewrites)
+      if (history_.stage_of(r.application) == stage) out.push_back(&r);
+    return out;
   }
 
   void check_order() {
-    for (const StageRun& run : out_.log.stages()) {
-      std::vector<RewriteProof*> of_stage;
-      for (RewriteProof& r : out_.rewrites)
-        if (out_.log.list()[r.application].stage == run.row) of_stage.push_back(&r);
-      check_store_order(of_stage, out_.log.list(), run.input, run.result);
+    for (size_t i = 0; i < stages().size(); i++) {
+      const UOp input = history_.imported(stages()[i].input), result = history_.imported(stages()[i].result);
+      check_store_order(rewrites_of(i), list(), input, result);
     }
   }
 
-  // Runs the graphs before and after each stage in REF that has a rewrite without values. Loops are shortened.
-  void sample_stages() {
-    std::map<const StageRow*, std::optional<std::string>> differences;  // "": none
-    std::map<const StageRow*, std::vector<RewriteProof*>> refuted;
-    std::set<const StageRow*> wrong;  // stages with a rewrite whose sides have different values
-    for (const RewriteProof& r : out_.rewrites)
-      if (r.kind == Kind::Refuted) wrong.insert(out_.log.list()[r.application].stage);
-    for (RewriteProof& r : out_.rewrites) {
-      if (r.kind != Kind::Unknown) continue;
-      const Application& a = out_.log.list()[r.application];
-      auto run = std::ranges::find(out_.log.stages(), a.stage, &StageRun::row);
-      if (!a.stage || run == out_.log.stages().end()) continue;
-      auto [it, is_new] = differences.try_emplace(a.stage);
-      if (is_new) it->second = stages_.difference(run->input, run->result);
-      if (!it->second) continue;
-      set_sampled(r, *it->second);
-      if (r.kind == Kind::Refuted) refuted[a.stage].push_back(&r);
-    }
-    for (auto& [stage, rewrites] : refuted)
-      if (rewrites.size() > 1 || wrong.contains(stage)) name_guilty(rewrites, wrong.contains(stage));
-    sample_several_stages();
+  // ---- whether the rewrites of a stage lead from its input to its result
+
+  RewriteProof& add_finding(size_t stage, Kind kind, std::string why) {
+    out_.findings.push_back({.kind = kind, .why = std::move(why), .application = SIZE_MAX});
+    out_.findings.back().place = {.stage_number = stage, .stage = stages()[stage].name, .rule = {}};
+    return out_.findings.back();
   }
 
-  // A stage may make ops that REF lacks. Compares the last graph before such stages with the first one after them. If
-  // this is wrong, the first rewrite that is not decided counts as the wrong one.
-  void sample_several_stages() {
-    std::vector<RewriteProof*> open;
-    for (const StageRun& run : out_.log.stages()) {
-      for (RewriteProof& r : out_.rewrites) {
-        if (out_.log.list()[r.application].stage != run.row) continue;
-        if (r.kind == Kind::Refuted) return;  // the graphs after it are wrong because of it
-        if (r.kind == Kind::Unknown) open.push_back(&r);
+  // Compares what the rewrites of a stage give with its result. Pairs of nodes that differ are decided like rewrites.
+  void check_links(size_t number) {
+    constexpr size_t kMostPairs = 64;
+    const HistoryStage& stage = stages()[number];
+    if (!stage.result) return (void)add_finding(number, Kind::Unknown, "the recording lacks the graph of the stage");
+    if (!stage.changes_graph()) return;
+    for (auto [given, had] : history_.links(stage)) {
+      if (given == had) continue;
+      const UOp from = given ? given : stage.input;
+      std::vector<Sides> pairs = graph_difference(from, had, kMostPairs);
+      if (pairs.empty()) continue;
+      RewriteProof proof{.kind = Kind::Proven, .by = "graphs"};
+      std::string why = "the stage changes the graph without a recorded rewrite that explains it: ";
+      for (const Sides& s : pairs) {
+        const RewriteProof one = decide(s);
+        proof.has_floats |= one.has_floats, proof.sense = std::max(proof.sense, one.sense);
+        if (one.kind == Kind::Proven) continue;
+        if (proof.kind == Kind::Proven) why += text_of(s.before) + " became " + text_of(s.after);
+        proof.kind = Kind::Unknown, proof.by = {};
       }
-      if (open.empty()) continue;
-      const std::optional<std::string> difference = stages_.difference(c_.ast(), run.result);
+      RewriteProof& finding = add_finding(number, proof.kind, why);
+      finding.by = proof.by, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
+      if (finding.kind != Kind::Proven) return;
+    }
+  }
+
+  // If a stage makes an axis parallel, no two threads may store to the same element.
+  void check_races(size_t number) {
+    const HistoryStage& stage = stages()[number];
+    const UOp input = history_.imported(stage.input), result = history_.imported(stage.result);
+    if (!input || !result || input == result || parallel_axes(input) == parallel_axes(result)) return;
+    if (find_store_race(result) && !find_store_race(input))
+      add_finding(number, Kind::Unknown, "several threads may store to one element").by = "races";
+  }
+
+  // A value that is proven in a weak sense must not reach an op that may make a large difference of a tiny one.
+  void check_weak_values(size_t number) {
+    constexpr size_t kMost = 64;
+    const HistoryStage& stage = stages()[number];
+    if (!stage.result || !stage.changes_graph()) return;
+    size_t count = 0, checked = 0;
+    std::optional<bool> decides;
+    for (size_t top : stage.tops)
+      for (size_t k : history_.tops()[top].applications) {
+        count++;
+        RewriteProof& r = out_.rewrites[k];
+        if (r.kind != Kind::Proven || !r.has_floats || r.sense < FloatSense::ButNan) continue;
+        if (!decides) decides = has_decisions(stage.result) || has_decisions(stage.input);
+        if (!*decides) return;
+        std::optional<std::string> op = "a node that is not found";
+        if (++checked <= kMost)
+          if (const UOp graph = history_.replay(stage, count)) op = decision_on(graph, list()[k].after, r.sense);
+        if (!op) continue;
+        r.kind = Kind::Unknown, r.by = {};
+        r.why = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + *op + " depends on it";
+      }
+  }
+
+  void show_sides(RewriteProof& r) {
+    const Application& a = list()[r.application];
+    auto pairs = history_.import({a.before, a.after});
+    if (!pairs || pairs->empty()) return;
+    auto expression = [](UOp u) {
+      constexpr size_t kMost = 300;
+      if (u.dtype() == dtypes::void_) return std::string();
+      const std::string out = render(u);
+      return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
+    };
+    r.before = expression((*pairs)[0].before), r.after = expression((*pairs)[0].after);
+  }
+
+  static std::string text_of(UOp u) {
+    const std::string arg = u.arg().is_none() ? "" : " " + u.arg().repr();
+    return std::string(name_of(u.op())) + " " + std::string(u.dtype().repr()) + arg.substr(0, 60);
+  }
+
+  RewriteProof decide(const Sides& s) {
+    auto pairs = history_.import(s);
+    return pairs ? prover_.decide(*pairs) : RewriteProof{.why = pairs.diag().message};
+  }
+
+  // ---- what REF computes
+
+  // Runs the graph after each stage in REF, at sample inputs. In the first wrong one, a rewrite is wrong.
+  void check_stages() {
+    constexpr size_t kTrials = 3;
+    const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
+                         std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
+    if (!is_open && !options_.checks_stages) return;
+    size_t right = SIZE_MAX;  // the last stage that REF could run; SIZE_MAX: the AST
+    auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
+    for (size_t i = 0; i < stages().size(); i++) {
+      if (!stages()[i].changes_graph() || !stages()[i].result) continue;
+      const auto difference = runner_->difference_from_ast(history_.imported(stages()[i].result), kTrials);
       if (!difference) continue;
-      const std::string after = ", after '" + std::string(run.row->name) + "'";
-      if (!difference->empty()) return set_sampled(*open[0], *difference + after);
-      for (RewriteProof* r : open) set_sampled(*r, "");
-      open.clear();
+      out_.checked_stages++;
+      if (!difference->empty()) return accuse(first(), i, *difference);
+      for (size_t k = first(); k <= i; k++) acquit(k);
+      right = i;
+    }
+    const auto difference = runner_->difference_from_ast(history_.linear(), kTrials);
+    if (!difference || stages().empty()) return;
+    if (!difference->empty()) {
+      RewriteProof& finding = add_finding(stages().size() - 1, Kind::Refuted, "the linear list is wrong");
+      finding.counterexample["stored"] = *difference;
+    } else {
+      for (size_t k = first(); k < stages().size(); k++) acquit(k);
     }
   }
 
-  static void set_sampled(RewriteProof& r, const std::string& difference) {
-    r.kind = difference.empty() ? Kind::Sampled : Kind::Refuted;
-    if (r.kind == Kind::Refuted) r.counterexample["stored"] = difference;
+  // Rules of the scheduler move elements between loops, so that the sides of their rewrites alone need not be equal.
+  void doubt_schedule() {
+    for (RewriteProof& r : out_.rewrites)
+      if (r.kind == Kind::Refuted && r.place.rule.starts_with("schedule/")) set_unknown(r, "nothing runs the tensor graph");
   }
 
-  // Of the refuted rewrites of a stage, only those are wrong before which the graph stores the right elements, and
-  // after which it does not. If REF cannot tell, all remain refuted, unless another rewrite is known to be wrong.
-  void name_guilty(std::span<RewriteProof* const> refuted, bool is_explained) {
+  // Says where the sides of a rewrite differ, and why it is not refuted.
+  static void set_unknown(RewriteProof& r, std::string_view reason) {
+    r.kind = Kind::Unknown, r.why = "its sides differ";
+    for (auto& [name, value] : r.counterexample)
+      r.why += (name == r.counterexample.begin()->first ? " where " : ", ") + name + " = " + value;
+    r.why += "; but " + std::string(reason), r.counterexample.clear();
+  }
+
+  // REF computes the same after a stage as before it: no rewrite of the stage is wrong for the sample inputs.
+  void acquit(size_t stage) {
+    for (RewriteProof& f : out_.findings)  // REF saw no thread store another value to an element of another thread
+      if (f.place.stage_number == stage && f.by == "races" && f.kind == Kind::Unknown) f.kind = Kind::Sampled;
+    for (RewriteProof* r : rewrites_of(stage)) {
+      if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
+      if (r->kind != Kind::Refuted || is_shown_by(*r, stage)) continue;
+      set_unknown(*r, "the stage computes the same at sample inputs");
+    }
+  }
+
+  // Returns whether the stage computes something else if each array holds the value at which the sides of a rewrite
+  // differ. Adds how to the rewrite's counterexample.
+  bool is_shown_by(RewriteProof& r, size_t stage) {
+    const auto difference = runner_->difference_at(history_.imported(stages()[stage].result), r.counterexample);
+    if (difference && !difference->empty()) r.counterexample["stored"] = *difference;
+    return difference && !difference->empty();
+  }
+
+  // The graph after the stage `last` is wrong, and that before the stage `first` is right.
+  void accuse(size_t first, size_t last, const std::string& difference) {
+    const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
+    std::vector<RewriteProof*> open, known;
+    for (size_t i = first; i <= last; i++)
+      for (RewriteProof* r : rewrites_of(i)) {
+        if (r->kind == Kind::Refuted) known.push_back(r);
+        if (r->kind != Kind::Proven && r->kind != Kind::Refuted) open.push_back(r);
+      }
+    std::vector<RewriteProof*> gaps;
+    for (RewriteProof& f : out_.findings)
+      if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
+    const bool is_explained = name_guilty(open) || !known.empty();
+    if (is_explained) return;
+    if (!open.empty() && (gaps.empty() || open.size() == 1)) return set_refuted(*open[0], difference + after);
+    if (!gaps.empty()) return set_refuted(*gaps[0], difference + after);
+    RewriteProof& bug = add_finding(last, Kind::Refuted,
+                                    "each rewrite is proven, but REF disagrees: this is a bug of tgc's prover");
+    bug.counterexample["stored"] = difference + after;
+  }
+
+  static void set_refuted(RewriteProof& r, const std::string& difference) {
+    r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
+  }
+
+  // Of the open rewrites of wrong stages, those are wrong before which the graph stores the right elements, and after
+  // which it does not. Returns whether there is one.
+  bool name_guilty(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
-    std::vector<std::optional<std::string>> differences;
-    for (size_t i = 0; i < std::min(kMost, refuted.size()); i++) differences.push_back(difference_at(*refuted[i]));
-    if (!is_explained && std::ranges::none_of(differences, [](auto& d) { return d && !d->empty(); })) return;
-    differences.resize(refuted.size());
-    for (size_t i = 0; i < refuted.size(); i++) {
-      RewriteProof& r = *refuted[i];
-      r.counterexample.erase("stored");
-      if (differences[i]) set_sampled(r, *differences[i]);
-      else r.kind = Kind::Unknown;
+    bool is_found = false;
+    for (RewriteProof* r : open.first(std::min(kMost, open.size()))) {
+      const std::optional<std::string> difference = difference_at(*r);
+      if (!difference) continue;
+      if (difference->empty()) r->kind = Kind::Sampled;
+      else set_refuted(*r, *difference), is_found = true;
     }
+    return is_found;
   }
 
   // Compares the graphs before and after a rewrite, or the rewrite of the stage that contains it.
   std::optional<std::string> difference_at(const RewriteProof& r) {
-    const std::vector<Application>& list = out_.log.list();
-    for (const TopRewrite& top : out_.log.rewrites()) {
-      if (top.stage != list[r.application].stage || top.applications.empty()) continue;
-      const auto whole = std::ranges::lower_bound(top.applications, r.application);
-      if (whole == top.applications.end()) continue;
-      std::vector<std::pair<UOp, UOp>> first;
-      auto graph = [&] { return apply_rewrites(top.input, top.bottom_up, first, top.gates); };
-      for (auto at = top.applications.begin(); at != whole; ++at) first.emplace_back(list[*at].before, list[*at].after);
-      auto graphs = catch_failures([&] {
-        const UOp before = graph();
-        first.emplace_back(list[*whole].before, list[*whole].after);
-        return std::pair(before, graph());
-      });
-      return graphs ? stages_.difference(graphs->first, graphs->second) : std::nullopt;
-    }
-    return std::nullopt;
+    const size_t number = history_.stage_of(r.application);
+    if (number == SIZE_MAX) return std::nullopt;
+    size_t count = 0;
+    for (size_t top : stages()[number].tops)
+      for (size_t k : history_.tops()[top].applications) count += k < r.application;
+    const UOp before = history_.replay(stages()[number], count), after = history_.replay(stages()[number], count + 1);
+    if (!before || !after) return std::nullopt;
+    return runner_->difference(history_.imported(before), history_.imported(after));
   }
 
   KernelProof& out_;
-  Compilation& c_;
+  RewriteHistory& history_;
+  const KernelProofOptions& options_;
+  const UOp ast_;
   SidesProver prover_;
-  StageRunner stages_{c_.ast()};
+  std::optional<StageRunner> runner_;
 };
+
+std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,
+                                      const KernelProofOptions& options,
+                                      const std::function<std::unique_ptr<RewriteHistory>()>& history) {
+  auto begin = Clock::now();
+  auto out = std::make_unique<KernelProof>();
+  out->kernel = std::move(kernel), out->producer = std::move(producer);
+  const DeadlineScope limit(options.timeout_seconds);
+  auto done = catch_failures([&] {
+    out->history = history();
+    KernelProver(*out, cache, options).run();
+    return true;
+  });
+  if (!done && out->history && current_deadline().is_over())
+    out->findings.push_back({.kind = Kind::Unknown, .why = done.diag().message, .application = SIZE_MAX});
+  else if (!done)
+    out->error = done.diag();
+  out->set_verdict();
+  out->seconds = seconds_since(begin);
+  return out;
+}
 
 }  // namespace
 
@@ -164,8 +343,9 @@ size_t KernelProof::distinct(Kind kind) const {
 
 FloatSense KernelProof::weakest() const {
   FloatSense out = FloatSense::Uninterpreted;
-  for (const RewriteProof& r : rewrites)
-    if (r.kind == Kind::Proven && r.has_floats) out = std::max(out, r.sense);
+  for (const auto* list : {&rewrites, &findings})
+    for (const RewriteProof& r : *list)
+      if (r.kind == Kind::Proven && r.has_floats) out = std::max(out, r.sense);
   return out;
 }
 
@@ -173,24 +353,30 @@ bool KernelProof::has_floats() const { return std::ranges::any_of(rewrites, &Rew
 
 void KernelProof::set_verdict() {
   auto rank = [](Kind k) { return k == Kind::Refuted ? 3 : k == Kind::Unknown ? 2 : k == Kind::Sampled ? 1 : 0; };
-  verdict = error ? Kind::Unknown : Kind::Proven;
-  for (const RewriteProof& r : rewrites)
-    if (rank(r.kind) > rank(verdict)) verdict = r.kind;
+  verdict = error || !history ? Kind::Unknown : Kind::Proven;
+  for (const auto* list : {&rewrites, &findings})
+    for (const RewriteProof& r : *list)
+      if (rank(r.kind) > rank(verdict)) verdict = r.kind;
 }
 
-std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache) {
-  auto begin = Clock::now();
-  auto out = std::make_unique<KernelProof>();
-  out->kernel = compilation.name();
-  out->compilation.emplace(std::move(compilation));
-  out->compilation->watch(&out->log);
-  if (auto& list = out->compilation->list(); !list) out->error = list.diag();
-  out->compilation->watch(nullptr);
-  if (!out->error)
-    if (auto done = catch_failures([&] { return KernelProver(*out, cache).run(), true; }); !done)
-      out->error = done.diag();
-  out->set_verdict();
-  out->seconds = seconds_since(begin);
+std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
+                                          const KernelProofOptions& options) {
+  std::string name = compilation.name();
+  return proof_of(std::move(name), "", cache, options, [&] { return native_history(std::move(compilation)); });
+}
+
+std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
+                                             const KernelProofOptions& options) {
+  auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return recorded_history(in); });
+  const GoldenRecord& record = *in.record;
+  const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);
+  if (has_kernel || in.is_tensor_graph || out->error) return out;
+  // The stages that tinygrad finished may be wrong, but without a compiled kernel nothing is right.
+  std::string why = "the record has no compiled kernel";
+  for (const auto& raised : {record.error, record.source_error})
+    if (raised) why += ": tinygrad raised " + raised->substr(0, std::min<size_t>(raised->find('\n'), 120));
+  out->error = Diag{.message = why};
+  if (out->verdict != Kind::Refuted) out->set_verdict();
   return out;
 }
 

@@ -1,4 +1,5 @@
-// Proves that each rewrite of a compilation keeps what the kernel computes.
+// Proves that a compilation keeps what the kernel computes: that the rewrites of each stage lead from its input to its
+// result, and that each rewrite computes the same.
 #pragma once
 #include <memory>
 #include <string>
@@ -6,8 +7,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/prove/prove_sides.h"
-#include "lib/compilation/pipeline.h"
-#include "lib/compilation/rewrite_log.h"
+#include "lib/prove/rewrite_history.h"
 
 namespace tgc {
 
@@ -15,27 +15,34 @@ struct KernelProof {
   std::string kernel;
   RewriteProof::Kind verdict = RewriteProof::Kind::Unknown;
   std::vector<RewriteProof> rewrites;
+  std::vector<RewriteProof> findings = {};  // about whole stages; their places have no rule
   ProofCounts counts;
   double seconds = 0;
   std::optional<Diag> error;  // a stage failed
+  size_t checked_stages = 0;  // stages whose graphs REF ran at sample inputs
 
   size_t count(RewriteProof::Kind kind) const;
   size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once
   FloatSense weakest() const;  // the weakest sense of all proofs
   bool has_floats() const;  // whether a proof compares floats
-  void set_verdict();  // sets `verdict` to the worst one of the rewrites
+  void set_verdict();  // sets `verdict` to the worst one of the rewrites and the findings
 
   std::string producer = {};  // the release that recorded the rewrites; empty: tgc made them
-  ApplicationLog log = {};
-  std::optional<Compilation> compilation = {};  // owns the nodes of the log
-  std::unique_ptr<Pipeline> recorded = {};  // owns the texts of recorded rewrites
+  std::unique_ptr<RewriteHistory> history = {};  // owns the nodes and the texts of places
+};
+
+struct KernelProofOptions {
+  bool checks_stages = true;  // run the graph of each stage in REF, also if all rewrites are proven
+  double timeout_seconds = 30;  // limit for one kernel; what is not decided by then is unknown
 };
 
 // Compiles the kernel and decides each of its rewrites.
-std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache);
+std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
+                                          const KernelProofOptions& options = {});
 // Decides each recorded rewrite of a kernel record of another release (tinygrad_export.py --rewrites). Throws Failure
 // if the record has none.
-std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache);
+std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
+                                             const KernelProofOptions& options = {});
 
 std::string_view name_of(RewriteProof::Kind kind);  // "proven", ...
 // Return the proof as text, a line for the kernel and one for each rewrite that is not proven, and as a JSON object.

@@ -6,6 +6,7 @@
 #include "lib/prove/launch_contract.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/log.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -89,6 +90,11 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
   for (size_t i = 0; i < sides.size(); i++) {
     const Application& a = list_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
+    if (current_deadline().is_over()) {
+      out.push_back({.why = "the time is over", .application = i});
+      keys.emplace_back(), pairs.emplace_back();
+      continue;
+    }
     Result<SidePairs> imported = import_(is_replaced ? Sides{a.before, a.after} : sides[i]);
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
     const bool is_kept = prover_.known() && !key.empty();
@@ -107,7 +113,7 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     const bool is_replaced = list_[i].substitution_target && list_[i].depth == 0 && is_of_loops(list_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
-  prover_.sample(open, open_pairs);
+  if (!current_deadline().is_over()) prover_.sample(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
     if (prover_.known() && !keys[i].empty()) prover_.known()->add(keys[i], out[i]);
   return out;

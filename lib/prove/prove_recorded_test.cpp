@@ -31,12 +31,13 @@ TEST_CASE("prove_recording: the rewrites of tinygrad 0.14.0") {
   CHECK(proof->rewrites.size() > 60);
 }
 
-TEST_CASE("prove_recording: a wrong rewrite is refuted") {
-  // 3 * 4 -> 3
-  auto proof = proof_of_recording("\"uop/symbolic.py:150\", 3, 6,", "\"uop/symbolic.py:150\", 3, 0,");
+TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show is not proven") {
+  // x + 0 -> x + 1; the graph after the stage has x
+  auto proof = proof_of_recording("[13, \"uop/symbolic.py:111\", 69, 38,", "[13, \"uop/symbolic.py:111\", 69, 70,");
   INFO(proof_text(*proof));
-  CHECK(proof->verdict == RewriteProof::Kind::Refuted);
-  CHECK(proof->count(RewriteProof::Kind::Refuted) == 1);
+  CHECK(proof->verdict == RewriteProof::Kind::Unknown);
+  CHECK(proof_text(*proof).find("but the stage computes the same at sample inputs") != std::string::npos);
+  CHECK(proof_text(*proof).find("without a recorded rewrite that explains it") != std::string::npos);
 }
 
 TEST_CASE("prove_recording: the unsound kernels of tinygrad 0.14.0 have the verdicts of the table") {

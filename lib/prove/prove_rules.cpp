@@ -140,7 +140,7 @@ class RuleProver {
       if (one.kind != ProofOutcome::Kind::Proven) return {false, one.why};
       out_.has_floats |= one.has_floats;
       out_.sense = std::max(out_.sense, one.sense);
-      if (notes_special && one.sense >= FloatSense::Finite && out_.special.empty())
+      if (notes_special && one.sense >= FloatSense::ButNan && out_.special.empty())
         if (auto found = find_special_counterexample(isolator.isolator(), v)) out_.special = found->point;
     }
     return {true};
@@ -163,7 +163,7 @@ class RuleProver {
     if (r.kind != EquivalenceResult::Kind::Same) return {false, "the numbers differ"};
     if (dtypes::is_float(sides.before.dtype())) {
       out_.has_floats = true;
-      out_.sense = std::max(out_.sense, r.exactly ? FloatSense::Exact : FloatSense::Real);
+      out_.sense = std::max(out_.sense, r.exactly ? FloatSense::Exact : FloatSense::Rounding);
     }
     return {true};
   }

@@ -119,6 +119,7 @@ std::string SidesProver::key_of(const SidePairs& pairs) {
     for (const Sha256* key : {&keys_.of(s.before), &keys_.of(s.after)})
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
   }
+  if (has_infinities_ && !out.empty()) out += "may be infinite";
   return out.empty() ? out : hash_of(out);
 }
 
@@ -176,7 +177,7 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
     RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
     if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
     add(proof, dtypes::is_float(sides[i].before.dtype()),
-        e.exactly ? FloatSense::Uninterpreted : FloatSense::Real);
+        e.exactly ? FloatSense::Uninterpreted : FloatSense::Rounding);
   }
   for (auto& [r, proof] : proofs)
     if (proof.kind == Kind::Proven) proof.application = r->application, proof.form = r->form, *r = proof;

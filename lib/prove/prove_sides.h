@@ -35,6 +35,7 @@ struct RewriteProof {
   std::string form = {};  // a hash, the same for rewrites that are equal up to renaming; empty: unlike all others
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};
+  std::string before = {}, after = {};  // if refuted: the sides as expressions, if they have values
   // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
   std::map<std::string, std::string> counterexample = {};
 };
@@ -60,6 +61,8 @@ class SidesProver {
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known() { return known_; }
+  // Says that registers and shared memory of the kernel may hold infinities.
+  void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
   const ProofCounts& counts() const { return prover_.counts(); }
 
@@ -74,6 +77,7 @@ class SidesProver {
   LaneForms lanes_;
   KnownVerdicts* known_;
   NodeKeys keys_;
+  bool has_infinities_ = false;
 };
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ std::string_view name_of(Kind kind) {
 
 std::string_view sense_name(const RuleProof& r) {
   if (!r.has_floats) return "none";
-  return r.sense <= FloatSense::Exact ? "bit-exact" : r.sense == FloatSense::Finite ? "but-nan" : "reals";
+  return name_of(r.sense);
 }
 
 std::string rule_proof_text(const RuleProof& r) {

@@ -189,10 +189,7 @@ UOp SideEvaluator::defined(UOp root) {
 
 // ---- evaluation
 
-namespace {
-
-// An integer for a float is the bits of the float.
-void put(Array& a, size_t i, const Const& c) {
+void put_element(Array& a, size_t i, const Const& c) {
   const DType d = a.dtype();
   uint8_t* to = a.data() + int64_t(i) * d.itemsize();
   auto copy = [&](auto v) { std::memcpy(to, &v, sizeof v); };
@@ -209,10 +206,8 @@ void put(Array& a, size_t i, const Const& c) {
   }
 }
 
-}  // namespace
-
 void SideEvaluator::fill(size_t input, std::span<const Point> points) {
-  for (size_t i = 0; i < points.size(); i++) put(arrays_[input], i, points[i][input]);
+  for (size_t i = 0; i < points.size(); i++) put_element(arrays_[input], i, points[i][input]);
 }
 
 // Fills the memories with small numbers in the first run, with integers of all sizes in the others.
@@ -222,9 +217,9 @@ void SideEvaluator::fill_memories() {
     const DType d = a.dtype();
     for (size_t i = 0; i < size_t(a.size()); i++) {
       const uint64_t r = random();
-      if (dtypes::is_bool(d)) put(a, i, Const(bool(r & 1)));
-      else if (dtypes::is_float(d)) put(a, i, Const(double(int64_t(r % 65) - 32) / 4));
-      else put(a, i, Const(int64_t(runs_ == 1 ? r % 8 : r)));
+      if (dtypes::is_bool(d)) put_element(a, i, Const(bool(r & 1)));
+      else if (dtypes::is_float(d)) put_element(a, i, Const(double(int64_t(r % 65) - 32) / 4));
+      else put_element(a, i, Const(int64_t(runs_ == 1 ? r % 8 : r)));
     }
   }
 }

@@ -11,6 +11,9 @@
 
 namespace tgc {
 
+// Sets an element of an array. An integer for a float is the bits of the float.
+void put_element(Array& a, size_t i, const Const& c);
+
 class SideEvaluator {
  public:
   static constexpr size_t kPoints = 512;  // number of points that one run evaluates

@@ -1,8 +1,11 @@
-// Runs the graphs of stages in REF: samples of a stage whose rewrites have no values to compare.
+// Runs the graphs of stages in REF at sample inputs, and compares what they store with what the kernel's AST stores.
 #pragma once
+#include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "lib/runtime/array.h"
 #include "lib/uop/graph.h"
@@ -11,19 +14,37 @@ namespace tgc {
 
 class StageRunner {
  public:
+  // `ast` is in tgc's IR; so are the graphs and lists of the other functions.
   explicit StageRunner(UOp ast) : ast_(ast) {}
+
   // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same, or
   // differs as `input` does; else how it differs, if `input` stores the same; nullopt if REF cannot tell.
   std::optional<std::string> difference(UOp input, UOp result);
+  // Returns "" if the graph, or the linear list, stores what the AST stores; else how it differs, which may be an
+  // access that is out of bounds; nullopt if REF cannot tell. `most_trials`: the number of draws of inputs to try.
+  std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
+  std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
+  // The same, if all elements of each array are what `values` has for its name; the rest is drawn.
+  std::optional<std::string> difference_at(UOp graph, const std::map<std::string, std::string>& values);
 
  private:
-  std::string difference(UOp graph);
-  std::string difference_of_all(UOp graph);
+  struct Trial {
+    Arrays inputs, expected;
+    std::map<std::string, int64_t> variables;
+    std::string notes = {};  // of REF, about the AST
+  };
+  template <class Code>
+  std::optional<std::string> compare(const Code& code, size_t most_trials);
+  template <class Code>
+  std::string difference_of_all(const Trial& t, const Code& code);
+  std::string difference_of_parts(const Trial& t, UOp graph);
+  const Trial* trial(size_t number);
+  bool can_decide();
 
   UOp ast_;
-  Arrays inputs_;
-  std::map<std::string, int64_t> variables_;
-  Arrays expected_;  // all that the AST stores, if it is small
+  std::deque<Trial> trials_;
+  std::optional<bool> can_decide_;
+  std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_;
 };
 
 // Returns the number of elements for each DEFINE_GLOBAL of a kernel when REF evaluates sides. Large memories are small

@@ -24,6 +24,7 @@ class Library {
   void (*delete_context)(void*) = nullptr;
   const char* (*eval)(void*, const char*) = nullptr;
   const char* (*version)() = nullptr;
+  void (*set_global)(const char*, const char*) = nullptr;
 
  private:
   Library() {
@@ -33,8 +34,13 @@ class Library {
     bool all = find("Z3_mk_config", make_config) && find("Z3_mk_context", make_context) &&
                find("Z3_set_error_handler", set_error_handler) &&
                find("Z3_del_config", delete_config) && find("Z3_del_context", delete_context) &&
-               find("Z3_eval_smtlib2_string", eval) && find("Z3_get_full_version", version);
+               find("Z3_eval_smtlib2_string", eval) && find("Z3_get_full_version", version) &&
+               find("Z3_global_param_set", set_global);
     if (!all) handle_ = nullptr;
+    if (!handle_) return;
+    // Limits of all contexts of the process together: in bytes, and in MB. A question that needs more is not decided.
+    set_global("memory_high_watermark", "1200000000");
+    set_global("memory_max_size", "1800");
   }
   template <class Function>
   bool find(const char* name, Function*& function) {

@@ -31,11 +31,6 @@ int64_t expanded_size(UOp range) {
   return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
 }
 
-int64_t size_in_scalars(UOp define) {
-  DType d = define.dtype();
-  return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
-}
-
 // Returns whether two nodes are the same RANGE, SPECIAL or variable. Differences that a rewrite may cause do not count:
 // a smaller dtype, or enclosing ranges added to the sources.
 bool counts_alike(UOp u, UOp other) {
@@ -142,7 +137,7 @@ IsolatedExpr ExprIsolator::make(UOp u, const Bound& bound) {
     case Op::DEFINE_LOCAL:
     case Op::DEFINE_REG: return define(u);
     case Op::BIND: return source(u, u.num_src() > 1 && u.src(1).is_const() ? 1 : 0, bound);
-    case Op::AFTER: return source(u, 0, bound);
+    case Op::AFTER: return after(u, bound);
     case Op::NOOP:
       if (u.num_src()) return source(u, 0, bound);
       break;
@@ -385,26 +380,6 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   }
   UOp value = n > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0];
   return leaf_of_[u.id()] = {.value = value, .leaves = set_of({number})};
-}
-
-IsolatedExpr ExprIsolator::define(UOp u) {
-  int64_t size = size_in_scalars(u);
-  int64_t number = kLeaves + 2 + int64_t(memories_.size());
-  if (u.is(Op::DEFINE_GLOBAL)) {
-    number = u.arg().small_int();
-    auto it = arrays_.find(number);
-    if (it != arrays_.end()) size = it->second;
-  }
-  if (size <= 0 || u.dtype().is_image()) return {};
-  DType scalar = u.dtype().base().scalar();
-  UOp own = graph_.node(Op::DEFINE_GLOBAL, scalar.ptr(size), {}, Arg(number));
-  memories_.push_back({own, u, number, size});
-  IsolatedExpr out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
-  if (!u.is(Op::DEFINE_GLOBAL)) {
-    out.leaves = set_of({uint32_t(leaves_.size())});
-    leaves_.push_back({u, -1});
-  }
-  return out;
 }
 
 IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {

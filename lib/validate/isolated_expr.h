@@ -22,7 +22,8 @@ struct Leaf {
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
-  UOp define, of;      // define: the DEFINE_GLOBAL that isolated loads read; of: the kernel's DEFINE_* of this memory
+  UOp define, of;      // define: the DEFINE_GLOBAL that isolated loads read; of: the kernel's DEFINE_* of this memory,
+                       // or the AFTER that makes loads wait for stores to it
   int64_t number = 0;  // the arg of `define`
   int64_t size = 0;    // number of scalars
 };
@@ -75,6 +76,8 @@ class ExprIsolator {
   IsolatedExpr where(UOp u, const Bound& bound);
   IsolatedExpr constant(UOp u);
   IsolatedExpr define(UOp u);
+  IsolatedExpr after(UOp u, const Bound& bound);
+  IsolatedExpr memory_of(UOp u, UOp define, int64_t number, int64_t size);
   IsolatedExpr index(UOp u, const Bound& bound);
   IsolatedExpr load(UOp u, const Bound& bound);
   IsolatedExpr reduce(UOp u, const Bound& bound);
@@ -97,6 +100,7 @@ class ExprIsolator {
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the leaf's expression
   std::vector<IsolatedMemory> memories_;
+  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores: by the memory's id and theirs
   std::vector<std::vector<uint32_t>> sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;

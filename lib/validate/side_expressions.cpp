@@ -72,6 +72,36 @@ UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
 
 }  // namespace
 
+namespace {
+
+// Returns whether `u` is the element at `index`, an INDEX that a STORE writes to.
+bool is_element_at(UOp u, UOp index) {
+  if (u.is(Op::LOAD) && u.num_src() == 1) u = u.src(0);
+  return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
+}
+
+// What a STORE does: it writes `value` where `gates` hold.
+struct GatedValue {
+  UOp value;  // null: the element keeps its value
+  std::vector<std::pair<UOp, bool>> gates = {};  // conditions, and whether they must be true
+};
+
+// An element that gets its own value keeps it, as if there were no store.
+GatedValue stored_value(UOp store) {
+  GatedValue out{store.src(1)};
+  while (out.value.is(Op::WHERE) && out.value.src(0).dtype().count() == 1) {
+    const bool first = is_element_at(out.value.src(1), store.src(0));
+    const bool second = is_element_at(out.value.src(2), store.src(0));
+    if (first == second) break;
+    out.gates.emplace_back(out.value.src(0), second);
+    out.value = out.value.src(second ? 1 : 2);
+  }
+  if (is_element_at(out.value, store.src(0))) out.value = {};
+  return out;
+}
+
+}  // namespace
+
 // One element that a store writes to memory.
 struct SideIsolator::Effect {
   UOp memory, offset, valid, value;
@@ -86,7 +116,7 @@ SideExpressions SideIsolator::of(const Sides& s) {
   std::vector<Effect> before, after;
   const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
   SideExpressions out{are_stores ? Kind::Stores : Kind::Values, are_stores ? values_of(before, after) : values_of(s)};
-  if (out.values.empty()) out.kind = Kind::Open;
+  if (out.values.empty()) out.kind = are_stores && before.empty() && after.empty() ? Kind::Same : Kind::Open;
   return out;
 }
 
@@ -97,7 +127,8 @@ uint32_t SideIsolator::leaves_of(UOp u) {
 
 std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before, std::vector<Effect>& after) {
   std::vector<ComparedValues> out;
-  bool same = before.size() == after.size();
+  if (before.size() != after.size()) return {};
+  bool same = true;
   for (auto* side : {&before, &after})
     std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
   uint32_t leaves = 0;
@@ -145,19 +176,35 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
   bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
   if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
+  if (u.is(Op::NOOP) && u.num_src() == 0) return true;
   if (!u.is(Op::STORE)) return false;
   const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
-  UOp value = isolator_.loaded(u.src(1));
+  const GatedValue stored = stored_value(u);
+  if (!stored.value) return place.is_place();
+  UOp value = isolator_.loaded(stored.value);
   if (!place.is_place() || !value) return false;
+  uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(stored.value).leaves);
+  UOp gate;  // an Invalid value is not stored
+  auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
+  if (const IsolatedExpr& v = isolator_.of(stored.value); !v.is_place() && v.valid) add_gate(v.valid);
+  if (gate && gate.dtype().count() > 1) return false;
+  for (auto [condition, must_hold] : stored.gates) {
+    UOp holds = isolator_.loaded(condition);
+    if (!holds) return false;
+    add_gate(must_hold ? holds : holds.logical_not());
+    leaves = isolator_.joined(leaves, isolator_.of(condition).leaves);
+  }
   // A store of words to a memory of bytes counts its elements differently.
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
   int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
   if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
   auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
-  uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(u.src(1)).leaves);
-  for (int64_t i = 0, each = n / places; i < n; i++)
-    to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each),
-                  element(place.valid, i / each), element(value, i), leaves});
+  for (int64_t i = 0, each = n / places; i < n; i++) {
+    UOp valid = element(place.valid, i / each);
+    if (gate) valid = valid ? valid.alu(Op::AND, gate) : gate;
+    to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each), valid,
+                  element(value, i), leaves});
+  }
   return true;
 }
 

@@ -125,11 +125,17 @@ def main() -> int:
                       help="also keep every match of a rule: its source line, the node it matched, the node it made; implies --walk")
   parser.add_argument("--replay", nargs="+", metavar="FILE", help="compile the graphs of these golden files again")
   parser.add_argument("--viz", metavar="FILE", help="convert a trace that the same release's VIZ saved (rewrites.pkl)")
+  parser.add_argument("--rules", action="store_true", help="write instances of tinygrad's rewrite rules, for `tgc prove --rules --live`")
+  parser.add_argument("--only", default="", metavar="FILE:LINE", help="with --rules: only rules at places that contain this text")
   parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, one line each, and write no file")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
   if options.answer: return answer_questions()
   if not options.output: parser.error("the following arguments are required: -o/--output")
+  if options.rules:
+    from tgc.export.rules import write_rules
+    write_rules(pathlib.Path(options.output), options.only)
+    return 0
   if sum(map(bool, (command, options.replay, options.viz))) != 1:
     parser.error("give a program after --, or --replay with golden files, or --viz with a trace")
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))

@@ -1,0 +1,66 @@
+// The memories that isolated expressions read.
+#include <algorithm>
+
+#include "lib/uop/facts.h"
+#include "lib/validate/isolated_expr.h"
+
+namespace tgc {
+
+static int64_t size_in_scalars(UOp define) {
+  DType d = define.dtype();
+  return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
+}
+
+IsolatedExpr ExprIsolator::define(UOp u) {
+  int64_t size = size_in_scalars(u);
+  int64_t number = kLeaves + 2 + int64_t(memories_.size());
+  if (u.is(Op::DEFINE_GLOBAL)) {
+    number = u.arg().small_int();
+    auto it = arrays_.find(number);
+    if (it != arrays_.end()) size = it->second;
+  }
+  if (size <= 0 || u.dtype().is_image()) return {};
+  return memory_of(u, u, number, size);
+}
+
+// Makes a memory of its own for the node `u`, of the same dtype as `define`.
+IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t size) {
+  UOp own = graph_.node(Op::DEFINE_GLOBAL, define.dtype().base().scalar().ptr(size), {}, Arg(number));
+  memories_.push_back({own, u, number, size});
+  IsolatedExpr out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
+  if (!u.is(Op::DEFINE_GLOBAL)) {
+    out.leaves = set_of({uint32_t(leaves_.size())});
+    leaves_.push_back({u, -1});
+  }
+  return out;
+}
+
+// Stores change the memory: what waits for other stores reads another memory. The order of the dependencies, and how
+// they are grouped, does not count.
+IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
+  const IsolatedExpr base = source(u, 0, bound);
+  if (!base.is_place()) return base;
+  std::vector<UOp> stack(u.src().begin() + 1, u.src().end());
+  std::vector<uint32_t> key;
+  UOp define = u.src(0);
+  for (; define.in({Op::AFTER, Op::CAST}); define = define.src(0))
+    stack.insert(stack.end(), define.src().begin() + 1, define.src().end());
+  if (!define.in(ops::Defines)) return {};
+  while (!stack.empty()) {
+    const UOp s = stack.back();
+    stack.pop_back();
+    if (s.in({Op::GROUP, Op::NOOP, Op::SINK})) stack.insert(stack.end(), s.src().begin(), s.src().end());
+    else if (!s.is_const()) key.push_back(s.id());
+  }
+  if (key.empty()) return *known(define, bound);
+  std::ranges::sort(key);
+  key.erase(std::unique(key.begin(), key.end()), key.end());
+  key.insert(key.begin(), define.id());
+  auto [it, is_new] = versions_.try_emplace(key);
+  if (!is_new) return it->second;
+  const auto memory = std::ranges::find(memories_, base.memory, &IsolatedMemory::define);
+  const int64_t number = kLeaves + 2 + int64_t(memories_.size()), size = memory->size;
+  return it->second = memory_of(u, define, number, size);
+}
+
+}  // namespace tgc
