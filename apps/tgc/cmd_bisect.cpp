@@ -28,7 +28,7 @@ int run_bisect(BisectOptions& o) {
   const std::string& command = o.plan.command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
   if (require(is_model_file(o.trial.input.name)))
-    return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
+    return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial, o.plan), o.json);
   Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
@@ -38,7 +38,7 @@ int run_bisect(BisectOptions& o) {
     if (session.cancelled()) return trouble({.message = "cancelled"});
     auto following = source.next();
     if (following && *following) o.trial.input.is_only_kernel = false;
-    BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
+    BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial, o.plan)
                                                     : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, print_bisect_report(report, o.json));
     bound.insert(report.variables.begin(), report.variables.end());
@@ -58,7 +58,8 @@ void add_bisect(Command& cmd) {
   RunOptions& t = o.trial;
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
-               "Exit codes: 0 nothing is wrong, 1 a culprit was found, 2 trouble. Faults to try: `tgc help faults`.");
+               "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show; 1 a culprit\n"
+               "was found; 2 trouble. Faults to try: `tgc help faults`.");
   add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
@@ -68,6 +69,7 @@ void add_bisect(Command& cmd) {
   cmd.group(Group::Device);
   cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
+  cmd.flag("--strict", o.plan.strict, "exit with 1 for a known fault of tinygrad, too");
   cmd.flag("--each-stage", t.compare.each_stage, "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.against, "GOLDEN", "find the first stage that differs from a golden record instead");
   cmd.option("--tinygrad", o.plan.tinygrad, "PYTHON", "find the first stage that differs from this tinygrad 0.12.0")

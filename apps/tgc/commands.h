@@ -28,6 +28,6 @@ std::string man_page(const CLI::App& app);                                 // te
 
 std::vector<std::string_view> help_topics();
 std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`
-std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text();
+std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text(), upgrades_text();
 
 }  // namespace tgc

@@ -52,7 +52,7 @@ std::string recording_text() {
 Without the wheel, `python -m tgc.export` is `python .../tgc/scripts/tinygrad_export.py`; its --help says more.
 It writes golden records, which every command takes as an INPUT:
   run.jsonl.gz             the kernels, stage by stage; their ids are my_program.0, my_program.1, ...
-  run.tensor.jsonl.gz      the schedules
+  run.tensor.jsonl.gz      the schedules: my_program.s0, my_program.s1, ...
   run.inputs/ID.in.npz     with --save-inputs: what kernel ID read when it first ran
   run.inputs/ID.out.npz    with --save-inputs: what it stored then
   run.jit.jsonl.gz         with --walk: the calls of TinyJits, for `tgc lint`
@@ -64,6 +64,27 @@ Then:
     --inputs=run.inputs/{}.in.npz                         or on the program's own arrays,
     --expect=run.inputs/{}.out.npz                        and with the results that the program got
 A single graph needs no recording: what print(uop), pyrender(uop) and print_uops(list) print is an INPUT, too.
+)";
+}
+
+std::string upgrades_text() {
+  return R"(A commit of tinygrad that is newer than tgc may have ops that tgc does not know, or that have another form. tgc shows
+graphs with such ops as they are; commands that compute name the op and stop. --upgrades=FILE says what an op is. Then they
+can compute, and the graphs are still shown as they are. FILE has JSON:
+  {"format": "tgc-upgrades", "version": 1, "ops": [
+    {"op": "TIMES", "is": "MUL"},                                            another name
+    {"op": "SQUARE", "is": "MUL", "src": [0, 0]},                            a new op: a known op of its sources
+    {"op": "FMA", "is": "ADD", "src": [{"is": "MUL", "src": [0, 1]}, 2]},    the same, of two known ops
+    {"op": "RANGE", "arg": [{"field": "id"}, {"field": "type"}]}             the argument has another form
+  ]}
+  "op"        the op's name in the graph; the first row that fits the node counts
+  "is"        a known op, of any release from 0.11 to 0.14; default: the op itself
+  "src"       the sources: numbers of the node's sources, from 0, or nodes of them; default: all of them
+  "arg"       the argument: {"field":NAME} or {"item":N} of the node's argument, {"value":"Ops.ADD"}, {"same":true},
+              a number, a text, true, false or null, or a list of these; default: the same
+  "dtype"     the dtype: "dtypes.int", or that of {"source":N}; default: the node's
+  "since"     "0.14": only for graphs of this release and later ones; an unknown release is later than all
+The file is data: it makes no ops that hold code, such as CUSTOM, and reads no other file.
 )";
 }
 

@@ -84,7 +84,8 @@ struct Topic {
 };
 constexpr Topic kTopics[] = {{"stages", stages},           {"formats", formats}, {"settings", settings},
                              {"targets", targets},         {"inputs", inputs_text}, {"recording", recording_text},
-                             {"debug", debug_text},        {"exit-codes", exit_codes_text},
+                             {"upgrades", upgrades_text},  {"debug", debug_text},
+                             {"exit-codes", exit_codes_text},
                              {"faults", faults_text},      {"limits", limits}, {"log", log_help},
                              {"beam", beam_variables_text}, {"ci", ci_help}};
 

@@ -2,11 +2,13 @@
 
 #include "apps/tgc/terminal.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/import/known_ops.h"
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/ci_report.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
+#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {
@@ -47,6 +49,14 @@ void add_global_options(CLI::App& app) {
     take("--log-file", set_log_file(path));
   };
   app.add_option_function<std::string>("--log-file", log_file, "write the log to this file")
+      ->type_name("FILE")
+      ->trigger_on_parse();
+  auto upgrades = [](const std::string& path) {
+    auto text = read_file(path);
+    take("--upgrades", text ? use_op_upgrades(*text, input_name(path)) : Status(text.diag()));
+  };
+  app.add_option_function<std::string>("--upgrades", upgrades,
+                                       "import ops that tgc does not know as this file says; see `tgc help upgrades`")
       ->type_name("FILE")
       ->trigger_on_parse();
   app.add_flag_callback("--allow-custom", [] { allow_custom(true); },

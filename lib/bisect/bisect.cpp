@@ -11,6 +11,7 @@
 #include "lib/driver/import_input.h"
 #include "lib/driver/live_input.h"
 #include "lib/driver/source.h"
+#include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_kernel.h"
@@ -21,6 +22,8 @@
 
 namespace tgc {
 namespace {
+
+constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or --kernel=N";
 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
@@ -148,6 +151,20 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
+// Throws Failure if the plan asks for a search other than that of values, which is the only one of a `what`.
+void check_plan(const BisectPlan& plan, const Session& session, const InputGraph& in, const std::string& what,
+                const std::string& instead) {
+  const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad.empty()},
+                                                   {"--against", !plan.against.empty()},
+                                                   {"--cmd", !plan.command.empty()},
+                                                   {"--crash", plan.crash},
+                                                   {"--from", !session.over.from.empty()}};
+  for (auto& [name, is_set] : searches)
+    if (is_set)
+      throw Failure(
+          Diag{.message = std::string(name) + " has no effect on " + what, .file = in.file, .expected = instead});
+}
+
 // Throws Failure if recorded stages of `in` cannot be bisected, or if an option asks for more than that.
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string& producer = imported_from(in).producer;
@@ -155,19 +172,9 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
     throw Failure(Diag{.message = "a graph of " + producer + " without recorded stages",
                        .file = in.file,
                        .expected = "a recording of tinygrad_export.py --rewrites, or --native"});
-  const std::pair<std::string, bool> native_only[] = {{"--tinygrad", !plan.tinygrad.empty()},
-                                                      {"--against", !plan.against.empty()},
-                                                      {"--cmd", !plan.command.empty()},
-                                                      {"--crash", plan.crash},
-                                                      {"--from", !session.over.from.empty()},
-                                                      {"--sanitize", options.device.sanitize},
-                                                      {"--repro", !options.output.repro.empty()},
-                                                      {"--recorded", options.input.recorded}};
-  for (auto& [name, is_set] : native_only)
-    if (is_set)
-      throw Failure(Diag{.message = name + " works on tgc's own pipeline, and the record is of " + producer,
-                         .file = in.file,
-                         .expected = "--native, or no " + name + " to bisect the recorded stages"});
+  check_plan(plan, session, in, "the recorded kernel '" + in.info.name + "'", "--native");
+  check_honoured(RunTask::BisectRecorded, options, in).value_or_throw();
+  if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
 // Confirms a rewrite of a live pipeline: if tinygrad leaves it out, the kernel computes what its AST does.
@@ -243,6 +250,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
+    report.is_strict = plan.strict;
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);
@@ -265,8 +273,12 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);
     if (report.verdict.kind != Kind::Same || plan.crash) return;
-    if (own.output.save_failures.clear(); run_kernel(session, in, own).sizes == "of all sizes") {
-      own.input.of_all_sizes = own.compare.accepts_rounding = true;
+    own.output.save_failures.clear();
+    const RunReport more = run_kernel(session, in, own);
+    const bool at_bound = std::ranges::any_of(more.values, [](auto& v) { return v.second.from.starts_with("the "); });
+    if (more.result() == RunReport::Result::Failed && (at_bound || more.sizes == "of all sizes")) {
+      own.input.variables = values_of(more.values);
+      if (more.sizes == "of all sizes") own.input.of_all_sizes = own.compare.accepts_rounding = true;
       return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
     }
     // If the kernel is right at a sample of its elements, bisects it again with all of its elements. If it is right at
@@ -277,8 +289,10 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   });
 }
 
-BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options) {
+BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
+                          const BisectPlan& plan) {
   return reported(session, path, [&](BisectReport& report) {
+    check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernel);
     auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
     bisect_kernels(InputGraph(), {session, options, run}, report);
   });

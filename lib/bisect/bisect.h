@@ -15,10 +15,12 @@ struct BisectReport {
   std::string pipeline = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};
   BisectCounts counts = {};
+  std::vector<std::string> notes = {};   // what was not compared, and evidence against tgc's import of a stage
   double seconds = 0;
   std::string failure = {};              // the message of the failing run, in one line
   std::string repro_command = {};        // the shell command that repeats this bisection
   std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
+  bool is_strict = false;                // BisectPlan::strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
   int exit_code() const;
@@ -34,6 +36,7 @@ struct BisectPlan {
   // with the graph, and the command exits with 0 if the graph fails
   std::string command;
   bool crash = false;    // compile in a worker first, because tgc itself may crash
+  bool strict = false;   // a known fault of tinygrad (Verdict::Kind::Known) is a failure
   double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: none
 };
 
@@ -43,7 +46,10 @@ BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& op
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its
 // AST in REF, and bisects it. If every kernel is right, but the final results are wrong, bisects the schedule.
-BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options);
-BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options);
+// Both refuse the searches of `plan`, which are for one kernel.
+BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
+                          const BisectPlan& plan = {});
+BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
+                                 const BisectPlan& plan = {});
 
 }  // namespace tgc

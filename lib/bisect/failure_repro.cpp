@@ -1,10 +1,8 @@
 #include "lib/bisect/failure_repro.h"
 
-#include "lib/run/kernel_variables.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/text/print_uops.h"
-#include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
@@ -85,14 +83,12 @@ FailureRepro with_expected(FailureRepro repro) {
   Executable kernel = executable_for_ref(in);
   repro.variables = bound_variables(kernel, o.input.variables);
   if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
+  KernelTrial trial(in.root, in.list, trial_inputs(o, in));
+  trial.begin(kernel).value_or_throw();
+  o.input.variables = trial.variables();
+  repro.arrays.inputs = copy_of(trial.inputs());
+  if (o.input.of_all_sizes) repro.arrays.inputs = std::move(trial.inputs_of_all_sizes().value_or_throw());
   std::string file;
-  const Arrays given = given_inputs(o, in, file);
-  std::optional<InputDistribution> draw;
-  if (o.input.seed || o.input.arrays.empty()) draw = input_distribution(in.root, o.input.seed.value_or(0));
-  o.input.variables = values_of(choose_variables(kernel, in, o.input.variables, given,
-                                                 draw ? std::optional(draw->seed) : std::nullopt));
-  repro.arrays.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
-  if (o.input.of_all_sizes) widen_inputs(in.root, *draw, given, repro.arrays.inputs);
   repro.arrays.expected = given_expected(o, in, file);
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
   const bool by_ref = o.compare.reference.empty() || o.compare.reference == "REF";

@@ -74,6 +74,7 @@ void SidesImporter::import_below(UOp u) {
 Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
     Imported out;
+    before = importer_->known.of(before), after = importer_->known.of(after);
     try {
       import_below(before), import_below(after);
       Importer& im = *importer_;

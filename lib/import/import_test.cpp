@@ -9,6 +9,7 @@
 #include "lib/import/upgrade.h"
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
+#include "lib/uop/release_names.h"
 
 using namespace tgc;
 
@@ -357,7 +358,7 @@ TEST_CASE("import: the table of upgrades") {
     CHECK(row.since <= row.until);
     bool used = false;  // at least one release of the row has at least one of its ops
     row.ops.for_each([&](Op op) {
-      for (Release r : {Release::v0_11, Release::v0_12, Release::v0_13, Release::v0_14})
+      for (Release r : known_releases())
         used |= row.since <= r && r <= row.until && has_op(r, op);
     });
     CHECK(used);

@@ -15,23 +15,47 @@ namespace {
 constexpr int kMaxDepth = 500;         // of weakfloat expressions that are computed again as doubles
 constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
 constexpr int64_t kMaxAllElements = 1 << 24;  // of all values
+
+// Returns the number of the 32-bit word that a tagged node of 64 bits stands for, while tinygrad replaces long integers
+// by two words (codegen/decomp/dtype.py:pm_long_decomp): the tag is the number, or since 0.14 the number and a dtype.
+std::optional<int64_t> tagged_word(UOp u) {
+  const Arg tag = u.tag();
+  const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;
+  if (!word.is_int() || !word.as_int().is_small() || word.as_int().small() < 0 || word.as_int().small() > 1) return {};
+  return word.as_int().small();
+}
+
+// Replaces the numbers of a tagged node by their words.
+void take_word(Importer& im, UOp u, Value& value) {
+  const bool is_unsigned = value.dtype == dtypes::uint64;
+  if (value.view || value.weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
+  const auto word = tagged_word(u);
+  if (!word) return;
+  if (std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); }))
+    throw Refusal{"it stands for the address of a word"};
+  const DType dtype = is_unsigned ? dtypes::uint32 : dtypes::int32;
+  for (Element& e : value.elements)
+    e.node = (*word ? e.node.alu(Op::SHR, im.to.constant(value.dtype, 32)) : e.node).cast(dtype);
+  value.dtype = dtype;
+}
 }  // namespace
 
 void Importer::import(UOp u) {
   if (has(u)) return;
   const Upgrade* row = find_upgrade(u);
-  if (!row) throw Refusal{"no upgrade is known for it"};
+  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason() : "no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
   check_sources(u);
   throw_if_late();
   const size_t first = to.size();
   Value value = row->make(*this, u);
+  take_word(*this, u, value);
   check_made(first);
   elements_ += int64_t(value.elements.size());
   if (elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
-  origins->add(to, u);
+  origins->add(to, known.original(u));
 }
 
 // Other code reads the sources and args of nodes without checks, so each new node must have those of its op.
@@ -170,6 +194,7 @@ class Walk {
   explicit Walk(const Settings& settings) : im_(settings) {}
 
   ImportedGraph graph(UOp root) {
+    root = im_.known.of(root);
     const std::vector<UOp> nodes = toposort(root);
     if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
@@ -180,8 +205,10 @@ class Walk {
 
   // A linear list: each node is preceded by the new nodes that its value needs. Conditional stores whose IFs differ
   // only in the address share an IF and an ENDIF, which occur in the list once for each store.
-  ImportedGraph list(std::span<const UOp> nodes) {
+  ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
+    std::vector<UOp> nodes;
+    for (UOp u : recorded) nodes.push_back(im_.known.of(u));
     UOpSet listed(im_.to);
     ImportedGraph out;
     auto push = [&](UOp node) {
@@ -195,14 +222,15 @@ class Walk {
       if (value.view) push(value.view->buffer);
       for (const Element& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
-      im_.origins->add(im_.to, u);
+      im_.origins->add(im_.to, im_.known.original(u));
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
     return finish(std::move(out));
   }
 
-  UOp at;  // the node that is imported
+  UOp original() const { return im_.known.original(at); }  // the recorded node that is imported
+  UOp at;                                                  // the node that is imported
 
  private:
   void import(UOp u) {
@@ -239,7 +267,8 @@ Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Se
   import::Walk walk(settings);
   NotImportable details;
   auto refuse = [&](std::string reason) -> Diag {
-    details = {walk.at, std::string(shown_op(walk.at)), std::move(reason)};
+    const UOp at = walk.original();
+    details = {at, std::string(shown_op(at)), std::move(reason)};
     if (why) *why = details;
     return Diag{.message = details.text()};
   };

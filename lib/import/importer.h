@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "lib/import/import.h"
+#include "lib/import/known_ops.h"
 #include "lib/import/value.h"
 
 namespace tgc::import {
@@ -23,6 +24,7 @@ class Importer {
   const std::shared_ptr<Graph> graph;
   Graph& to;  // *graph, the imported graph
   bool is_list = false;  // the original is a linear list
+  KnownOps known;        // the original nodes without ops that tgc does not know
 
   // Makes the value of `u`, whose sources have values already. Throws Refusal.
   void import(UOp u);

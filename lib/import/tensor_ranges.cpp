@@ -253,7 +253,12 @@ Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector
   return catch_failures([&]() -> TensorPairs {
     import::TensorLowering lowering(before.graph(), variables);
     try {
-      return lowering.pairs(before, after, stages);
+      KnownOps known;
+      std::vector<UOp> made;
+      for (UOp stage : stages) made.push_back(known.of(stage));
+      TensorPairs out = lowering.pairs(known.of(before), known.of(after), made);
+      for (UOp& culprit : out.culprits) culprit = known.original(culprit);
+      return out;
     } catch (const import::Refusal& refusal) {
       throw Failure(refusal.reason);
     }

@@ -140,7 +140,10 @@ Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVaria
   return catch_failures([&]() -> TensorSides {
     import::TensorLowering lowering(before.graph(), variables);
     try {
-      return lowering.sides(before, after);
+      KnownOps known;
+      TensorSides out = lowering.sides(known.of(before), known.of(after));
+      for (UOp& loop : out.loops) loop = known.original(loop);
+      return out;
     } catch (const import::Refusal& refusal) {
       throw Failure(refusal.reason);
     }

@@ -10,21 +10,23 @@
 namespace tgc {
 namespace {
 
-// Returns whether `release` has the name `name`. Requires that 0.12.0 does not have this name.
-bool knows(Release release, std::string_view name) {
-  const ReleaseName* known = release_name(name);
-  return known && known->is_in(release);
-}
-
 // Counts the names in an arg or dtype that the release lacks. They are no errors, because the readers accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
-  if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !knows(release, a.text()))
+  if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
     out.not_known[std::string(a.text())]++;
+  if (a.is(RecordClass::Open) && release != Release::Other) {
+    const RecordView record(a);
+    if (!has_field(release, record.name(), "")) out.not_known[std::string(record.name())]++;
+    else
+      for (size_t i = 0; i < record.size(); i++)
+        if (!has_field(release, record.name(), record.field(i)))
+          out.not_known[std::string(record.name()) + "." + std::string(record.field(i))]++;
+  }
   if (a.kind() == Arg::Kind::Tuple || a.kind() == Arg::Kind::Record)
     for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items()) note_names(out, release, item);
 }
 void note_names(StructureReport& out, Release release, DType d) {
-  if (d.scalar_kind() == Scalar::Other && !knows(release, d.scalar().repr()))
+  if (d.scalar_kind() == Scalar::Other && !has_name(release, d.scalar().repr()))
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
@@ -45,7 +47,8 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
     const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(shown_op(u));
-    if (u.is(Op::OTHER) || !has_op(graph.release(), u.op())) out.not_known["Ops." + std::string(shown_op(u))]++;
+    const bool is_unknown = graph.release() != Release::Other ? !has_op(graph.release(), shown_op(u)) : u.is(Op::OTHER);
+    if (is_unknown) out.not_known["Ops." + std::string(shown_op(u))]++;
     note_names(out, graph.release(), u.dtype());
     note_names(out, graph.release(), shown_arg(u));
     if (operands_of(u) && u.num_src() != operands_of(u))

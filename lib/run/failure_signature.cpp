@@ -6,12 +6,9 @@
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/import_input.h"
 #include "lib/execute/probe_device.h"
-#include "lib/run/kernel_variables.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/deadline.h"
-#include "lib/validate/input_distribution.h"
-#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -120,29 +117,25 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
       kernel = std::move(*compiled);
     }
 
-    std::string source;
-    Arrays given = given_inputs(options, in, source);
-    const uint64_t seed = options.input.seed.value_or(0);
-    InputDistribution draw = input_distribution(in.root, seed);
-    VariableValues variables = values_of(choose_variables(*kernel, in, options.input.variables, given, seed));
-    Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
-    if (arrays) *arrays = copy_of(inputs);
-    kernel->arguments(variables).value_or_throw();
+    TrialInputs given = trial_inputs(options, in);
+    given.seed = options.input.seed.value_or(0);  // a smaller kernel may read other arrays than the file has
+    KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
+    trial.begin(*kernel).value_or_throw();
+    if (arrays) *arrays = copy_of(trial.inputs());
     ExecuteOptions execution = options.device.execute_options(place);
     if (place.is_ref) execution.in_process = true;
-    auto done = execute(*kernel, *place.device, inputs, variables, execution);
+    auto done = execute(*kernel, *place.device, trial.inputs(), trial.variables(), execution);
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
-    const ReferenceRunner ref(inputs, variables, options.device.ref_in_process(), draw);
+    std::string source;
     Arrays expected = given_expected(options, in, source);
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
-      auto reference = in.list.empty() ? ref.run(in.root) : ref.run(in.list);
+      auto reference = trial.reference();
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);
     }
-    const Recheck recheck = in.list.empty() ? Recheck::IfCheap : Recheck::Never;
-    auto compared = ref.compare(in.root, done->outputs, expected, options.compare, recheck);
+    auto compared = trial.compare(done->outputs, expected, options.compare, Recheck::IfCheap);
     for (const Comparison& c : compared.value_or_throw())
       if (!c.passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
     return {};

@@ -80,6 +80,15 @@ Arrays given_expected(const RunOptions& options, const InputGraph& in, std::stri
   return arrays_given(options.compare.expect, &Repro::expected, options, in, source);
 }
 
+TrialInputs trial_inputs(const RunOptions& options, const InputGraph& in) {
+  TrialInputs out{.variables = options.input.variables};
+  out.arrays = given_inputs(options, in, out.file);
+  if (options.input.arrays.empty() || options.input.seed) out.seed = options.input.seed.value_or(0);
+  else out.seed.reset();
+  if (in.record) out.recorded = in.record->var_vals;
+  return out;
+}
+
 std::vector<ReproArray> bundled(const Arrays& arrays) {
   std::vector<ReproArray> out;
   for (const auto& [name, a] : arrays)

@@ -6,6 +6,7 @@
 #include "lib/run/failure_signature.h"
 #include "lib/run/run_options.h"
 #include "lib/text/repro.h"
+#include "lib/validate/kernel_trial.h"
 
 namespace tgc {
 
@@ -17,6 +18,10 @@ RunOptions with_bundle(RunOptions options, const InputGraph& in);
 // does the same for --expect. `source` receives the path of the file. Both throw Failure if the file cannot be read.
 Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
+
+// Returns what a trial of the kernel `in` starts from: given_inputs(), --var, --seed, and the variables that the record
+// of `in` binds. With --inputs and without --seed, nothing is drawn. Throws Failure.
+TrialInputs trial_inputs(const RunOptions& options, const InputGraph& in);
 
 std::vector<ReproArray> bundled(const Arrays& arrays);
 Arrays unbundled(const std::vector<ReproArray>& arrays);

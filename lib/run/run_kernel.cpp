@@ -11,7 +11,6 @@
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
 #include "lib/run/debug_prints.h"
-#include "lib/run/kernel_variables.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -23,41 +22,10 @@
 #include "lib/support/deadline.h"
 #include "lib/text/print_uops.h"
 #include "lib/validate/expected_divergence.h"
-#include "lib/validate/input_distribution.h"
-#include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {
-
-constexpr uint64_t kDefaultSeed = 0;
-
-bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
-  return std::ranges::any_of(buffers, [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
-}
-
-// Throws Failure unless `expected` has exactly the arrays that the kernel stores. Converts them to the kernel's dtypes.
-void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
-  if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
-  for (NamedArray& e : expected) {
-    auto spec = std::ranges::find_if(kernel.buffers(), [&](const BufferSpec& b) { return b.name() == e.name; });
-    if (spec == kernel.buffers().end() || !spec->written) {
-      std::string stores;
-      for (const BufferSpec& b : kernel.buffers())
-        if (b.written) stores += (stores.empty() ? "" : ", ") + b.name();
-      throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
-    }
-    auto same = adopt_dtype(std::move(e.array), spec->dtype, e.name);
-    if (!same || (spec->size >= 0 && same->size() != spec->size))
-      throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message),
-                         .file = file,
-                         .expected = spec->describe()});
-    e.array = std::move(*same);
-  }
-  for (const BufferSpec& b : kernel.buffers())
-    if (b.written && !find_array(expected, b.name()))
-      throw Failure(Diag{.message = "the file lacks '" + b.name() + "', which the kernel stores", .file = file});
-}
 
 // One run of one kernel. The functions of this class throw Failure.
 class KernelRun {
@@ -77,11 +45,9 @@ class KernelRun {
     if (runs_recorded() && place.is_ref) choose_recorded_graph();
     Executable kernel = prepare(place);
     note_variables(kernel);
-    choose_inputs(kernel);
-    report_.values = choose_variables(kernel, in_, o_.input.variables, given_, seed());
-    for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
-    kernel.arguments(o_.input.variables).value_or_throw();
-    inputs_ = inputs_of(kernel);
+    trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_), o_.device.execute_options(place_in_ref()));
+    trial_->begin(kernel).value_or_throw();
+    take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
     // the reference runs in parallel with the kernel; but not with a timed kernel, because it would disturb the times
     const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
@@ -90,11 +56,11 @@ class KernelRun {
       const Arrays none;
       // a recorded source has no arrays that only dead code of the AST reads
       const Arrays inputs =
-          is_imported(in_) ? inputs_of(Executable::for_ref(in_.root).value_or_throw()) : copy_of(inputs_);
+          is_imported(in_) ? inputs_of(Executable::for_ref(in_.root).value_or_throw()) : copy_of(trial_->inputs());
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
                                   o_.compare.expect.empty() ? none : expected_);
     }
-    Result<Execution> ran = executed(kernel, place, inputs_);
+    Result<Execution> ran = executed(kernel, place, trial_->inputs());
     device_failed_ = !ran;
     if (runs_beside) {
       auto expected = catch_failures(reference);
@@ -104,19 +70,20 @@ class KernelRun {
     Execution done = std::move(ran.value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
-      debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(inputs_)), done.seconds);
+      debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.seconds);
     compare(done.outputs, place);
     compare_recorded_list();
     if (in_.record && o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared)
       throw Failure(Diag{.message = "nothing was compared: " + not_compared_reason(place),
                          .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);
+    if (auto other = run_at_bounds(kernel, place)) done.outputs = std::move(*other);
     if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
     auto kept = catch_failures([&] {
       save(done.outputs);
       if (failed && o_.output.repro.empty())
-        keep_failure(session_, o_, in_, place, inputs_, expected_, done.outputs, report_);
+        keep_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_);
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
@@ -131,11 +98,12 @@ class KernelRun {
     if (!report_.error.empty() && is_over && !device_failed_)
       throw Failure("no repro bundle was written: the time limit ended the trial before the kernel failed");
     if (!report_.error.empty() && is_over) kind = FailureSignature::Kind::Crash;
-    else if (!report_.error.empty()) kind = symptom_of(session_, in_, o_, &inputs_).value_or_throw().kind;
+    Arrays inputs = trial_ ? copy_of(trial_->inputs()) : Arrays();
+    if (!report_.error.empty() && !is_over) kind = symptom_of(session_, in_, o_, &inputs).value_or_throw().kind;
     std::string said = report_.error;
     for (const Comparison& c : report_.arrays)
       if (said.empty() && !c.passed()) said = c.text();
-    Repro bundle{.symptom = std::string(name_of(kind)), .said = said, .inputs = bundled(inputs_),
+    Repro bundle{.symptom = std::string(name_of(kind)), .said = said, .inputs = bundled(inputs),
                  .expected = bundled(expected_)};
     InputGraph kept = in_;
     if (o_.input.recorded) {  // the list that failed, which tgc's own pipeline may not make
@@ -263,22 +231,15 @@ class KernelRun {
   }
 
   // ---- inputs
-  // The seed of what is drawn; unset if everything must be in the file of --inputs.
-  std::optional<uint64_t> seed() const {
-    if (!o_.input.seed && !o_.input.arrays.empty()) return std::nullopt;
-    return o_.input.seed.value_or(kDefaultSeed);
+  // Stores what the trial has chosen in the report and, for the command that repeats the run, in the options.
+  void take_trial(const Executable& kernel) {
+    report_.values = trial_->chosen();
+    for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
+    if (!trial_->draws(kernel)) return;
+    report_.seed = trial_->distribution()->seed;
+    if (trial_->distribution()->floats == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
   }
-  void choose_inputs(const Executable& kernel) {
-    given_ = given_inputs(o_, in_, arrays_file_);
-    if (!seed()) return;
-    draw_ = input_distribution(in_.root, *seed());
-    if (!has_drawn(kernel.buffers(), given_)) return;
-    report_.seed = draw_->seed;
-    if (draw_->floats == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
-  }
-  Arrays inputs_of(const Executable& kernel) {
-    return std::move(input_arrays(kernel.buffers(), given_, arrays_file_, draw_).value_or_throw());
-  }
+  Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
   // ---- expected arrays
 
@@ -294,7 +255,7 @@ class KernelRun {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source); !o_.compare.expect.empty() || !out.empty()) {
       report_.reference = source;
-      check_expected(out, kernel, source);
+      take_expected(out, kernel, source).value_or_throw();
       return at_once(std::move(out));
     }
     bool runs_as_it_stands = place.is_ref && !place.target && !o_.input.recorded && !last_recorded_;
@@ -326,7 +287,7 @@ class KernelRun {
     const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()));
     Arrays outputs = outputs_of_reference(
         waited_for("REF", [&] { return graph->list.empty() ? ref.run(graph->root) : ref.run(graph->list); }));
-    check_expected(outputs, kernel, input);
+    take_expected(outputs, kernel, input).value_or_throw();
     return outputs;
   }
 
@@ -345,10 +306,7 @@ class KernelRun {
   void compare(const Arrays& actual, const Placement& place) {
     if (expected_.empty() && !report_.reference.empty())
       throw Failure("nothing was compared: the kernel stores no array");
-    // a recorded source has no arrays that only dead code of the AST reads
-    const ReferenceRunner ref(inputs_, o_.input.variables, o_.device.execute_options(place_in_ref()), draw_);
-    const Recheck recheck = in_.list.empty() ? Recheck::Always : Recheck::Never;
-    report_.arrays = std::move(ref.compare(in_.root, actual, expected_, o_.compare, recheck).value_or_throw());
+    report_.arrays = std::move(trial_->compare(actual, expected_, o_.compare).value_or_throw());
     if (std::ranges::any_of(report_.arrays, &Comparison::recheck_cut))
       report_.out_of_time.push_back("the rerun that tells rounding from faults");
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
@@ -359,37 +317,38 @@ class KernelRun {
   // If the recorded source ran, also compares what the recorded list computes in REF.
   void compare_recorded_list() {
     if (recorded_.empty() || !report_.ran.starts_with("the recorded source") || expected_.empty()) return;
-    const ReferenceRunner ref(inputs_, o_.input.variables, o_.device.execute_options(place_in_ref()), draw_);
+    const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(place_in_ref()),
+                              trial_->distribution());
     Execution list = std::move(ref.run(recorded_).value_or_throw());
-    auto arrays =
-        std::move(ref.compare(in_.root, list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw());
+    auto arrays = std::move(trial_->compare(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw());
     for (Comparison& c : arrays) c.name += " of the list", report_.arrays.push_back(std::move(c));
   }
 
   // After a run on usual inputs that passed, runs the kernel on inputs of all sizes. If the results differ, and neither
   // rounding nor a known difference of devices explains that, makes this run the reported one and returns its results.
   std::optional<Arrays> run_on_all_sizes(Executable& kernel, Placement& place) {
-    constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
-    const bool is_usual = draw_ && report_.reference == "REF" && in_.list.empty() && !options_for(place).repeats;
-    if (!is_usual || report_.result() != RunReport::Result::Passed || work_of(in_.root) > kSmall) return std::nullopt;
+    if (!trial_->distribution() || !tries_more(place)) return std::nullopt;
     // also those that the AST reads, but not the kernel: a rule may have removed them because of a wrong bound
-    Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
-    if (widen_inputs(in_.root, *draw_, given_, inputs).empty()) return std::nullopt;
-    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()), draw_);
-    auto expected = ref.run(in_.root);
+    Arrays inputs = std::move(trial_->inputs_of_all_sizes().value_or_throw());
+    if (inputs.empty()) return std::nullopt;
+    KernelTrial wide = another_trial();
+    wide.begin(trial_->chosen(), std::move(inputs));
+    auto expected = wide.reference();
     if (!expected) return std::nullopt;  // with these values the AST itself has no meaning
-    Arrays own = std::move(ref.inputs_for(kernel).value_or_throw());
+    Arrays own = std::move(wide.inputs_for(kernel).value_or_throw());
     auto done = executed(kernel, place, own);
-    if (!done && expected->notes.empty()) report_.sizes = "of all sizes", inputs_ = std::move(own);
-    if (!done && expected->notes.empty()) throw Failure(done.diag());
+    if (!done && expected->notes.empty()) {
+      report_.sizes = "of all sizes", trial_->begin(trial_->chosen(), std::move(own));
+      throw Failure(done.diag());
+    }
     std::string cause = expected->notes;  // a device may do anything then
     std::vector<Comparison> arrays;
     if (done) {
       CompareOptions options = o_.compare;
       options.accepts_rounding = true;
       Arrays settled;
-      arrays = std::move(ref.compare(in_.root, done->outputs, expected->outputs, options, Recheck::Always, &settled)
-                             .value_or_throw());
+      arrays = std::move(
+          wide.compare(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
       if (std::ranges::all_of(arrays, &Comparison::passed)) return report_.sizes = "also of all sizes", std::nullopt;
       cause = expected_divergence(in_.root, arrays, place.target ? std::string(name_of(place.target->renderer)) : "");
       if (cause.empty() && is_non_finite(settled, expected->outputs)) cause = "the results are infinite or NaN";
@@ -398,9 +357,46 @@ class KernelRun {
       report_.notes += (report_.notes.empty() ? "" : ", ") + ("with inputs of all sizes, " + cause);
       return std::nullopt;
     }
-    report_.sizes = "of all sizes", report_.seed = draw_->seed, report_.arrays = std::move(arrays);
-    inputs_ = std::move(inputs), expected_ = std::move(expected->outputs);
+    report_.sizes = "of all sizes", report_.seed = trial_->distribution()->seed, report_.arrays = std::move(arrays);
+    *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
+  }
+  // Returns whether a kernel that passed is run with other values, too: it is small and compared with its AST in REF.
+  bool tries_more(const Placement& place) const {
+    constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
+    return report_.reference == "REF" && in_.list.empty() && !options_for(place).repeats &&
+           report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
+  }
+  KernelTrial another_trial() const {
+    return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_), o_.device.execute_options(place_in_ref()));
+  }
+
+  // After a run that passed, runs the kernel with the smallest and with the largest values of its variables. If the
+  // results differ, makes this run the reported one and returns its results. The AST has no meaning for some of these
+  // values, as if it then accesses memory outside of its buffers: such values are not tried.
+  std::optional<Arrays> run_at_bounds(Executable& kernel, Placement& place) {
+    if (!tries_more(place)) return std::nullopt;
+    const VariableValues usual = o_.input.variables;
+    for (ChosenVariables& bound : variables_at_bounds(kernel, trial_->chosen())) {
+      KernelTrial trial = another_trial();
+      trial.begin(std::move(bound), copy_of(trial_->inputs()));
+      for (auto& [name, value] : trial.variables()) o_.input.variables[name] = value;
+      auto expected = trial.reference();
+      if (expected && expected->notes.empty()) {
+        auto done = executed(kernel, place, trial.inputs());
+        report_.values = trial.chosen();
+        Execution stored = std::move(done.value_or_throw());
+        auto arrays = std::move(trial.compare(stored.outputs, expected->outputs, o_.compare).value_or_throw());
+        if (!std::ranges::all_of(arrays, &Comparison::passed)) {
+          report_.arrays = std::move(arrays);
+          *trial_ = std::move(trial), expected_ = std::move(expected->outputs);
+          return std::move(stored.outputs);
+        }
+        report_.also_tried.push_back(trial.chosen());
+      }
+      report_.values = trial_->chosen(), o_.input.variables = usual;
+    }
+    return std::nullopt;
   }
   // Returns whether one of the two values of each differing element is infinite or NaN.
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
@@ -430,8 +426,8 @@ class KernelRun {
                      .cost = kernel.cost(o_.input.variables).value_or(Executable::Cost{}),
                      .device = place.label.substr(0, place.label.find_first_of(":,")),
                      .name = kernel.name().empty() ? "kernel" : kernel.name(),
-                     .arguments = inputs_.size(),
-                     .bytes = bytes_of(inputs_)};
+                     .arguments = trial_->inputs().size(),
+                     .bytes = bytes_of(trial_->inputs())};
     if (!place.is_ref) return;
     auto evaluated = catch_failures([&] { return evaluations(place); });
     if (evaluated) report_.bench->evaluations = *evaluated;
@@ -448,7 +444,7 @@ class KernelRun {
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
     options.repeats = 0;
-    return execute(kernel, *place.device, inputs_, o_.input.variables, options).value_or_throw().evaluations;
+    return execute(kernel, *place.device, trial_->inputs(), o_.input.variables, options).value_or_throw().evaluations;
   }
 
   const Session& session_;
@@ -458,10 +454,8 @@ class KernelRun {
   DebugPrints debug_;
   std::optional<Placement> place_;
   bool device_failed_ = false;
-  Arrays inputs_, expected_;
-  std::string arrays_file_;
-  Arrays given_;                           // the arrays of --inputs; without this option, those of the bundle
-  std::optional<InputDistribution> draw_;  // random distribution of the inputs that given_ lacks
+  std::optional<KernelTrial> trial_;         // the variables and the arrays of the run
+  Arrays expected_;
   std::vector<UOp> recorded_;              // the linear list of the golden record
   std::optional<InputGraph> last_recorded_;  // what runs in REF in place of the recorded source; imported
   std::string not_compared_;               // why there is no `last_recorded_`

@@ -140,6 +140,7 @@ std::string RunReport::text(size_t number, bool color) const {
            (sizes.empty() ? "" : "; " + sizes) + ")";
   out += "\n";
   if (!values.empty()) out += "  with " + text_of(values) + "\n";
+  for (const ChosenVariables& more : also_tried) out += "  also with " + text_of(more) + "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
   for (size_t i = 0; i < out_of_time.size(); i++)

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/execute/executable.h"
-#include "lib/run/kernel_variables.h"
 #include "lib/runtime/compare.h"
+#include "lib/validate/kernel_variables.h"
 
 namespace tgc {
 
@@ -63,6 +63,7 @@ struct RunReport {
   std::string floats;                // distribution of the random floats; empty: the default one
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   ChosenVariables values;            // the values of the kernel's variables
+  std::vector<ChosenVariables> also_tried;  // more values with which the kernel passed
   std::string error;                 // the error that ended the run; fields above may then be unset
   bool kernel_fault = false;         // true if `error` is the fault of the kernel: see Diag::kernel_fault
 

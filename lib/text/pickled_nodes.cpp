@@ -10,6 +10,7 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/result.h"
 #include "lib/uop/arg.h"
+#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
@@ -91,7 +92,8 @@ constexpr DialectRow kHistory[] = {
 // The releases, then the commits between them.
 std::vector<PickleDialect> make_dialects() {
   std::vector<PickleDialect> out;
-  for (Release release : {Release::v0_12, Release::v0_13, Release::v0_14}) out.push_back(dialect_of(release));
+  for (Release release : known_releases())
+    if (release >= Release::v0_12) out.push_back(dialect_of(release));
   std::vector<std::string_view> ops{""};
   for (const DialectRow& row : kHistory) {
     for (std::string_view rest = row.changes; !rest.empty();) {
@@ -378,7 +380,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   if (name == "ConstFloat") {
     positional(1);
   } else if (name == "CallInfo") {  // its repr shows all but `aux`
-    positional(dialect_.release == Release::v0_14 ? 4 : 5);
+    positional(dialect_.release >= Release::v0_14 ? 4 : 5);
   } else if (name == "ParamArg" && state && state->kind() == Pickle::Dict) {
     auto field = [&](std::string_view key) {
       auto found = state->find(key);

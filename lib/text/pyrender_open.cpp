@@ -44,7 +44,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
         order_(toposort(root)),
         info_(root.id() + 1),
         is_0_13_(graph_.release() == Release::v0_13),
-        is_known_(is_0_13_ || graph_.release() == Release::v0_14) {}
+        is_known_(graph_.release() >= Release::v0_13 && graph_.release() != Release::Other) {}
 
   OpenText write() {
     scan_uses();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "lib/support/name_table.h"
@@ -378,40 +379,46 @@ class OpenReader : public PyrenderReader {
 
 // ---- guessing the release of a text
 
-// Returns the bit of a release in a bit set of releases.
-constexpr uint32_t bit(Release r) { return 1u << int(r); }
-constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
+// A bit set of releases, by the position in known_releases().
+using Releases = uint32_t;
+Releases those(auto has) {
+  Releases out = 0;
+  for (size_t i = 0; i < known_releases().size(); i++)
+    if (known_releases()[i] >= Release::v0_12 && has(known_releases()[i])) out |= 1u << i;
+  return out;
+}
+Releases all_releases() {
+  static const Releases all = those([](Release) { return true; });
+  return all;
+}
 
 struct Word {
   std::string_view before, word;  // for UOp.variable: "UOp" and "variable"; for a method x.store: "" and "store"
-  uint32_t releases;
+  Release first, last;            // the releases that print it; Other: no last one
 };
+constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr Word kWords[] = {
-    {"UOp", "unique_const", k12 | k13}, {"UOp", "variable", k12 | k13}, {"", "_rop", k13 | k14},
-    {"", "r", k12},                     {"", "reshape", k12},           {"", "expand", k12},
-    {"", "permute", k12},               {"", "assign", k12},            {"", "where", k12 | k13},
+    {"UOp", "unique_const", k12, k13}, {"UOp", "variable", k12, k13}, {"", "_rop", k13, kNoLast},
+    {"", "r", k12, k12},               {"", "reshape", k12, k12},     {"", "expand", k12, k12},
+    {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
 
 // Returns the releases that may print `before.word` followed by the text `after`.
-uint32_t releases_with(std::string_view before, std::string_view word, std::string_view after) {
-  auto those = [](auto has) {
-    uint32_t out = 0;
-    for (Release r : {Release::v0_12, Release::v0_13, Release::v0_14})
-      if (has(r)) out |= bit(r);
-    return out;
-  };
-  if (before == "Ops") {
-    auto op = parse_op(word);
-    return those([&](Release r) { return op && has_op(r, *op); });
-  }
+Releases releases_with(std::string_view before, std::string_view word, std::string_view after) {
+  if (before == "Ops") return those([&](Release r) { return has_op(r, word); });
   if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {
-    const ReleaseName* name = release_name(std::string(before).append(".").append(word));
-    return those([&](Release r) { return !name || name->is_in(r); });
+    const std::string name = std::string(before).append(".").append(word);
+    const Releases known = those([&](Release r) { return has_name(r, name); });
+    return known ? known : all_releases();
   }
-  if (before == "UOp" && word == "const") return after.starts_with("(dtypes.") ? k12 | k13 : k14;
+  if (before == "UOp" && word == "const") {
+    const bool has_dtype_first = after.starts_with("(dtypes.");
+    return those([&](Release r) { return (r <= k13) == has_dtype_first; });
+  }
   for (const Word& w : kWords)
-    if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('(')))) return w.releases;
-  return k12 | k13 | k14;
+    if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('('))))
+      return those([&](Release r) { return w.first <= r && (w.last == kNoLast || r <= w.last); });
+  return all_releases();
 }
 
 bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -424,17 +431,17 @@ std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_v
 }
 
 Release release_in_text(std::string_view text) {
-  uint32_t may_be = k12 | k13 | k14;
+  Releases may_be = all_releases();
+  auto newest = [&] { return known_releases()[size_t(std::bit_width(may_be)) - 1]; };
   for (size_t dot = text.find('.'); dot != text.npos; dot = text.find('.', dot + 1)) {
     size_t begin = dot, end = dot + 1;
     while (begin > 0 && is_name(text[begin - 1])) begin--;
     while (end < text.size() && is_name(text[end])) end++;
     may_be &= releases_with(text.substr(begin, dot - begin), text.substr(dot + 1, end - dot - 1), text.substr(end));
-    if (may_be == k13) return Release::v0_13;
-    if (may_be == k14) return Release::v0_14;
-    if (may_be == k12 || !may_be) break;
+    if (!may_be) return k12;
+    if (std::has_single_bit(may_be)) return newest();
   }
-  return may_be == (k13 | k14) ? Release::v0_14 : Release::v0_12;
+  return may_be & those([](Release r) { return r == k12; }) ? k12 : newest();
 }
 
 }  // namespace tgc

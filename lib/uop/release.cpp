@@ -1,110 +1,131 @@
 #include "lib/uop/release.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "lib/uop/graph.h"
+#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
 
-constexpr std::string_view kReleases[] = {"0.11", "0.12", "0.13", "0.14", "other"};
-
-struct Known {
-  std::string_view name;
-  int first, last;
+struct Entry {
+  enum class Kind : uint8_t { Release, Op, Name, Class } kind;
+  std::string_view text, fields;  // the name without quotes; the names of a class's fields
 };
-constexpr Known kOps[] = {
-#define X(name, first, last) {#name, first, last},
+constexpr Entry kEntries[] = {
+#define RELEASE(name) {Entry::Kind::Release, name, {}},
+#define OP(name) {Entry::Kind::Op, #name, {}},
+#define NAME(name) {Entry::Kind::Name, name, {}},
+#define CLASS(name, fields) {Entry::Kind::Class, name, fields},
+#include "lib/uop/releases.def"
+#undef RELEASE
+#undef OP
+#undef NAME
+#undef CLASS
+};
+constexpr std::string_view kOps[] = {
+#define X(name) #name,
 #include "lib/uop/ops.def"
 #undef X
 };
 
-// ---- the ops of releases other than 0.12.0, each list in the order of the release's enum
+constexpr bool is_release(const Entry& e) { return e.kind == Entry::Kind::Release; }
+constexpr size_t kListed = size_t(std::ranges::count_if(kEntries, is_release));
+constexpr auto kEnumerators = size_t(Release::Other);  // a later release is above Other and has no enumerator
 
-#define TGC_ORDER_0_11(O)                                                                                              \
-  O(NOOP)                                                                                                              \
-  O(SINK) O(UNIQUE) O(DEVICE) O(KERNEL) O(PRECAST) O(REWRITE_ERROR) O(CHILD) O(CHILDREN) O(COPY) O(BUFFER)             \
-      O(BUFFER_VIEW) O(MSELECT) O(MSTACK) O(BUFFERIZE) O(CONTIGUOUS) O(CONTIGUOUS_BACKWARD) O(DETACH) O(FUSE) O(BLOCK) \
-          O(BLOCKSTART) O(BLOCKEND) O(BLOCKFINAL) O(RESHAPE) O(PERMUTE) O(EXPAND) O(PAD) O(SHRINK) O(FLIP) O(MULTI)    \
-              O(VIEW) O(VALID) O(DEFINE_GLOBAL) O(DEFINE_LOCAL) O(DEFINE_REG) O(DEFINE_VAR) O(BIND) O(SPECIAL)         \
-                  O(REDUCE_AXIS) O(REDUCE) O(ALLREDUCE) O(UNROLL) O(CONTRACT) O(GEP) O(VECTORIZE) O(CAT) O(PTRCAT)     \
-                      O(CAST) O(BITCAST) O(EXP2) O(LOG2) O(SIN) O(SQRT) O(RECIP) O(NEG) O(TRUNC) O(LOAD) O(STORE)      \
-                          O(ASSIGN) O(WMMA) O(INDEX) O(ADD) O(MUL) O(SHL) O(SHR) O(IDIV) O(MAX) O(MOD) O(CMPLT)        \
-                              O(CMPNE) O(CMPEQ) O(XOR) O(OR) O(AND) O(THREEFRY) O(SUB) O(FDIV) O(POW) O(WHERE)         \
-                                  O(MULACC) O(BARRIER) O(RANGE) O(IF) O(ENDRANGE) O(ENDIF) O(VCONST) O(CONST)          \
-                                      O(CUSTOM) O(CUSTOMI)
-#define TGC_ORDER_0_13(O)                                                                                              \
-  O(DEFINE_VAR)                                                                                                        \
-  O(BIND) O(SPECIAL) O(DEFINE_LOCAL) O(DEFINE_REG) O(NOOP) O(REWRITE_ERROR) O(PARAM) O(FUNCTION) O(CALL) O(PROGRAM)    \
-      O(LINEAR) O(SOURCE) O(BINARY) O(SINK) O(AFTER) O(GROUP) O(GEP) O(STACK) O(TUPLE) O(GETTUPLE) O(GETADDR) O(INDEX) \
-          O(LOAD) O(STORE) O(WMMA) O(SHAPED_WMMA) O(CAST) O(BITCAST) O(EXP2) O(LOG2) O(SIN) O(SQRT) O(RECIPROCAL)      \
-              O(NEG) O(TRUNC) O(ADD) O(MUL) O(SHL) O(SHR) O(CDIV) O(MAX) O(CMOD) O(CMPLT) O(CMPNE) O(CMPEQ) O(XOR)     \
-                  O(OR) O(AND) O(THREEFRY) O(SUB) O(FDIV) O(POW) O(FLOORDIV) O(FLOORMOD) O(WHERE) O(MULACC) O(BARRIER) \
-                      O(RANGE) O(IF) O(END) O(ENDIF) O(WAIT) O(CONST) O(CUSTOM) O(CUSTOMI) O(INS) O(UNIQUE) O(DEVICE)  \
-                          O(LUNIQUE) O(CONTIGUOUS) O(CONTIGUOUS_BACKWARD) O(DETACH) O(STAGE) O(COPY) O(BUFFER)         \
-                              O(BUFFER_VIEW) O(MSELECT) O(MSTACK) O(CUSTOM_FUNCTION) O(RESHAPE) O(PERMUTE) O(EXPAND)   \
-                                  O(PAD) O(SHRINK) O(FLIP) O(MULTI) O(REDUCE) O(ALLREDUCE) O(UNROLL) O(CONTRACT)       \
-                                      O(VCAT) O(PTRCAT)
-#define TGC_ORDER_0_14(O)                                                                                             \
-  O(SPECIAL)                                                                                                          \
-  O(BUFFER) O(NOOP) O(REWRITE_ERROR) O(PARAM) O(FUNCTION) O(CALL) O(PROGRAM) O(LINEAR) O(SOURCE) O(BINARY) O(SINK)    \
-      O(AFTER) O(GROUP) O(STACK) O(TUPLE) O(GETTUPLE) O(GETADDR) O(INDEX) O(SHRINK) O(LOAD) O(STORE) O(WMMA) O(CAST)  \
-          O(BITCAST) O(EXP2) O(LOG2) O(SIN) O(SQRT) O(RECIPROCAL) O(NEG) O(TRUNC) O(ADD) O(MUL) O(SHL) O(SHR) O(CDIV) \
-              O(MAX) O(CMOD) O(CMPLT) O(CMPNE) O(CMPEQ) O(XOR) O(OR) O(AND) O(THREEFRY) O(SUB) O(FDIV) O(POW)         \
-                  O(FLOORDIV) O(FLOORMOD) O(WHERE) O(MULACC) O(BARRIER) O(RANGE) O(IF) O(END) O(ENDIF) O(CONST)       \
-                      O(CUSTOM) O(CUSTOMI) O(INS) O(CONTIGUOUS) O(CONTIGUOUS_BACKWARD) O(DETACH) O(STAGE) O(COPY)     \
-                          O(MSELECT) O(MSTACK) O(CUSTOM_FUNCTION) O(RESHAPE) O(PERMUTE) O(EXPAND) O(PAD) O(FLIP)      \
-                              O(UNSHARD) O(REDUCE) O(ALLREDUCE) O(PYLITERAL)
+// Returns the position of a release among those of releases.def; of Release::Other, that of the newest one.
+constexpr size_t position_of(Release release) {
+  return release == Release::Other ? kListed - 1 : size_t(release) - (release > Release::Other);
+}
+constexpr Release release_at(size_t position) { return Release(position + (position >= kEnumerators)); }
 
 using Order = std::array<uint8_t, kNumAllOps>;  // sort keys, indexed by op; keys of missing ops exceed all others
 
-template <size_t N>
-constexpr Order order(const Op (&ops)[N]) {
-  Order out{};
-  for (int i = 0; i < kNumAllOps; i++) out[size_t(i)] = uint8_t(kNumAllOps + i);
-  for (size_t i = 0; i < N; i++) out[size_t(ops[i])] = uint8_t(i + 1);
+constexpr auto kOrders = [] {
+  std::array<Order, kListed> out{};
+  for (Order& order : out)
+    for (size_t op = 0; op < order.size(); op++) order[op] = uint8_t(order.size() + op);
+  size_t releases = 0;
+  uint8_t ops = 0;
+  for (const Entry& e : kEntries) {
+    if (is_release(e)) releases++, ops = 0;
+    if (e.kind != Entry::Kind::Op) continue;
+    auto op = std::ranges::find(kOps, e.text);
+    if (ops++; op != std::end(kOps)) out[releases - 1][size_t(op - kOps)] = ops;
+  }
   return out;
-}
-constexpr Order plain_order() {
-  Order out{};
-  for (int i = 0; i < kNumAllOps; i++) out[size_t(i)] = uint8_t(i + 1);
-  return out;
-}
-
-#define O(name) Op::name,
-constexpr Op k0_11[] = {TGC_ORDER_0_11(O)}, k0_13[] = {TGC_ORDER_0_13(O)}, k0_14[] = {TGC_ORDER_0_14(O)};
-#undef O
-constexpr Order kOrders[] = {order(k0_11), plain_order(), order(k0_13), order(k0_14), order(k0_14)};
-
-constexpr bool agrees(int release, const Order& order) {  // true if ops.def says that the release has these ops
-  for (int i = 0; i < kNumAllOps; i++)
-    if ((order[size_t(i)] < kNumAllOps) != (kOps[i].first <= release && release <= kOps[i].last)) return false;
+}();
+static_assert([] {  // the ops of 0.12.0 come first in ops.def, in their order
+  for (int op = 0; op < kNumOps; op++)
+    if (kOrders[size_t(Release::v0_12)][size_t(op)] != op + 1) return false;
   return true;
+}());
+
+// The entries of a release.
+std::span<const Entry> entries_of(Release release) {
+  static const std::vector<std::span<const Entry>> all = [] {
+    std::vector<std::span<const Entry>> out;
+    for (auto at = std::begin(kEntries); at != std::end(kEntries);) {
+      auto end = std::find_if(at + 1, std::end(kEntries), is_release);
+      out.emplace_back(at, end);
+      at = end;
+    }
+    return out;
+  }();
+  return release == Release::Other ? std::span<const Entry>() : all[position_of(release)];
 }
-static_assert(agrees(11, kOrders[0]) && agrees(13, kOrders[2]) && agrees(14, kOrders[3]));
+
+const Entry* entry_of(Release release, Entry::Kind kind, std::string_view text) {
+  for (const Entry& e : entries_of(release))
+    if (e.kind == kind && e.text == text) return &e;
+  return nullptr;
+}
 
 }  // namespace
 
-std::string_view name_of(Release release) { return kReleases[int(release)]; }
+std::string_view name_of(Release release) {
+  return release == Release::Other ? "other" : entries_of(release)[0].text;
+}
 
 Release release_of(std::string_view producer) {
   constexpr std::string_view kTinygrad = "tinygrad ";
   if (producer.empty()) return Release::v0_12;
   if (!producer.starts_with(kTinygrad)) return Release::Other;
   producer.remove_prefix(kTinygrad.size());
-  for (int i = 0; i < int(Release::Other); i++)
-    if (producer == kReleases[i] || producer.starts_with(std::string(kReleases[i]) + ".")) return Release(i);
+  for (Release release : known_releases()) {
+    const std::string_view name = name_of(release);
+    if (!producer.starts_with(name)) continue;
+    if (producer.size() == name.size() || producer[name.size()] == '.') return release;
+  }
   return Release::Other;
 }
 
+std::span<const Release> known_releases() {
+  static constexpr auto all = [] {
+    std::array<Release, kListed> out{};
+    for (size_t i = 0; i < kListed; i++) out[i] = release_at(i);
+    return out;
+  }();
+  return all;
+}
+
 bool has_op(Release release, Op op) {
-  int number = 11 + int(release);
-  return release == Release::Other || (kOps[int(op)].first <= number && number <= kOps[int(op)].last);
+  return release == Release::Other || kOrders[position_of(release)][size_t(op)] < kNumAllOps;
+}
+bool has_op(Release release, std::string_view op) { return entry_of(release, Entry::Kind::Op, op); }
+bool has_name(Release release, std::string_view name) { return entry_of(release, Entry::Kind::Name, name); }
+
+bool has_field(Release release, std::string_view record, std::string_view field) {
+  const Entry* found = entry_of(release, Entry::Kind::Class, record);
+  if (!found || field.empty()) return found;
+  return (" " + std::string(found->fields) + " ").find(" " + std::string(field) + " ") != std::string::npos;
 }
 
 Op op_of(std::string_view name) { return parse_op(name).value_or(Op::OTHER); }
 
-int order_of(Release release, Op op) { return kOrders[int(release)][size_t(op)]; }
+int order_of(Release release, Op op) { return kOrders[position_of(release)][size_t(op)]; }
 
 std::string_view shown_op(UOp u) { return u.is(Op::OTHER) ? u.arg()[0].text() : name_of(u.op()); }
 Arg shown_arg(UOp u) { return u.is(Op::OTHER) ? u.arg()[1] : u.arg(); }

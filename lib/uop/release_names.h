@@ -1,30 +1,21 @@
-// Lists the dtypes and enum values that only some tinygrad releases have. Readers use the list to check the names in a
-// graph and to guess the release of a text. ops.def lists the ops; lib/diff/renames.def lists changed names.
+// The names that each known release has (releases.def): readers check the names in a graph, and guess the release of a
+// text. lib/diff/renames.def lists changed names.
 #pragma once
-#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "lib/uop/release.h"
 
 namespace tgc {
 
-struct ReleaseName {
-  std::string_view name;
-  Release first, last;
+// Returns the releases of releases.def, the oldest first. A release without an enumerator is above Release::Other, so
+// that it counts as newer than 0.14, as an unknown release does.
+std::span<const Release> known_releases();
 
-  bool is_in(Release r) const { return first <= r && r <= last; }
-};
-inline constexpr ReleaseName kReleaseNames[] = {
-    {"dtypes.index", Release::v0_11, Release::v0_12},       {"dtypes.weakint", Release::v0_13, Release::v0_14},
-    {"dtypes.weakfloat", Release::v0_14, Release::v0_14},   {"dtypes.fp8e4m3fnuz", Release::v0_13, Release::v0_14},
-    {"dtypes.fp8e5m2fnuz", Release::v0_13, Release::v0_14}, {"AxisType.WEAK", Release::v0_14, Release::v0_14},
-    {"AxisType.DEVICE", Release::v0_14, Release::v0_14},    {"AddrSpace.ALU", Release::v0_14, Release::v0_14},
-};
-
-// Returns the table entry for `name`; null if the table has no entry for it.
-inline const ReleaseName* release_name(std::string_view name) {
-  auto known = std::ranges::find(kReleaseNames, name, &ReleaseName::name);
-  return known == std::end(kReleaseNames) ? nullptr : known;
-}
+// Return whether a known release has an op, a dtype or enum value ("dtypes.weakint", "AxisType.WEAK"), or a dataclass
+// of args with this field ("" for any). They return false for Release::Other, whose names are unknown.
+bool has_op(Release release, std::string_view op);
+bool has_name(Release release, std::string_view name);
+bool has_field(Release release, std::string_view record, std::string_view field);
 
 }  // namespace tgc

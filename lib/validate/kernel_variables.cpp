@@ -1,4 +1,4 @@
-#include "lib/run/kernel_variables.h"
+#include "lib/validate/kernel_variables.h"
 
 #include <random>
 
@@ -36,25 +36,38 @@ Status check_variables(const Executable& kernel, const VariableValues& given) {
 }
 
 VariableValues drawn_variables(const Executable& kernel, VariableValues given, uint64_t seed) {
-  return values_of(choose_variables(kernel, InputGraph(), given, {}, seed));
+  return values_of(choose_variables(kernel, {.options = given, .seed = seed}));
 }
 
-ChosenVariables choose_variables(const Executable& kernel, const InputGraph& in, const VariableValues& options,
-                                 const Arrays& arrays, std::optional<uint64_t> seed) {
-  const VariableValues recorded = in.record ? in.record->var_vals : VariableValues();
+ChosenVariables choose_variables(const Executable& kernel, const VariableSources& from) {
   ChosenVariables out;
-  std::mt19937_64 random(seed.value_or(0));
+  std::mt19937_64 random(from.seed.value_or(0));
   for (const VariableSpec& v : kernel.variables()) {
-    if (auto given = options.find(v.name); given != options.end()) {
+    if (auto given = from.options.find(v.name); given != from.options.end()) {
       out[v.name] = {given->second, "--var"};
-    } else if (auto value = integer_in(arrays, v.name)) {
+    } else if (auto value = from.arrays ? integer_in(*from.arrays, v.name) : std::nullopt) {
       out[v.name] = {*value, "--inputs"};
-    } else if (auto bound = recorded.find(v.name); bound != recorded.end()) {
+    } else if (auto bound = from.recorded.find(v.name); bound != from.recorded.end()) {
       out[v.name] = {bound->second, "recorded"};
-    } else if (seed) {
+    } else if (from.seed) {
       const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
       out[v.name] = {int64_t(uint64_t(v.min) + (values ? random() % values : random())), "drawn"};
     }
+  }
+  return out;
+}
+
+std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen) {
+  std::vector<ChosenVariables> out;
+  for (const bool largest : {false, true}) {
+    ChosenVariables bound = chosen;
+    for (const VariableSpec& v : kernel.variables()) {
+      ChosenVariable& c = bound[v.name];
+      const int64_t value = largest ? v.max : v.min;
+      if (c.from != "--var" && c.value != value) c = {value, largest ? "the largest" : "the smallest"};
+    }
+    auto is_same = [](const ChosenVariables& a, const ChosenVariables& b) { return values_of(a) == values_of(b); };
+    if (!is_same(bound, chosen) && (out.empty() || !is_same(bound, out[0]))) out.push_back(std::move(bound));
   }
   return out;
 }

@@ -1,0 +1,66 @@
+// Options of run and bisect on recordings of other releases: each one is honoured, or refused in one line.
+#include "apps/tgc/cli_testing.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+std::string schedule() { return test_path("verdicts/options_ignored14.tensor.jsonl.gz"); }
+std::string kernel() { return test_path("import/variable.jsonl.gz"); }
+
+TEST_CASE("cli: run and bisect refuse each option that has no effect on a recorded schedule") {
+  for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU"})
+    for (const char* command : {"run ", "bisect "})
+      trouble(command + schedule() + " " + option, "has no effect on the recorded schedule 'q_v14.3'");
+  trouble("run --save-failures=kept " + schedule(), "has no effect on the recorded schedule 'q_v14.3'");
+  for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--seconds=3", "--reference=none"})
+    trouble("bisect " + schedule() + " " + option, "has no effect on the ");
+  trouble("run --emulate " + schedule(), "--emulate does nothing for REF");
+  trouble("run --expect=missing.npz " + schedule(), "missing.npz");
+  trouble("bisect --expect=missing.npz " + schedule(), "missing.npz");
+  trouble("run --weights=w.npz " + schedule(), "--weights w.npz is for a model");
+  for (const char* option : {"--opts='[]'", "--target=CPU:CLANG", "--set=NOOPT=1"})
+    trouble("run " + schedule() + " " + option, "without --target, --set or --opts");
+  CHECK_FALSE(std::filesystem::exists(scratch() / "kept"));
+}
+
+TEST_CASE("cli: run compares a recorded schedule with --expect, and --save writes its results") {
+  Ran wrong = run_tgc("run " + schedule() + " --expect=" + test_path("verdicts/wrong_data2.npz"));
+  CHECK(wrong.code == 1);
+  Ran saved = run_tgc("run " + schedule() + " --save=s.npz");
+  CHECK(saved.code == 0);
+  auto arrays = read_arrays((scratch() / "s.npz").string());
+  REQUIRE(arrays.ok());
+  CHECK(find_array(*arrays, "data2"));
+  CHECK(run_tgc("run " + schedule() + " --expect=s.npz").code == 0);
+  // an element that rounding decides is left out without --expect, and compared with it
+  const std::string near = test_path("verdicts/lt_float13.tensor.jsonl.gz");
+  const std::string inputs = " --inputs=" + test_path("verdicts/lt_float13.in.npz");
+  CHECK(run_tgc("run " + near + inputs).code == 0);
+  CHECK(run_tgc("run " + near + inputs + " --expect=" + test_path("verdicts/lt_float13.want.npz")).code == 1);
+}
+
+TEST_CASE("cli: bisect refuses each option that has no effect on a recorded kernel") {
+  for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU", "--reference=none",
+                             "--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})
+    trouble("bisect " + kernel() + " " + option, "has no effect on the recorded kernel");
+  trouble("bisect --device=CUDA " + kernel(), "the kernel's source was recorded for ");
+}
+
+TEST_CASE("cli: bisect refuses the searches for one kernel on a model") {
+  const std::string model = test_path("models/mlp.onnx");
+  for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})
+    trouble("bisect " + model + " " + option, "has no effect on the model");
+}
+
+TEST_CASE("cli: run also tries the smallest and the largest value of a variable, except of --var") {
+  Ran both = run_tgc("run --device=REF " + kernel());
+  CHECK(both.code == 0);
+  CHECK(has(both.out, "\n  also with pos="));
+  CHECK(has(both.out, ", the largest\n"));
+  CHECK_FALSE(has(run_tgc("run --device=REF --var=pos=5 " + kernel()).out, "also with"));
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,83 @@
+// Tests which variables and arrays a trial chooses, and what it compares.
+#include "lib/validate/kernel_trial.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/compilation/input_graph.h"
+
+namespace tgc {
+namespace {
+
+// data0[i] = data1[i] + n for i < 8, where the variable n is 0 to 30
+InputGraph kernel_with_variable() {
+  const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
+  return std::move(load_text({}, InputKind::Pyrender,
+                             "i = UOp.range(8, 0, AxisType.LOOP)\nn = UOp.variable('n', 0, 30)\nast = " + global +
+                                 "0).index(i, ptr=True).store(" + global + "1).index(i)+n).end(i).sink()\n",
+                             "test")
+                       .value_or_throw());
+}
+
+KernelTrial begun(const InputGraph& in, TrialInputs given) {
+  KernelTrial trial(in.root, {}, std::move(given), {.in_process = true});
+  trial.begin(Executable::for_ref(in.root).value_or_throw()).value_or_throw();
+  return trial;
+}
+
+Arrays integer(const char* name, std::vector<int32_t> values) {
+  Arrays out;
+  out.push_back({name, Array(dtypes::int32, {int64_t(values.size())})});
+  std::ranges::copy(values, out[0].array.as<int32_t>().begin());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("KernelTrial takes a variable from --var, else from the arrays, else from the record, else draws it") {
+  const InputGraph in = kernel_with_variable();
+  auto chosen = [&](TrialInputs given) { return text_of(begun(in, std::move(given)).chosen()); };
+  CHECK(chosen({.arrays = integer("n", {4}), .variables = {{"n", 5}}, .recorded = {{"n", 3}}}) == "n=5, --var");
+  CHECK(chosen({.arrays = integer("n", {4}), .recorded = {{"n", 3}}}) == "n=4, --inputs");
+  CHECK(chosen({.recorded = {{"n", 3}}}) == "n=3, recorded");
+  CHECK(chosen({}).ends_with(", drawn"));
+  KernelTrial trial(in.root, {}, {.arrays = integer("data1", {1, 2, 3, 4, 5, 6, 7, 8}), .seed = {}});
+  const Status begun = trial.begin(Executable::for_ref(in.root).value_or_throw());
+  REQUIRE_FALSE(begun.ok());
+  CHECK(begun.diag().message == "the variable 'n' has no value");
+}
+
+TEST_CASE("KernelTrial tries the smallest and the largest value of each variable that --var does not set") {
+  const InputGraph in = kernel_with_variable();
+  const Executable kernel = std::move(Executable::for_ref(in.root).value_or_throw());
+  auto bounds = variables_at_bounds(kernel, begun(in, {.recorded = {{"n", 3}}}).chosen());
+  REQUIRE(bounds.size() == 2);
+  CHECK(text_of(bounds[0]) == "n=0, the smallest");
+  CHECK(text_of(bounds[1]) == "n=30, the largest");
+  bounds = variables_at_bounds(kernel, begun(in, {.recorded = {{"n", 30}}}).chosen());
+  REQUIRE(bounds.size() == 1);
+  CHECK(text_of(bounds[0]) == "n=0, the smallest");
+  CHECK(variables_at_bounds(kernel, begun(in, {.variables = {{"n", 3}}}).chosen()).empty());
+}
+
+TEST_CASE("KernelTrial compares a candidate with what REF computes for the same variables and arrays") {
+  const InputGraph in = kernel_with_variable();
+  const KernelTrial trial = begun(in, {.variables = {{"n", 7}}});
+  Execution expected = std::move(trial.reference().value_or_throw());
+  const auto data1 = find_array(trial.inputs(), "data1")->as<int32_t>();
+  CHECK(find_array(expected.outputs, "data0")->as<int32_t>()[2] == data1[2] + 7);
+  Arrays stored = copy_of(expected.outputs);
+  CHECK(trial.compare(stored, expected.outputs).value_or_throw()[0].passed());
+  stored[0].array.as<int32_t>()[2]++;
+  CHECK(trial.compare(stored, expected.outputs).value_or_throw()[0].different == 1);
+}
+
+TEST_CASE("take_expected refuses arrays that the kernel does not store, and files that lack one") {
+  const InputGraph in = kernel_with_variable();
+  const Executable kernel = std::move(Executable::for_ref(in.root).value_or_throw());
+  Arrays right = integer("data0", {0, 0, 0, 0, 0, 0, 0, 0}), other = integer("data1", {1}), none;
+  CHECK(take_expected(right, kernel, "f.npz").ok());
+  CHECK(take_expected(other, kernel, "f.npz").diag().message == "the kernel stores no array 'data1'");
+  CHECK_FALSE(take_expected(none, kernel, "f.npz").ok());
+}
+
+}  // namespace tgc
