@@ -42,7 +42,7 @@ class KernelProver {
     check_order();
     for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
     if (runner_) check_stages();
-    else doubt_schedule();
+    doubt_moved_elements();
     for (RewriteProof& r : out_.rewrites)
       if (r.kind == Kind::Refuted) show_sides(r);
     out_.counts = prover_.counts();
@@ -65,7 +65,10 @@ class KernelProver {
   // A part of a proven rewrite is right as a part of it. A part of an attempt that was discarded has no whole.
   void settle_parts() {
     for (size_t i = list().size(); i-- > 0;) {
-      if (list()[i].depth == 0) continue;
+      if (list()[i].depth == 0) {
+        if (!history_.is_used(i)) set_part(out_.rewrites[i], "discarded");
+        continue;
+      }
       size_t whole = i + 1;
       while (whole < list().size() && history_.stage_of(whole) == history_.stage_of(i) &&
              list()[whole].depth >= list()[i].depth)
@@ -78,10 +81,12 @@ class KernelProver {
         r.why = "a part of a rewrite that is not proven", r.counterexample.clear();
         continue;
       }
-      r.why.clear(), r.counterexample.clear();
-      r.kind = Kind::Proven, r.has_floats = false, r.sense = {};
-      r.by = has_whole ? "part" : "discarded";
+      set_part(r, has_whole ? "part" : "discarded");
     }
+  }
+  static void set_part(RewriteProof& r, std::string_view by) {
+    r.why.clear(), r.counterexample.clear();
+    r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.by = by;
   }
 
   std::vector<RewriteProof*> rewrites_of(size_t stage) {
@@ -216,11 +221,15 @@ class KernelProver {
     }
   }
 
-  // Rules of the scheduler move elements between loops, so that the sides of their rewrites alone need not be equal.
-  void doubt_schedule() {
-    for (RewriteProof& r : out_.rewrites)
-      if (r.kind == Kind::Refuted && r.place.rule.starts_with("schedule/"))
-        set_unknown(r, "nothing runs the tensor graph");
+  // Rules of the scheduler and substitutions by a stage move elements between loops, so that the sides of one rewrite
+  // alone need not be equal. They are wrong only if REF shows it.
+  void doubt_moved_elements() {
+    for (RewriteProof& r : out_.rewrites) {
+      const Application& a = list()[r.application];
+      const bool moves = r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
+      if (r.kind == Kind::Refuted && moves && !r.counterexample.contains("stored"))
+        set_unknown(r, "REF does not run the graph of the stage");
+    }
   }
 
   // Says where the sides of a rewrite differ, and why it is not refuted.

@@ -76,6 +76,12 @@ class RecordedHistory : public RewriteHistory {
 
   std::vector<Sides> sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), list_); }
 
+  bool is_used(size_t rewrite) override {
+    const HistoryStage& stage = stages_[stage_of_[rewrite]];
+    if (!stage.result || stage.tops.empty() || !list_[rewrite].substitution_target) return true;
+    return !plan_of(stage).skipped.contains(places_[rewrite].rule);
+  }
+
   UOp replay(const HistoryStage& stage, size_t count) override {
     if (stage.tops.empty()) return count ? UOp() : stage.input;
     const std::vector<size_t>& own = tops_[stage.tops[0]].applications;

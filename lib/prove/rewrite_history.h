@@ -34,6 +34,8 @@ class RewriteHistory {
   // Returns whether the rewrite `part` was made while the rule of the rewrite `whole` ran, or may have been.
   bool is_part_of(size_t part, size_t whole) const;
 
+  // Returns whether the rewrite changes the graph of its stage. A function may rewrite a graph of its own, too.
+  virtual bool is_used(size_t) { return true; }
   // The kernel's AST in tgc's IR; empty if it cannot be imported.
   virtual UOp ast() = 0;
   // Returns a graph in tgc's IR; empty if it cannot be imported.

@@ -1,5 +1,6 @@
 // The memories that isolated expressions read.
 #include <algorithm>
+#include <set>
 
 #include "lib/uop/facts.h"
 #include "lib/validate/isolated_expr.h"
@@ -35,13 +36,14 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
   return out;
 }
 
-// Stores change the memory: what waits for other stores reads another memory. The order of the dependencies, and how
-// they are grouped, does not count.
+// Stores change the memory: what waits for other stores reads another memory. Only loops, stores and barriers count
+// among the dependencies, not their order, nor the nodes that hold them.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_place()) return base;
   std::vector<UOp> stack(u.src().begin() + 1, u.src().end());
   std::vector<uint32_t> key;
+  std::set<uint32_t> visited;
   UOp define = u.src(0);
   for (; define.in({Op::AFTER, Op::CAST}); define = define.src(0))
     stack.insert(stack.end(), define.src().begin() + 1, define.src().end());
@@ -49,8 +51,16 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   while (!stack.empty()) {
     const UOp s = stack.back();
     stack.pop_back();
-    if (s.in({Op::GROUP, Op::NOOP, Op::SINK})) stack.insert(stack.end(), s.src().begin(), s.src().end());
-    else if (!s.is_const()) key.push_back(s.id());
+    if (!visited.insert(s.id()).second) continue;
+    if (s.is(Op::RANGE)) {
+      constexpr uint32_t kLoop = 1u << 31;  // a loop is the same with another dtype
+      const IsolatedExpr* loop = known(s, bound);
+      key.push_back(loop && loop->leaves ? kLoop | loop->leaves : s.id());
+    } else if (s.in({Op::STORE, Op::END, Op::BARRIER, Op::IF})) {
+      key.push_back(s.id());
+    } else {
+      stack.insert(stack.end(), s.src().begin(), s.src().end());
+    }
   }
   if (key.empty()) return *known(define, bound);
   std::ranges::sort(key);
