@@ -301,7 +301,6 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options) {
   return reported(session, in.info.name, [&](BisectReport& report) {
     report.is_schedule = in.record != nullptr;
-    check_compiled(in).value_or_throw();
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);
     auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };
     bisect_kernels(in, {session, options, run}, report);

@@ -16,6 +16,7 @@ struct TensorMemory {
   DType dtype;
   int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
   int64_t devices = 1;       // the parts of equal size that the devices of a buffer hold, one after another
+  bool is_replicated = false;  // each device holds the same content
   UOp buffer = {};           // the BUFFER or PARAM of the original graph that the array stands for; empty: a result
   std::optional<size_t> view_of = {};  // the array that the array is a part of
   int64_t offset = 0;                  // of a part: in bytes

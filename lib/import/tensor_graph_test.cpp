@@ -213,7 +213,8 @@ again = x.after(view))", "later, again");
 TEST_CASE("tensor graph: a buffer without elements has no kernels") {
   Tensors t(R"(zero = UOp(Ops.STACK, dtypes.weakint, (UOp.const(0, dtypes.weakint),))
 none = UOp(Ops.SHRINK, dtypes.float, (x, zero, zero))
-moved = UOp(Ops.RESHAPE, dtypes.float, (none, UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(0, dtypes.weakint))))))",
+s20 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(0, dtypes.weakint)))
+moved = UOp(Ops.RESHAPE, dtypes.float, (none, s20)))",
             "moved*UOp.const(2.0, dtypes.weakfloat)");
   CHECK(t.error == "");
 }

@@ -385,6 +385,12 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (what.with_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
+  // A buffer on several devices that is used as a whole has the same content on each.
+  constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
+  UOpSet whole(graph_);
+  for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))
+    if (is_memory(u)) whole.insert(u);
+  for (TensorMemory& m : out_.memories) m.is_replicated = m.devices > 1 && m.buffer && whole.contains(m.buffer);
   check_program();
   return std::move(out_);
 }

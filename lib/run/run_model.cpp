@@ -6,7 +6,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/recorded_device.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
@@ -477,7 +476,6 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 }
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
-  if (auto compiled = check_compiled(in); !compiled) return {.model = in.info.name, .error = compiled.diag().text()};
   if (in.graph->is_foreign()) {
     auto honoured = check_honoured(RunTask::RunSchedule, options, in);
     if (!honoured) return {.model = in.info.name, .error = honoured.diag().text()};

@@ -7,6 +7,7 @@
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
+#include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
 #include "lib/support/clocks.h"
@@ -54,6 +55,7 @@ class RecordedRun {
                       : place_in_ref();
     check_emulation(*place_);
     auto begin = Clock::now();
+    const DeadlineScope whole(o_.device.timeout_seconds.value_or(kSeconds));
     if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
     if (!o_.input.arrays.empty()) given_ = std::move(read_arrays(o_.input.arrays).value_or_throw());
     {
@@ -117,9 +119,12 @@ class RecordedRun {
   void draw_buffers_of(const TensorReference& reference) {
     const auto& memories = reference.program.memories;
     for (size_t i = 0; i < memories.size(); i++)
-      if (reference.inputs[i] >= 0) draw(reference.inputs[i], memories[i].dtype, memories[i].size);
+      if (reference.inputs[i] >= 0)
+        draw(reference.inputs[i], memories[i].dtype, memories[i].size,
+             memories[i].is_replicated ? memories[i].devices : 1);
   }
-  void draw(int64_t slot, DType dtype, int64_t size) {
+  // `copies`: the number of parts that have the same content.
+  void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1) {
     auto& array = buffers_[slot];
     if (array) return;
     array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
@@ -133,6 +138,8 @@ class RecordedRun {
     report_.seed = o_.input.seed.value_or(0);
     if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
     fill_random(*array, *report_.seed, data_name(slot), floats_);
+    const size_t part = array->nbytes() / size_t(copies);
+    for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
   }
 
   // The dtype and size of each buffer of the graph.
@@ -368,7 +375,9 @@ class RecordedRun {
       session_.progress("the stage '" + stage.name + "' in REF");
       auto read = read_tensor_stage(session_, *in_.record, release_, parameters_, *text, stage.name);
       if (read) draw_buffers_of(*read);  // a stage may add buffers
-      auto arrays = read ? run_tensor_reference(*read, buffers_, options_for(place_in_ref()))
+      Placement ref = place_in_ref();
+      Placement& place = is_compiled_ ? *place_ : ref;
+      auto arrays = read ? run_tensor_reference(*read, buffers_, options_for(place), {}, &place)
                          : Result<SlotArrays>(read.diag());
       if (arrays && arrays->empty()) continue;  // a graph of values, before the stage that stores them
       std::vector<Comparison> compared;
@@ -449,7 +458,8 @@ class RecordedRun {
   Arrays given_;
   TensorArrays buffers_;
   SlotArrays expected_;
-  static constexpr double kMostWork = 3e9;  // of REF, about 20 s
+  static constexpr double kMostWork = 3e8;  // of REF, about 2 s
+  static constexpr double kSeconds = 10;    // for a record, without --timeout
   bool is_compiled_ = false;                // both sides run compiled, because REF would take too long
   DType coarsest_ = dtypes::float64;
   bool sums_ = false, rechecked_ = false, recheck_cut_ = false;
