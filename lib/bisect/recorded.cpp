@@ -178,8 +178,8 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison of
-  // whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
+  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison
+  // of whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
@@ -206,8 +206,8 @@ class RecordedBisection {
     }
     return std::nullopt;
   }
-  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad emulates
-  // is rounded later, when it is stored.
+  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad
+  // emulates is rounded later, when it is stored.
   bool is_inexact_cast(const Rewrite& m) const {
     auto found = sides_.find(&m);
     return m.before.is(Op::CAST) && m.before.dtype() == m.after.dtype() && found != sides_.end() &&
@@ -326,7 +326,7 @@ class RecordedBisection {
   }
 
   // Returns the number of rewrites after which the graph is wrong first, between `right`, where it is right, and
-  // `wrong`, where it is wrong. Returns 0 if the graph just before cannot be run: then nothing shows which rewrite it is.
+  // `wrong`, where it is wrong. Returns 0 if the graphs between cannot be run: then nothing shows which rewrite it is.
   template <class Result>
   static size_t first_wrong(size_t right, size_t wrong, const Result& result) {
     constexpr size_t kMostTries = 12;  // graphs near the middle, if the graph there cannot be run
