@@ -7,6 +7,7 @@
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
+#include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
 #include "lib/support/clocks.h"
