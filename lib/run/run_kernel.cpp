@@ -384,6 +384,11 @@ class KernelRun {
       auto expected = trial.reference();
       if (expected && expected->notes.empty()) {
         auto done = executed(kernel, place, trial.inputs());
+        if (!done && is_out_of_time(done.diag())) {
+          report_.out_of_time.push_back("the run with " + text_of(trial.chosen()));
+          o_.input.variables = usual;
+          return std::nullopt;
+        }
         report_.values = trial.chosen();
         Execution stored = std::move(done.value_or_throw());
         auto arrays = std::move(trial.compare(stored.outputs, expected->outputs, o_.compare).value_or_throw());
@@ -398,6 +403,7 @@ class KernelRun {
     }
     return std::nullopt;
   }
+
   // Returns whether one of the two values of each differing element is infinite or NaN.
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {

@@ -64,7 +64,8 @@ std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const
     for (const VariableSpec& v : kernel.variables()) {
       ChosenVariable& c = bound[v.name];
       const int64_t value = largest ? v.max : v.min;
-      if (c.from != "--var" && c.value != value) c = {value, largest ? "the largest" : "the smallest"};
+      const bool is_given = c.from == "--var" || c.from == "--inputs";
+      if (!is_given && c.value != value) c = {value, largest ? "the largest" : "the smallest"};
     }
     auto is_same = [](const ChosenVariables& a, const ChosenVariables& b) { return values_of(a) == values_of(b); };
     if (!is_same(bound, chosen) && (out.empty() || !is_same(bound, out[0]))) out.push_back(std::move(bound));

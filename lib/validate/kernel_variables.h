@@ -35,8 +35,8 @@ struct VariableSources {
 // Returns a value for each variable of the kernel that one of the sources has. Throws Failure if an array with the
 // name of a variable is no integer.
 ChosenVariables choose_variables(const Executable& kernel, const VariableSources& from);
-// Returns other choices to try: each variable at its smallest value, and each at its largest. Values of --var stay.
-// Leaves out choices that equal `chosen`.
+// Returns other choices to try: each variable at its smallest value, and each at its largest. Values that the user
+// gave stay. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 // Returns `given` with random values, within their bounds, for the kernel's other variables.
 VariableValues drawn_variables(const Executable& kernel, VariableValues given, uint64_t seed);
