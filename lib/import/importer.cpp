@@ -18,7 +18,7 @@ constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a valu
 void Importer::import(UOp u) {
   if (has(u)) return;
   const Upgrade* row = find_upgrade(u);
-  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason() : "no upgrade is known for it"};
+  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
   check_sources(u);
   Value value = row->make(*this, u);
