@@ -43,7 +43,7 @@ void take_word(Importer& im, UOp u, Value& value) {
 void Importer::import(UOp u) {
   if (has(u)) return;
   const Upgrade* row = find_upgrade(u);
-  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason() : "no upgrade is known for it"};
+  if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
   check_sources(u);
   throw_if_late();

@@ -295,8 +295,9 @@ UOp KnownOps::original(UOp u) const {
   return found == originals_.end() ? u : found->second;
 }
 
-std::string unknown_op_reason() {
-  return "no release that tgc knows has this op; --upgrades=FILE can say what it is (`tgc help upgrades`)";
+std::string unknown_op_reason(UOp u) {
+  return "tgc does not know Ops." + std::string(shown_op(u)) +
+         "; --upgrades=FILE can say what it is (`tgc help upgrades`)";
 }
 
 }  // namespace tgc

@@ -16,8 +16,8 @@ namespace tgc {
 // member, op or form.
 Status use_op_upgrades(std::string_view json, const std::string& file);
 
-// Returns why an op cannot be imported that neither tgc nor a description knows, and what to do.
-std::string unknown_op_reason();
+// Returns why `u` cannot be imported, whose op neither tgc nor a description knows, and what to do.
+std::string unknown_op_reason(UOp u);
 
 // Replaces the described nodes of one graph.
 class KnownOps {

@@ -294,7 +294,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     default: break;
   }
-  throw Refusal{u.is(Op::OTHER) ? unknown_op_reason() : "it has no value in a tensor graph that can be computed"};
+  throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "it has no value in a tensor graph that can be computed"};
 }
 
 UOp TensorLowering::base(UOp target) const {
