@@ -222,6 +222,7 @@ TEST_CASE("spec: large and infinite numbers do not overflow in between") {
              {std::asinh(-1e4), std::asinh(1e4), std::asinh(-1e30), std::asinh(0.5)});
   check_near(run(g, "Acosh", {row(g, {1e30, 2})}), {std::acosh(1e30), std::acosh(2)});
   check_near(run(g, "Atan", {row(g, {-1e30, 1})}), {std::atan(-1e30), std::atan(1)});
+  CHECK(values_of(run(g, "HardSwish", {row(g, {inf, 3})})) == std::vector<double>{inf, 3});
   Tensor halves = row(g, {40000, 40000}).cast(dtypes::float16);
   check_near(run(g, "ReduceLogSum", {halves}), {11.289062});  // log(80000), which is no half
   check_near(run(g, "Softplus", {row(g, {1000, 0, -1000})}), {1000, std::log(2), 0});

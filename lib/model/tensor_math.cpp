@@ -238,7 +238,7 @@ Tensor Tensor::clamp(Tensor min, Tensor max) const {
 Tensor Tensor::relu() const { return gt(Const(0)).where(*this, Const(0)); }
 Tensor Tensor::relu6() const { return relu() - (*this - 6).relu(); }
 Tensor Tensor::sigmoid() const { return (1 + (*this * (-1 / kLog2)).exp2()).reciprocal(); }
-Tensor Tensor::hardswish() const { return *this * ((*this + 3).relu6() * (1.0 / 6)); }
+Tensor Tensor::hardswish() const { return *this * (*this * (1.0 / 6) + 0.5).clamp(Const(0.0), Const(1.0)); }
 Tensor Tensor::leaky_relu(double slope) const { return lt(Const(0)).where(slope * *this, *this); }
 Tensor Tensor::gelu() const {
   return 0.5 * *this * (1 + (std::sqrt(2 / kPi) * (*this + 0.044715 * pow(Const(3)))).tanh());
