@@ -298,8 +298,10 @@ BisectReport bisect_model(const Session& session, const std::string& path, const
   });
 }
 
-BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options) {
+BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
+                                 const BisectPlan& plan) {
   return reported(session, in.info.name, [&](BisectReport& report) {
+    check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernel);
     report.is_schedule = in.record != nullptr;
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);
     auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };

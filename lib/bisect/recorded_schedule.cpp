@@ -4,6 +4,7 @@
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/compilation/recorded_rewrites.h"
 #include "lib/run/recorded_schedule.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/tensor_sides.h"
