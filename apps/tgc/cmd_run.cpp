@@ -114,6 +114,7 @@ class Runner {
   int run_tensor(const InputGraph& in) {
     const ModelReport report = run_tensor_graph(session_, in, spec_);
     graphs_.add(report.result());
+    for (auto& [name, source] : report.variables) bound_.insert(name);
     return tell_model(report);
   }
   int run_graph(InputGraph& in) {

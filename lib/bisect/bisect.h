@@ -15,6 +15,7 @@ struct BisectReport {
   std::string pipeline = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};
   BisectCounts counts = {};
+  std::vector<std::string> notes = {};   // what was not compared, and evidence against tgc's import of a stage
   double seconds = 0;
   std::string failure = {};              // the message of the failing run, in one line
   std::string repro_command = {};        // the shell command that repeats this bisection

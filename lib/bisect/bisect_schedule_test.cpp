@@ -93,4 +93,27 @@ TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
   CHECK(report.verdict.kind == Kind::Same);
 }
 
+TEST_CASE("bisect: a kernel that reads a buffer after another kernel has overwritten it is an order") {
+  for (const char* name : {"war13", "assignCL", "invalid_right13", "refused_symbolic"}) {
+    CAPTURE(name);
+    Session session;
+    const std::string file = test_path("verdicts/" + std::string(name) + ".tensor.jsonl.gz");
+    auto source = std::move(Source::open(session, file).value_or_throw());
+    while (true) {
+      auto next = std::move(source.next().value_or_throw());
+      if (!next) break;
+      const BisectReport report = bisect_tensor_graph(session, *next, {});
+      INFO(report.text(), report.error);
+      const std::string_view n = name;
+      CHECK(report.verdict.kind == (n == "war13" ? Kind::Order : n == "refused_symbolic" ? Kind::Refused : Kind::Same));
+      if (n == "war13") {
+        CHECK(report.verdict.kernels == std::vector<size_t>{1, 0});
+        CHECK(report.verdict.buffer == "data1");
+        CHECK(report.verdict.function == "create_schedule (schedule/__init__.py)");
+      }
+      if (n == "refused_symbolic") CHECK(report.exit_code() == 2);
+    }
+  }
+}
+
 }  // namespace tgc

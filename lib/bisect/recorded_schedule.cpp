@@ -7,11 +7,15 @@
 #include "lib/run/recorded_schedule.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/tensor_sides.h"
+#include "lib/support/clocks.h"
+#include "lib/support/counted.h"
 
 namespace tgc {
 namespace {
 
 using Kind = Verdict::Kind;
+
+constexpr double kSearchSeconds = 2;  // of the search for a rewrite, without --timeout
 
 std::string first_difference(const ModelReport& run) {
   for (const auto* arrays : {&run.outputs, &run.stages->arrays})
@@ -60,6 +64,39 @@ std::string why_not(const RecordedMatch& m, const TensorVariables& variables) {
   return sides ? "" : m.place + ": " + sides.diag().message;
 }
 
+void accuse_order(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
+  v.kind = Kind::Order;
+  v.kernels = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.edge, v.function = f.function;
+  v.detail = f.text + ", but the schedule has the other order";
+  for (const Comparison& c : run.outputs)
+    if (report.failure.empty() && !c.passed()) report.failure = c.text();
+}
+
+// Names the rules that undo each other, if tinygrad stopped after very many rewrites.
+void refuse(const GoldenRecord& record, const InputGraph& in, Verdict& v) {
+  constexpr size_t kMany = 50;
+  v.kind = Kind::Refused;
+  v.detail = *record.error;
+  v.stage = record.stages.empty() ? "" : record.stages.back().name;
+  const std::string producer = "tinygrad " + std::string(name_of(in.graph->release()));
+  Graph graph(in.graph->settings());
+  auto matches = read_rewrites(graph, record.rewrites, producer, in.file);
+  if (!matches || matches->empty() || v.detail.find("infinite loop") == std::string::npos) return;
+  std::map<std::string, std::pair<size_t, const RecordedMatch*>> uses;  // by place, in the stage that did not end
+  for (const RecordedMatch& m : *matches)
+    if (m.stage == matches->back().stage) uses[m.place].first++, uses[m.place].second = &m;
+  for (auto& [place, use] : uses)
+    if (use.first >= kMany)
+      v.cycle.push_back({place, "", place, tree_text(use.second->before, 3), tree_text(use.second->after, 3)});
+}
+
+std::string why_not_compared(const ModelReport& run) {
+  std::string out;
+  for (const std::string& note : run.notes) out += (out.empty() ? ": " : "; ") + note;
+  if (run.stages && !run.stages->refused.empty()) out += (out.empty() ? ": " : "; ") + run.stages->refused[0];
+  return out;
+}
+
 void accuse(Verdict& v, const RecordedPipeline::Row& row, const RecordedMatch& m, const EquivalenceResult& sides) {
   v.kind = Kind::Rewrite, v.stage = row.name;
   v.rule = v.location = v.tinygrad_location = m.place;
@@ -77,16 +114,24 @@ void accuse(Verdict& v, const RecordedPipeline::Row& row, const RecordedMatch& m
 
 void bisect_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                               BisectReport& report) {
-  RunOptions each = options;
-  each.compare.each_stage = true;
-  const ModelReport run = run_recorded_schedule(session, in, each);
-  report.device = run.device, report.pipeline = "recorded";
-  report.counts.runs = 1;
+  const auto begin = Clock::now();
   Verdict& v = report.verdict;
+  report.device = "REF", report.pipeline = "recorded";
+  if (in.record && in.record->error && in.record->kernels.empty()) return refuse(*in.record, in, v);
+  const ModelReport run = run_recorded_schedule(session, in, options, true);
+  report.device = run.device;
+  report.counts.runs = 1;
+  report.notes = run.notes;
+  for (auto& [name, source] : run.variables) report.variables.insert(name);
+  if (!run.order.faults.empty()) return accuse_order(v, run.order.faults[0], run, report);
   if (!run.error.empty() && !run.kernel_fault) throw Failure(run.error);
+  if (run.result() == RunReport::Result::NotCompared) throw Failure("nothing was compared" + why_not_compared(run));
   if (run.result() != RunReport::Result::Failed) {
-    v.kind = Kind::Same;
-    v.detail = run.outputs.empty() ? "nothing of it can be computed" : "its stages compute what the tensor graph says";
+    v.kind = run.order.stale_reads.empty() ? Kind::Same : Kind::Known;
+    v.detail = run.stores_nothing ? "the graph stores nothing, and its schedule has no kernels"
+               : run.ran.kernels  ? "its kernels compute what the tensor graph says"
+                                  : "its stages compute what the tensor graph says";
+    if (v.kind == Kind::Known) v.detail = "tinygrad does not keep the old content of a buffer for a late read";
     return;
   }
   if (run.kernel_fault || !run.stages) throw Failure(run.error);
@@ -94,9 +139,22 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   const std::string producer = "tinygrad " + std::string(name_of(in.graph->release()));
   const RecordedPipeline pipeline = std::move(RecordedPipeline::read(in.record, producer, in.file).value_or_throw());
   const TensorParameters parameters =
-      read_parameters(session, *in.record, in.graph->release()).value_or_throw();
+      read_parameters(session, *in.record, in.graph->release(),
+                      {options.input.variables.begin(), options.input.variables.end()})
+          .value_or_throw();
+  if (!run.hazard.empty()) {
+    v.kind = Kind::Hazard, v.detail = run.hazard, v.function = "fix_store_hazard (schedule/rangeify.py)";
+    return;
+  }
+  if (run.stages->stage.empty()) {
+    v.kind = Kind::Unresolved;
+    v.detail = "each stage that can be compared is right, but the kernels compute something else";
+    if (!run.stages->refused.empty()) v.detail += "; not compared, for one: " + run.stages->refused[0];
+    return;
+  }
   v.kind = Kind::Schedule;
   v.stage = run.stages->stage;
+  const double limit = options.device.timeout_seconds.value_or(kSearchSeconds);
   // the wrong rewrite is after the last stage that is right
   std::string why;  // why a rewrite was not compared
   bool is_candidate = run.stages->before.empty();
@@ -112,6 +170,10 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
       if (makes_loops)
         for (UOp u : toposort(row.input)) nodes.insert(u);
       for (const RecordedMatch& m : row.matches) {
+        if (seconds_since(begin) > limit) {
+          v.detail = formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit);
+          return;
+        }
         // While loops are made, a node of the graph gets its index from the nodes that use it, which differ from the
         // rewrite's sides. The rewrites of the indices themselves can be compared.
         if (makes_loops && (m.before.in(ops::Movement) || (loops.compared && nodes.contains(m.before)))) continue;

@@ -9,7 +9,8 @@ namespace tgc {
 std::string_view name_of(Verdict::Kind kind) {
   constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
                                          "device", "schedule", "divergence", "endless",  "deep",
-                                         "crash",  "hazard",   "flaky",      "unresolved"};
+                                         "crash",  "hazard",   "flaky",      "unresolved",
+                                         "known",  "order",    "refused"};
   return kNames[size_t(kind)];
 }
 
@@ -18,25 +19,34 @@ bool Verdict::can_be_confirmed() const {
          kind == Kind::Divergence || (kind == Kind::Schedule && !rule.empty());
 }
 
-int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict.kind == Verdict::Kind::Same ? 0 : 1; }
+int BisectReport::exit_code() const {
+  if (!error.empty() || verdict.kind == Verdict::Kind::Refused) return 2;
+  return verdict.kind == Verdict::Kind::Same || verdict.kind == Verdict::Kind::Known ? 0 : 1;
+}
 
 std::string BisectReport::text() const {
   const Verdict& v = verdict;
   std::string out = (is_schedule ? "schedule " : "") + kernel + " on " + device + ": ";
-  if (v.kind == Verdict::Kind::Same)
-    return out + "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
+  auto line = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) out += "  " + name + ": " + value + "\n";
+  };
+  if (v.kind == Verdict::Kind::Same) {
+    out += "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
+    for (const std::string& note : notes) line("note", note);
+    return out;
+  }
   out += std::string(name_of(v.kind));
   if (!v.rule.empty()) out += " " + v.rule + (v.branch.empty() ? "" : " [" + v.branch + "]");
   if (!v.location.empty() && v.location != v.rule) out += ", " + v.location;
   if (!v.tinygrad_location.empty() && v.tinygrad_location != v.location) out += " (" + v.tinygrad_location + ")";
   out += "\n";
-  auto line = [&](const std::string& name, const std::string& value) {
-    if (!value.empty()) out += "  " + name + ": " + value + "\n";
-  };
   auto block = [&](const char* sign, const std::string& text) {
     for (std::string_view l : lines_of(text)) out += std::string("  ") + sign + " " + std::string(l) + "\n";
   };
   if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
+  if (!v.edge.empty()) line("edge", v.edge + ", through " + v.buffer + ": " + v.function + " should make it");
+  if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
+  for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
   if (v.rewrite) line("rewrite", "number " + std::to_string(v.rewrite) + " of that rule in that stage");
@@ -91,6 +101,15 @@ std::string BisectReport::json() const {
           });
       });
     if (!v.witness.empty()) json.member("witness", v.witness);
+    if (!v.edge.empty()) {
+      json.key("kernels").array([&] {
+        for (size_t k : v.kernels) json.number(double(k), "%.0f");
+      });
+      json.member("buffer", v.buffer).member("edge", v.edge).member("function", v.function);
+    }
+    if (v.edge.empty() && v.pass.empty()) text("function", v.function);
+    if (!notes.empty()) json.member("notes", notes);
+    if (v.kind == Verdict::Kind::Refused) json.member("error", v.detail);
     if (!v.pass.empty())
       json.member("pass", v.pass).member("pass_number", v.pass_number).member("function", v.function);
     if (v.can_be_confirmed()) json.member("confirmed", v.confirmed);

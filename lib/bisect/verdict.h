@@ -11,7 +11,7 @@ namespace tgc {
 struct Verdict {
   enum class Kind : uint8_t {
     Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Hazard, Flaky,
-    Unresolved
+    Unresolved, Known, Order, Refused
   };
   struct CycleStep {
     std::string rule, branch, location, before, after;
@@ -31,7 +31,10 @@ struct Verdict {
   std::vector<CycleStep> cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  std::string pass = {}, function = {};  // for Compiler: LLVM's pass and the function that it ran on
+  // for Compiler: LLVM's pass and the function that it ran on. For Order: tinygrad's function that makes the edge.
+  std::string pass = {}, function = {};
+  std::vector<size_t> kernels = {};    // for Order: the two kernels, in the right order
+  std::string buffer = {}, edge = {};  // for Order, with `function`
   uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
   bool confirmed = false;  // the kernel fails with the culprit and passes without it
   std::string proof = {};  // how `confirmed` was determined; empty: by a run without the culprit

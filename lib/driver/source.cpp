@@ -255,6 +255,8 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_, producer);
   if (!out) return out;
+  // a record of tensor graphs may have a graph of constants alone
+  if (records_ && records_->header().level == "tensor" && out->graph->is_foreign()) out->is_tensor_graph = true;
   if (out->graph->is_foreign()) {
     if (session_->live) return out;
     const Overrides& over = session_->over;

@@ -38,6 +38,10 @@ size_t TensorLowering::part(size_t memory, int64_t number, int64_t parts) {
 TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t devices) {
   switch (u.op()) {
     case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
+    case Op::BITCAST: {
+      Argument whole = argument(u.src(0), device, devices);
+      return {array_as(whole.memory, u.dtype().base()), whole.buffer};
+    }
     case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
     case Op::MSELECT: {
       const int64_t parts = facts_.devices(u.src(0));

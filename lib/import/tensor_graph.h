@@ -16,6 +16,7 @@ struct TensorMemory {
   DType dtype;
   int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
   int64_t devices = 1;       // the parts of equal size that the devices of a buffer hold, one after another
+  bool is_replicated = false;  // each device holds the same content
   UOp buffer = {};           // the BUFFER or PARAM of the original graph that the array stands for; empty: a result
   std::optional<size_t> view_of = {};  // the array that the array is a part of
   int64_t offset = 0;                  // of a part: in bytes
@@ -32,6 +33,7 @@ struct TensorOutput {
   size_t memory = 0;
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM whose content the output is; empty: the output is a value
+  std::optional<size_t> source = {};  // of a value: the number of the sink's source, with TensorImport::with_values
 };
 
 struct TensorProgram {
@@ -39,6 +41,7 @@ struct TensorProgram {
   std::vector<TensorMemory> memories;
   std::vector<TensorKernel> kernels;  // in the order of their execution
   std::vector<TensorOutput> outputs;  // for each source of the sink
+  bool has_invalid = false;           // a value has Invalid elements
 };
 
 // Values of the variables of a tensor graph: by name, and by the slot of their PARAM.
@@ -50,7 +53,17 @@ struct TensorVariables {
 // Imports the tensor graph under `sink`, or a call of such a graph, or a LINEAR list of calls of kernels. If a source
 // of the sink stores to a buffer, the output is the buffer's content. Errors name the node that cannot be imported, as
 // those of import_graph do. Adds nodes to the graph of `sink`.
-Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr);
+struct TensorImport {
+  UOpSpan arguments = {};    // replace the PARAMs of the graph, and the arguments of its call; nodes of its graph
+  int invalid = 0;           // the number that an Invalid element of a value gets: it may be any number
+  bool with_values = false;  // each source of the sink that has a value is an output, besides the buffers it stores to
+};
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
+                                          const TensorImport& what = {});
+
+namespace import {
+bool is_body_of_kernel(UOp u);  // true for a SINK that is a kernel, not the body of a function
+}
 
 // Returns `root` with the bodies of functions in place of their calls. The calls of kernels stay.
 Result<UOp> inline_calls(UOp root);

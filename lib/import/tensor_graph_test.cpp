@@ -188,3 +188,33 @@ TEST_CASE("linear functions of indices") {
   CHECK(math.is_between(AffineMath::plus(j, -1), 0, 5));
   CHECK(AffineMath::sum(i, AffineMath::scaled(i, -1)).is_number());
 }
+
+TEST_CASE("tensor graph: a store through a bitcast changes the buffer, and reads after it see the new content") {
+  Tensors t(R"(bits = UOp(Ops.BITCAST, dtypes.uint, (x,), dtypes.uint)
+part = bits.after(bits.store(UOp(Ops.BITCAST, dtypes.uint, (y,), dtypes.uint)))
+later = x.after(part))", "later, later*y");
+  REQUIRE(t.error == "");
+  CHECK(t.program.outputs[0].buffer);
+  CHECK(t.program.outputs[0].memory != t.program.outputs[1].memory);
+  bool stores_as_uint = false;
+  for (const TensorMemory& m : t.program.memories) stores_as_uint |= m.view_of && m.dtype == dtypes::uint32;
+  CHECK(stores_as_uint);
+}
+
+TEST_CASE("tensor graph: an effect below movement ops is an effect, and is applied once") {
+  Tensors t(R"(later = x.after(x.store(x*UOp.const(2.0, dtypes.weakfloat)))
+view = UOp(Ops.RESHAPE, dtypes.float, (later, s23))
+again = x.after(view))", "later, again");
+  REQUIRE(t.error == "");
+  CHECK(t.program.outputs[0].memory == t.program.outputs[1].memory);
+  CHECK(has(t.kernel(t.program.kernels.size() - 1), "*"));
+}
+
+TEST_CASE("tensor graph: a buffer without elements has no kernels") {
+  Tensors t(R"(zero = UOp(Ops.STACK, dtypes.weakint, (UOp.const(0, dtypes.weakint),))
+none = UOp(Ops.SHRINK, dtypes.float, (x, zero, zero))
+s20 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(0, dtypes.weakint)))
+moved = UOp(Ops.RESHAPE, dtypes.float, (none, s20)))",
+            "moved*UOp.const(2.0, dtypes.weakfloat)");
+  CHECK(t.error == "");
+}

@@ -21,6 +21,8 @@ constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op:
                                                      Op::DEFINE_GLOBAL, Op::INDEX, Op::SINK, Op::STORE, Op::END};
 
 constexpr OpSet kCalls{Op::CALL, Op::FUNCTION};
+// A view of a buffer. A view that is an effect stands for the effects of the buffer.
+constexpr OpSet kViews = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
 }  // namespace
 
@@ -73,12 +75,14 @@ class Inliner {
   UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
     if (u.is(Op::PARAM) && !arguments.empty()) {
       const Arg slot = slot_of(u);
-      const int64_t i = slot.is_int() ? integer(slot) : -1;
-      if (i < 0 || size_t(i) >= arguments.size()) throw Refusal{"no argument is passed for PARAM " + slot.repr()};
+      const int64_t i = slot.is_int() ? integer(slot) : 0;
+      if (i < 0) return u;  // a variable of the graph itself
+      if (!slot.is_int() || size_t(i) >= arguments.size())
+        throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return arguments[size_t(i)];
     }
-    // A BUFFER of a list is memory between its kernels, though an argument may be a BUFFER of the same number.
-    if (u.is(Op::BUFFER) && is_list_ && !arguments.empty()) return u.rtag("between kernels");
+    // A BUFFER of a schedule is memory between its kernels, though an argument may be a BUFFER of the same number.
+    if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
     Checked<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
@@ -113,10 +117,26 @@ size_t TensorLowering::memory_of(UOp buffer) {
   return memories_[buffer] = memory;
 }
 
+// Returns the array `memory` as an array of another dtype.
+size_t TensorLowering::array_as(size_t memory, DType dtype) {
+  const TensorMemory whole = out_.memories[memory];
+  if (whole.dtype == dtype) return memory;
+  auto [it, is_new] = reinterpreted_.try_emplace({memory, dtype.base()});
+  if (!is_new) return it->second;
+  const int64_t bytes = whole.size * whole.dtype.itemsize();
+  if (!can_be_stored(dtype) || bytes % dtype.itemsize()) throw Refusal{"its buffer is no array of its dtype"};
+  const size_t view = new_memory(dtype, bytes / dtype.itemsize(), 1);
+  out_.memories[view].devices = whole.devices;
+  out_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
+  out_.memories[view].offset = whole.offset;
+  return it->second = view;
+}
+
 size_t TensorLowering::version_of(UOp target) {
   while (!is_memory(target)) {
+    const bool is_view = target.is(Op::BITCAST) && is_memory(base(target));
     if (auto it = memories_.find(target); it != memories_.end()) return it->second;
-    if (auto it = stored_.find(target); it != stored_.end()) return it->second;
+    if (auto it = stored_.find(target); it != stored_.end() && !is_view) return it->second;
     if (!target.num_src()) throw Refusal{"it stores to no buffer"};
     target = target.src(0);
   }
@@ -160,6 +180,7 @@ void TensorLowering::finish(UOp store, const std::vector<UOp>& loops) {
 
 // Makes the kernel that stores all values of `u`.
 void TensorLowering::store_all(size_t memory, UOp u) {
+  if (out_.memories[memory].size == 0) return;
   std::vector<UOp> loops;
   Point p;
   if (facts_.devices(u) > 1) p.device = loop(facts_.devices(u), loops);
@@ -192,31 +213,48 @@ void TensorLowering::copy(size_t from, size_t to) {
 
 // ---- stores
 
-// Applies an effect to the content of `buffer`, an array that becomes `version`.
+// Calls `apply`, which changes `version`, unless the content `version` has the effect already.
+template <class Apply>
+void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
+  if (effects_[version].contains(effect.id())) return;
+  std::set<uint32_t> effects = effects_[version];
+  effects.insert(effect.id());
+  const size_t before = version;
+  apply();
+  if (version != before) effects_[version] = std::move(effects);
+}
+
+// Applies an effect, if it was not applied yet, to the content of `buffer`, an array that becomes `version`.
 void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
   at = effect;
+  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { call(effect, buffer, version); });
+  if (effect.is(Op::STORE)) {
+    if (base(effect.src(0)) == buffer) apply_once(effect, version, [&] { apply_store(effect, version, loops); });
+    return;
+  }
   switch (effect.op()) {
-    case Op::STORE:
-      if (base(effect.src(0)) == buffer) apply_store(effect, version, loops);
-      return;
     case Op::END:
       for (UOp r : sources_from(effect, 1)) loops.push_back(r);
       return apply(effect.src(0), buffer, version, loops);
-    case Op::AFTER:
-      if (base(effect) != buffer) return;
-      for (UOp s : sources_from(effect, 1)) apply(s, buffer, version, loops);
+    case Op::AFTER: case Op::ASSIGN:
+      if (base(effect) == buffer) apply_version(effect, buffer, version);
       return;
-    case Op::GROUP: case Op::SINK: case Op::NOOP: case Op::BARRIER: case Op::TUPLE:
+    case Op::GROUP: case Op::SINK: case Op::BARRIER: case Op::TUPLE:
       for (UOp s : effect.src()) apply(s, buffer, version, loops);
       return;
-    case Op::CALL: return call(effect, buffer, version);
-    default: return;
+    default:
+      if (effect.in(kViews) && effect.num_src()) apply(effect.src(0), buffer, version, loops);
   }
 }
 
-// Applies the stores of `u`, an AFTER or ASSIGN.
+// Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
 void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
-  if (u.is(Op::ASSIGN)) return apply_store(u, version, {});
+  auto it = memories_.find(u);
+  if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
+  UOp before = u.src(0);
+  while (before.in(kViews) && before.num_src()) before = before.src(0);
+  if (before.in({Op::AFTER, Op::ASSIGN})) apply_version(before, buffer, version);
+  if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
   for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
 }
 
@@ -227,11 +265,13 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   while (constant.in(ops::Movement)) constant = constant.src(0);
   if (constant.is_const() && constant.is_invalid()) return;
   const Sizes& shape = facts_.shape(target);
+  if (product(shape) == 0) return;
   const TensorMemory old = out_.memories[version];
   const int64_t devices = facts_.devices(target);
   const size_t next = new_memory(old.dtype, old.size, 1);
   out_.memories[next].devices = old.devices;
-  if (!loops.empty() || checked_mul(product(shape), devices) != old.size) copy(version, next);
+  const int64_t bytes = checked_mul(checked_mul(product(shape), devices), target.dtype().base().itemsize());
+  if (!loops.empty() || bytes != checked_mul(old.size, old.dtype.itemsize())) copy(version, next);
   std::vector<UOp> around;
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
@@ -246,7 +286,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   q.place.keep_last(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(next, index, valid);  // slot 0
+  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // slot 0
   finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }
@@ -315,10 +355,22 @@ size_t TensorLowering::array_of(UOp u) {
   return stored_[u] = memory;
 }
 
-TensorProgram TensorLowering::program(UOp root) {
+TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   at = root;
+  invalid_ = what.invalid;
+  UOpSpan arguments = what.arguments;
   if (root.in(kCalls) && root.num_src()) facts_.note_forms(order(root.src(0)));
-  root = Inliner().inlined(root, {});
+  if (root.in(kCalls) && root.num_src() && !is_body_of_kernel(root.src(0)))
+    {
+      if (arguments.size() + 1 != root.num_src()) arguments = root.src().subspan(1);
+      root = root.src(0);
+    }
+  auto is_argument = [](UOp u) {
+    const Arg slot = u.is(Op::PARAM) ? slot_of(u) : Arg();
+    return slot.is_int() && slot.small_int() >= 0;
+  };
+  if (std::ranges::none_of(order(root), is_argument)) arguments = {};
+  root = Inliner().inlined(root, arguments);
   const std::vector<UOp> nodes = order(root);
   facts_.note_forms(nodes);
   count_uses(nodes);
@@ -326,7 +378,19 @@ TensorProgram TensorLowering::program(UOp root) {
     if (!(u == root)) lower(u);
   if (root.is(Op::LINEAR)) run_calls(root);
   else
-    for (UOp u : root.src()) add_output(u);
+    for (size_t i = 0; i < root.num_src(); i++) {
+      if (what.with_values) add_value(root.src(i), i);
+      else add_output(root.src(i));
+    }
+  if (what.with_values)
+    for (UOp u : nodes)
+      if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
+  // A buffer on several devices that is used as a whole has the same content on each.
+  constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
+  UOpSet whole(graph_);
+  for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))
+    if (is_memory(u)) whole.insert(u);
+  for (TensorMemory& m : out_.memories) m.is_replicated = m.devices > 1 && m.buffer && whole.contains(m.buffer);
   check_program();
   return std::move(out_);
 }
@@ -344,39 +408,39 @@ void TensorLowering::check_program() const {
       if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
 
-// Returns the AFTERs whose stores made the content of `after`, the earliest first.
-std::vector<UOp> TensorLowering::versions_until(UOp after) const {
-  std::vector<UOp> out;
-  for (UOp u = after; !is_memory(u) && u.num_src(); u = u.src(0))
-    if (memories_.contains(u)) out.push_back(u);
-  std::ranges::reverse(out);
-  return out;
-}
-
 // Several sources of the sink may store to the same buffer. The output is the buffer after all of these stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
-  auto& applied = applied_[buffer];
   auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
-  size_t version = last == out_.outputs.end() ? memories_.at(after) : last->memory;
-  const std::vector<UOp> versions = versions_until(after);
-  const bool follows = std::ranges::all_of(applied, [&](UOp u) { return std::ranges::count(versions, u); });
-  if (follows) version = memories_.at(after);
-  for (UOp u : versions) {
-    if (std::ranges::count(applied, u)) continue;
-    applied.push_back(u);
-    if (follows) continue;
-    apply_version(u, buffer, version);
+  size_t version = memories_.at(after);
+  if (last != out_.outputs.end() && !std::ranges::includes(effects_[version], effects_[last->memory])) {
+    version = last->memory;
+    apply(after, buffer, version, {});
   }
   for (TensorOutput& o : out_.outputs)
     if (o.buffer == buffer) o.memory = version;
   out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
 }
 
+// Adds the value of source `number` of the sink.
+void TensorLowering::add_value(UOp u, size_t number) {
+  at = u;
+  if (!facts_.has_shape(u)) return add_output(u);
+  if (!can_be_stored(u.dtype())) {  // weak numbers are computed in the widest dtype
+    u = graph_.node(Op::CAST, is_float_of_any_release(u.dtype()) ? dtypes::float64 : dtypes::int64, u);
+    facts_.add(u);
+  }
+  auto it = stored_.find(u);
+  const size_t memory = it != stored_.end() ? it->second
+                                            : new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
+  if (it == stored_.end()) store_all(memory, u);
+  out_.outputs.push_back({memory, facts_.shape(u), {}, number});
+}
+
 void TensorLowering::add_output(UOp u) {
   at = u;
   UOp stored = u;
-  while (stored.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI}) && stored.num_src()) stored = stored.src(0);
+  while (stored.in(kViews) && stored.num_src()) stored = stored.src(0);
   if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
     add_stored_output(stored);
     return;
@@ -398,7 +462,8 @@ Result<UOp> inline_calls(UOp root) {
   });
 }
 
-Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why) {
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why,
+                                          const TensorImport& what) {
   return catch_failures([&]() -> TensorProgram {
     import::TensorLowering lowering(sink.graph(), variables);
     NotImportable details;
@@ -408,7 +473,7 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
       return Diag{.message = details.text()};
     };
     try {
-      return lowering.program(sink);
+      return lowering.program(sink, what);
     } catch (const import::Refusal& refusal) {
       throw Failure(refuse(refusal.reason));
     } catch (const Failure& failure) {

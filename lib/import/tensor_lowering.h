@@ -67,7 +67,6 @@ class TensorFacts {
 };
 
 bool is_memory(UOp u);  // true for a BUFFER or PARAM that is an array in global memory
-bool is_body_of_kernel(UOp u);  // true for a SINK that is a kernel, not the body of a function
 
 bool can_be_stored(DType dtype);  // true if tgc's IR has arrays of this dtype
 std::vector<UOp> order(UOp root);  // the nodes below `root`, sources first, without the bodies of calls
@@ -83,7 +82,7 @@ class TensorLowering {
       : graph_(graph), facts_(graph, variables), math_(graph) {}
 
   // `root` is a SINK of values and stores, a LINEAR list of calls of kernels, or a call of one of these.
-  TensorProgram program(UOp root);
+  TensorProgram program(UOp root, const TensorImport& what = {});
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
   TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
   UOp at;  // the node that is being imported
@@ -111,8 +110,8 @@ class TensorLowering {
   void count_uses(const std::vector<UOp>& nodes);
   void lower(UOp u);
   void add_output(UOp u);
+  void add_value(UOp u, size_t number);
   void add_stored_output(UOp after);
-  std::vector<UOp> versions_until(UOp after) const;
 
   // ---- kernels
   struct Kernel {
@@ -124,6 +123,7 @@ class TensorLowering {
   void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
   size_t memory_of(UOp buffer);   // the array of a BUFFER or PARAM
+  size_t array_as(size_t memory, DType dtype);
   size_t array_of(UOp value);     // the array of a value; makes the kernel that stores it, unless there is one
   size_t version_of(UOp target);  // the array of the buffer below `target`, after what `target` is ordered after
   Affine loop(int64_t size, std::vector<UOp>& loops);
@@ -133,6 +133,8 @@ class TensorLowering {
   void finish(UOp store, const std::vector<UOp>& loops);
   void apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
   void apply_version(UOp u, UOp buffer, size_t& version);
+  template <class Apply>
+  void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
 
   // ---- calls of kernels (tensor_calls.cpp)
@@ -164,6 +166,7 @@ class TensorLowering {
   UOp make_value(UOp u, const Point& p);
   UOp operands(UOp u, const Point& p);
   UOp reduced(UOp u, const Point& p);
+  UOp counted(UOp u, const Point& p, const std::vector<int64_t>& axes);
   UOp chosen(UOp u, const Affine& index, const Checked<UOp>& values);
   UOp indexed(UOp u, const Point& p);
   Point source_point(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
@@ -179,8 +182,11 @@ class TensorLowering {
   AffineMath math_;
   TensorProgram out_;
   Kernel kernel_;
+  std::optional<int> invalid_;  // TensorImport::invalid; nullopt: an access of an Invalid element does not happen
+  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // collects the indices of PADs and their sizes
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
-  std::unordered_map<UOp, std::vector<UOp>> applied_;  // of a buffer, the AFTERs whose stores its output has
+  std::map<size_t, std::set<uint32_t>> effects_;  // of an array with a content of a buffer: its effects, by id
+  std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // array_as()
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
   int64_t affine_steps_ = 0;  // number of calls of affine()

@@ -3,6 +3,7 @@
 
 #include "lib/import/tensor_lowering.h"
 #include "lib/support/deadline.h"
+#include "lib/uop/exec_alu.h"
 
 namespace tgc::import {
 
@@ -58,6 +59,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
         if (u.is(Op::PAD)) offset = AffineMath::scaled(offset, -1);
         Affine moved = AffineMath::sum(p.place[axis], offset);
         if (u.is(Op::PAD)) condition = both(condition, math_.is_between(moved, 0, from[axis]));
+        if (u.is(Op::PAD) && padded_) padded_->emplace_back(moved, from[axis]);
         out.place[axis] = AffineMath::within(std::move(moved), from[axis]);
       }
       out.valid = both(p.valid, condition);
@@ -75,6 +77,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
 // Splits the flat index only within groups of axes of the same size on both sides.
 TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& to, const Sizes& from) {
   Place out(from.size());
+  if (product(from) == 0) return out;  // no element is computed
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
     const size_t first = j;
@@ -130,12 +133,60 @@ UOp TensorLowering::operands(UOp u, const Point& p) {
   return graph_.node(u.op(), u.dtype(), src, u.arg());
 }
 
+// Returns the sum of many equal numbers, some of which a PAD makes 0, without a loop: tinygrad writes arange(n) as n
+// such sums of n numbers. Returns the empty UOp for other reductions. `p` is the point of the source.
+UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& axes) {
+  constexpr int64_t kFewest = 64;
+  const Sizes& from = facts_.shape(u.src(0));
+  int64_t n = 1;
+  for (int64_t axis : axes) n *= from[size_t(axis)];
+  if (u.num_src() != 1 || axes.size() != 1 || n < kFewest || facts_.reduced_op(u) != Op::ADD) return {};
+  Point q = p;
+  std::vector<UOp> loops;
+  q.place[size_t(axes[0])] = loop(n, loops);
+  std::vector<std::pair<Affine, int64_t>> bounds;
+  UOp x = u.src(0), ignored;
+  padded_ = &bounds;
+  for (; x.in(ops::Movement); x = x.src(0)) q = source_point(x, q, ignored);
+  padded_ = nullptr;
+  if (!x.is_const() || x.is_invalid()) return {};
+  auto less = [&](const Affine& a, UOp b) { return math_.node(a).alu(Op::CMPLT, b); };
+  UOp condition, begin = graph_.constant(dtypes::index, 0), end = graph_.constant(dtypes::index, n);
+  for (auto& [index, size] : bounds) {
+    int64_t factor = 0;
+    for (auto& [node, f] : index.terms)
+      if (node == loops[0]) factor = f;
+      else if (std::ranges::count(toposort(node), loops[0])) return {};
+    if (factor < -1 || factor > 1) return {};
+    if (factor == 0) {
+      condition = both(condition, math_.is_between(index, 0, size));
+      continue;
+    }
+    // 0 <= rest + factor * loop < size
+    const Affine rest = AffineMath::sum(index, AffineMath::scaled(math_.index(loops[0], 0, n - 1), -factor));
+    const Affine first = factor > 0 ? AffineMath::scaled(rest, -1) : AffineMath::plus(rest, 1 - size);
+    const Affine last = AffineMath::plus(first, size);
+    begin = less(first, begin).where(begin, math_.node(first));
+    end = less(last, end).where(math_.node(last), end);
+  }
+  UOp count = begin.alu(Op::CMPLT, end).where(end.alu(Op::SUB, begin), graph_.constant(dtypes::index, 0));
+  UOp number = graph_.node(Op::CAST, u.dtype(), count);
+  UOp sum = number.alu(Op::MUL, value(x, q));
+  if (!condition) return sum;
+  return condition.where(sum, graph_.node(Op::CONST, u.dtype(), {}, 0));
+}
+
 UOp TensorLowering::reduced(UOp u, const Point& p) {
   const auto axes = facts_.reduced_axes(u);
   const Sizes& from = facts_.shape(u.src(0));
   Point q = p;
   if (facts_.drops_axes(u)) q.place.insert(q.place.begin(), axes.size(), Affine());
   std::vector<UOp> loops;
+  for (int64_t axis : axes)
+    if (from[size_t(axis)] == 0) {
+      return graph_.constant(u.dtype(), identity_element(facts_.reduced_op(u), u.dtype()));
+    }
+  if (UOp count = counted(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
   for (UOp s : sources_from(u, 1)) {  // ranges that the scheduler made already
     if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
@@ -179,12 +230,17 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   if (is_memory(u)) return address(memory_of(u), flat(u, p), p.valid);
   if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return operands(u, p);
   switch (u.op()) {
-    case Op::CONST: return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
+    case Op::CONST:
+      if (u.is_invalid() && invalid_ && can_be_stored(u.dtype().scalar())) {
+        out_.has_invalid = true;
+        return graph_.constant(u.dtype().scalar(), int64_t(*invalid_));
+      }
+      return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
     case Op::AFTER: case Op::ASSIGN:
       if (auto it = memories_.find(u); it != memories_.end()) {
         UOp valid = p.valid;
         const Affine index = place_in(u.src(0), p, valid);
-        return address(it->second, index, valid);
+        return address(array_as(it->second, u.dtype().base()), index, valid);
       }
       return value(u.src(0), p);
     case Op::BITCAST: {
@@ -244,14 +300,30 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
 UOp TensorLowering::base(UOp target) const {
   constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
   UOp expanded;
-  while (target.in(kBelow) && target.num_src()) {
+  while (target.in(kBelow | OpSet{Op::BITCAST}) && target.num_src()) {
+    if (target.is(Op::BITCAST) && !is_memory(base(target.src(0)))) break;
     if (target.is(Op::EXPAND) && !expanded) expanded = target;
     target = target.src(0);
   }
   return expanded && !is_memory(target) ? expanded : target;  // an EXPAND that is stored to has its own elements
 }
 
+// The index counts elements of the dtype of `target`.
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
+  if (target.is(Op::BITCAST) && is_memory(base(target))) {
+    const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
+    Point q = p;
+    if (from == to || p.place.empty()) return place_in(target.src(0), q, valid);
+    if (from > to) {  // several elements in one
+      q.place.back() = math_.quotient(p.place.back(), from / to);
+      const Affine first = AffineMath::scaled(place_in(target.src(0), q, valid), from / to);
+      return AffineMath::sum(first, math_.remainder(p.place.back(), from / to));
+    }
+    q.place.back() = AffineMath::scaled(p.place.back(), to / from);
+    const Affine first = place_in(target.src(0), q, valid), rest = math_.remainder(first, to / from);
+    if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
+    return math_.quotient(first, to / from);
+  }
   if (is_memory(target) || stored_.contains(target)) return flat(target, p);
   if (target.in({Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {

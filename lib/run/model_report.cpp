@@ -35,8 +35,9 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 
 RunReport::Result ModelReport::result() const {
   if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
-  if (stages && !stages->stage.empty()) return RunReport::Result::Failed;
+  if (!order.faults.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
+  if (stores_nothing) return RunReport::Result::Passed;
   return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
 }
 
@@ -58,10 +59,14 @@ std::string ModelReport::text() const {
   if (ran.bytes_before)
     out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
            "\n";
+  for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
   for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
   if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
   for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
   if (stages) out += stages->text();
+  for (const OrderFault& f : order.faults)
+    out += "  order: " + f.text + ", but the schedule has the other order: an edge is missing in " + f.function + "\n";
+  for (const std::string& note : notes) out += "  note: " + note + "\n";
   if (kernels_sanitized)
     out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
   if (kernels_compared && different.empty())
@@ -82,6 +87,9 @@ std::string ModelReport::json() const {
     if (!floats.empty()) json.member("floats", floats);
     write_comparisons(json, outputs);
     if (stages) stages->write(json.key("stages"));
+    if (!variables.empty()) json.member("variables", variables);
+    if (!order.faults.empty()) json.member("order", order.faults[0].text);
+    if (!notes.empty()) json.member("notes", notes);
     if (kernels_compared) json.member("kernels_compared", kernels_compared);
     if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);
     if (!different.empty()) json.member("different", different);

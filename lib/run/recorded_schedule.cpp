@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <set>
 
 #include "lib/import/import.h"
 #include "lib/import/upgrade.h"
@@ -33,6 +34,11 @@ class BufferTable {
     const int64_t end = b.offset + b.size * dtype.itemsize();
     if (b.offset == 0 && end >= base.bytes) base.dtype = dtype;
     base.bytes = std::max(base.bytes, end);
+  }
+  // Declares a whole base: a buffer of the graph, of which the kernels may use a part.
+  void declare(int64_t number, DType dtype, int64_t bytes) {
+    Base& base = bases_[number];
+    if (bytes >= base.bytes) base.bytes = bytes, base.dtype = dtype;
   }
   void make() {
     for (auto& [number, base] : bases_) {
@@ -76,6 +82,28 @@ bool is_variable(UOp u) {
   if (u.in({Op::AFTER, Op::BIND})) return is_variable(u.src(0));
   return u.is(Op::DEFINE_VAR) ||
          (u.in({Op::BUFFER, Op::PARAM}) && u.arg().repr().find("AddrSpace.ALU") != std::string::npos);
+}
+
+// The value that an argument binds a variable to: AFTER(variable, STORE(variable, value)) or BIND(variable, value).
+std::optional<int64_t> bound_value(UOp u) {
+  UOp value = u.is(Op::BIND) && u.num_src() > 1 ? u.src(1) : UOp();
+  if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::STORE)) value = u.src(1).src(1);
+  if (!value || !value.is_const() || !value.arg().is_int()) return std::nullopt;
+  return value.arg().as_int().to_int64();
+}
+
+// Returns the argument that binds the variable to another value.
+UOp with_value(UOp u, int64_t value) {
+  if (u.is_const()) return u.graph().node(Op::CONST, u.dtype(), u.src(), Arg(value));
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  if (u.in({Op::AFTER, Op::BIND, Op::STORE}) && src.size() > 1) src[1] = with_value(src[1], value);
+  return std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+}
+
+std::string variable_name(UOp u) {
+  while (u.in({Op::AFTER, Op::BIND})) u = u.src(0);
+  const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : import::field_of(u.arg(), "name");
+  return name.is_str() ? std::string(name.text()) : "";
 }
 
 // The buffers that an argument of a call stands for, one for each device.
@@ -166,21 +194,31 @@ class ArgumentBases {
 
 class ScheduleReader {
  public:
-  ScheduleReader(const Session& session, const GoldenRecord& record, Release release)
-      : session_(session), record_(record), release_(release), names_(std::make_shared<Graph>()) {}
+  ScheduleReader(const Session& session, const GoldenRecord& record, Release release,
+                 const TensorParameters& parameters)
+      : session_(session), record_(record), release_(release), names_(std::make_shared<Graph>()),
+        parameters_(parameters) {}
 
-  RecordedSchedule read() {
+  RecordedSchedule read(const std::map<int64_t, BufferSize>& sizes) {
     if (record_.kernels.empty()) throw Failure("the record has no kernels");
     out_.kernels.graphs.push_back(names_);
     BufferTable table(schedule(), *names_);
     for (const GoldenKernel& k : record_.kernels)
       for (const GoldenBuffer& b : k.bufs)
         for (const GoldenBuffer& part : parts(b)) table.declare(part);
+    const std::map<int64_t, std::vector<int64_t>> bases = find_bases();
+    for (auto& [slot, numbers] : bases)
+      if (auto it = sizes.find(slot); it != sizes.end())
+        for (int64_t base : numbers) table.declare(base, it->second.dtype, it->second.bytes / int64_t(numbers.size()));
     table.make();
     for (size_t k = 0; k < record_.kernels.size(); k++) read_kernel(k, table);
     schedule().sink = names_->sink({});
-    for (auto& [name, value] : record_.var_vals) schedule().var_vals.emplace_back(name, value);
-    map_buffers(table);
+    for (auto& [name, value] : parameters_.variables.by_name) schedule().var_vals.emplace_back(name, value);
+    for (auto& [slot, numbers] : bases)
+      for (int64_t base : numbers) {
+        out_.buffers[slot].push_back(table.of_base(base));
+        schedule().buffers[table.of_base(base)].is_input = true;
+      }
     return std::move(out_);
   }
 
@@ -220,8 +258,9 @@ class ScheduleReader {
     }
   }
 
-  // Reads from the last stage, a list of calls, which buffer of the tensor graph each buffer of the kernels is.
-  void map_buffers(const BufferTable& table) {
+  // Reads from the last stage, a list of calls, which bases each buffer of the tensor graph is, by its slot.
+  std::map<int64_t, std::vector<int64_t>> find_bases() const {
+    std::map<int64_t, std::vector<int64_t>> out;
     const GoldenStage* last = nullptr;
     for (const GoldenStage& s : record_.stages)
       if (text_of(s)) last = &s;
@@ -233,22 +272,21 @@ class ScheduleReader {
     if (!list.is(Op::LINEAR))
       throw Failure("the stage '" + last->name + "' does not say which buffers the kernels use");
     const ArgumentBases found(inline_calls(list).value_or_throw(), record_);
-    const TensorParameters parameters = read_parameters(session_, record_, release_).value_or_throw();
     for (auto& [slot, bases] : found.bases(is_call ? Op::PARAM : Op::BUFFER)) {
       int64_t buffer = slot;
-      if (is_call && parameters.slots.contains(slot)) buffer = parameters.slots.at(slot);
-      else if (is_call || !std::ranges::any_of(parameters.slots, [&](auto& p) { return p.second == slot; })) continue;
-      for (int64_t base : bases) {
-        out_.buffers[buffer].push_back(table.of_base(base));
-        schedule().buffers[table.of_base(base)].is_input = true;
-      }
+      if (is_call && parameters_.slots.contains(slot)) buffer = parameters_.slots.at(slot);
+      else if (is_call || !std::ranges::any_of(parameters_.slots, [&](auto& p) { return p.second == slot; })) continue;
+      auto& known = out[buffer];
+      known.insert(known.end(), bases.begin(), bases.end());
     }
+    return out;
   }
 
   const Session& session_;
   const GoldenRecord& record_;
   Release release_;
   std::shared_ptr<Graph> names_;
+  const TensorParameters& parameters_;
   RecordedSchedule out_;
 };
 
@@ -261,7 +299,8 @@ int64_t slot_of_buffer(UOp buffer) {
   return slot.is_int() ? slot.as_int().to_int64().value_or(-1) : -1;
 }
 
-Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release) {
+Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
+                                         const VariableValues& given) {
   return catch_failures([&] {
     TensorParameters out;
     out.variables.by_name.insert(record.var_vals.begin(), record.var_vals.end());
@@ -271,14 +310,27 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
     for (const std::string* text : texts) {
       TensorText call = std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
       if (!call.root.is(Op::CALL)) continue;
+      out.graph = call.graph;
+      std::map<std::string, std::set<int64_t>> values;  // by the variable's name
       for (size_t i = 1; i < call.root.num_src(); i++) {
         UOp argument = call.root.src(i);
         const int64_t slot = int64_t(i) - 1;
-        if (!is_variable(argument)) out.slots[slot] = slot_of_buffer(buffer_below(argument));
-        else if (argument.is(Op::AFTER) && argument.num_src() > 1 && argument.src(1).is(Op::STORE))
-          if (UOp v = argument.src(1).src(1); v.is_const() && v.arg().is_int())
-            out.variables.by_slot[slot] = v.arg().small_int();
+        const std::string name = is_variable(argument) ? variable_name(argument) : "";
+        if (auto it = given.find(name); it != given.end()) argument = with_value(argument, it->second);
+        out.arguments.push_back(argument);
+        if (!is_variable(argument)) {
+          out.slots[slot] = slot_of_buffer(buffer_below(argument));
+        } else if (auto value = bound_value(argument)) {
+          out.variables.by_slot[slot] = *value;
+          values[name].insert(*value);
+        }
       }
+      for (auto& [name, numbers] : values)
+        if (numbers.size() == 1) out.variables.by_name.emplace(name, *numbers.begin());
+      for (auto& [name, value] : given)
+        if (values.contains(name)) out.variables.by_name[name] = value;
+      for (auto& [name, value] : out.variables.by_name)
+        out.sources[name] = std::to_string(value) + (given.contains(name) ? ", given" : ", recorded");
       break;
     }
     return out;
@@ -302,9 +354,10 @@ Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& 
   return out;
 }
 
-Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record,
-                                                Release release) {
-  return catch_failures([&] { return ScheduleReader(session, record, release).read(); });
+Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
+                                                const TensorParameters& parameters,
+                                                const std::map<int64_t, BufferSize>& buffers) {
+  return catch_failures([&] { return ScheduleReader(session, record, release, parameters).read(buffers); });
 }
 
 }  // namespace tgc

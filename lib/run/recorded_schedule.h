@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/driver/session.h"
+#include "lib/execute/executable.h"
 #include "lib/import/tensor_graph.h"
 #include "passes/tensor/schedule.h"
 
@@ -32,9 +33,14 @@ struct RecordedSchedule {
 struct TensorParameters {
   std::map<int64_t, int64_t> slots;  // the BUFFER's slot, by the PARAM's slot
   TensorVariables variables;
+  std::shared_ptr<Graph> graph;  // of the arguments
+  std::vector<UOp> arguments;    // by the PARAM's slot
+  std::map<std::string, std::string> sources;  // of each variable: "3, recorded" or "3, given"
 };
-// Reads them from the AST of `record`, if it is a call, else from the last stage that is one.
-Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release);
+// Reads them from the AST of `record`, if it is a call, else from the last stage that is one. `given` overrides the
+// recorded values of variables.
+Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
+                                         const VariableValues& given = {});
 
 // Reads a text of `record`. Errors name the record and `what`.
 Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
@@ -42,9 +48,15 @@ Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& 
 // Returns the text of a stage, the complete one if the record has it; null if the stage has none of its own.
 const std::string* text_of(const GoldenStage& stage);
 
-// Reads and imports the kernels of `record`. Fails if the record has no kernels, or if one cannot be imported.
-Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record,
-                                                Release release);
+// Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the bytes of buffers of the graph.
+// Fails if the record has no kernels, or if one cannot be imported.
+struct BufferSize {
+  DType dtype;
+  int64_t bytes = 0;
+};
+Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
+                                                const TensorParameters& parameters,
+                                                const std::map<int64_t, BufferSize>& buffers);
 
 int64_t slot_of_buffer(UOp buffer);  // the number of a BUFFER or PARAM; -1 if it has none
 

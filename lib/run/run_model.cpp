@@ -230,6 +230,7 @@ class ModelRun {
       for (size_t i = 0; i < item.buffers.size(); i++) {
         const size_t root = schedule.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]);
         const ScheduleBuffer& b = schedule.buffers[root];
+        if (item.ast.is(Op::BUFFER_VIEW)) continue;  // stores nothing
         if (!accesses[i].writes || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
         throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
                                       data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
@@ -456,6 +457,20 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
 
 }  // namespace
 
+// Returns `root` with numbers of its own for the BUFFERs that get_rangeify_map of tinygrad 0.12.0 has numbered anew
+// (LUNIQUE): these are buffers of the program, not memory between kernels.
+static UOp with_named_buffers(UOp root) {
+  std::unordered_map<UOp, UOp> made;
+  for (UOp u : toposort(root)) {
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(made.at(s));
+    if (u.is(Op::BUFFER) && u.num_src() && u.src(0).is(Op::LUNIQUE))
+      src[0] = u.graph().node(Op::UNIQUE, u.src(0).dtype(), {}, u.src(0).arg());
+    made[u] = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+  }
+  return made.at(root);
+}
+
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options) {
   return reported(session, path, options, [&](ModelRun& run) { run.run_model(path); });
 }
@@ -470,7 +485,7 @@ ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const
   return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;
     copy.graph = std::make_shared<Graph>(in.graph->settings());
-    copy.root = copy_into(*copy.graph, in.root);
+    copy.root = with_named_buffers(copy_into(*copy.graph, in.root));
     run.run_graph(copy);
   });
 }

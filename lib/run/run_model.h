@@ -1,5 +1,6 @@
 // Runs a model or tensor graph on a device. Compares its outputs with a file's arrays, or each of its kernels with REF.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "lib/execute/schedule_run.h"
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
+#include "lib/run/schedule_order.h"
 
 namespace tgc {
 
@@ -29,6 +31,11 @@ struct ModelReport {
   size_t kernels_compared = 0;      // number of kernels whose results equal REF's
   size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
+  bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
+  std::map<std::string, std::string> variables = {};  // of a recorded graph: "3, recorded" or "3, given"
+  std::string hazard = {};           // of two iterations of a recorded kernel; empty: none was found
+  OrderReport order = {};            // of the kernels of a recorded schedule
+  std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
   std::string not_kept;             // why the results of a failed run could not be saved; else empty
   std::string different;            // message on the first kernel that differs from REF, with the command to repeat it

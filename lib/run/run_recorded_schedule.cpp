@@ -9,8 +9,10 @@
 #include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
 #include "lib/support/clocks.h"
+#include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/limits.h"
+#include "lib/validate/hazard.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/perturb_rounding.h"
 #include "lib/validate/reference_sample.h"
@@ -20,12 +22,23 @@ namespace {
 
 using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 
-std::string data_name(int64_t slot) { return "data" + std::to_string(slot); }
+std::string refusal_text(const GoldenRecord& record) {
+  const std::string& error = *record.error;
+  return "tinygrad refused the graph" +
+         (record.stages.empty() ? std::string() : " after the stage '" + record.stages.back().name + "'") + ": " +
+         error.substr(0, error.find('\n'));
+}
+
+std::string data_name(int64_t slot) {
+  return slot < 0 ? "value" + std::to_string(value_slot(0) - slot) : "data" + std::to_string(slot);
+}
 
 class RecordedRun {
  public:
-  RecordedRun(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
-      : session_(session), in_(in), o_(options), report_(report), release_(in.graph->release()) {}
+  RecordedRun(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report,
+              bool finds_stage)
+      : session_(session), in_(in), o_(options), report_(report), release_(in.graph->release()),
+        finds_stage_(finds_stage) {}
 
   void run() {
     if (!in_.record)
@@ -39,12 +52,17 @@ class RecordedRun {
     place_ = compiles ? std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw())
                       : place_in_ref();
     auto begin = Clock::now();
+    const DeadlineScope whole(o_.device.timeout_seconds.value_or(kSeconds));
+    if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
+    if (!o_.input.arrays.empty()) given_ = std::move(read_arrays(o_.input.arrays).value_or_throw());
     {
       const DeadlineScope limit(o_.device.trial_seconds());
-      parameters_ = std::move(read_parameters(session_, record, release_).value_or_throw());
+      read_variables();
       reference_ = std::move(read_tensor_reference(session_, record, release_, parameters_).value_or_throw());
       if (!record.kernels.empty())
-        recorded_ = std::move(read_recorded_schedule(session_, record, release_).value_or_throw());
+        recorded_ = std::move(
+            read_recorded_schedule(session_, record, release_, parameters_, sizes()).value_or_throw());
+      if (recorded_) check_kernel_order();
     }
     report_.build_seconds = seconds_since(begin);
     draw_buffers();
@@ -60,15 +78,31 @@ class RecordedRun {
                                      : "REF of the tensor graph";
     expected_ = run_reference();
     note_tolerance();
+    find_invalid();
     if (recorded_) report_.outputs = compare(actual);
-    if (o_.compare.each_stage || !recorded_) compare_stages();
+    const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
+    if (o_.compare.each_stage || !recorded_ || (differs && finds_stage_)) compare_stages(differs);
+    if (differs && finds_stage_ && report_.stages->stage.empty()) find_hazard_in_kernels();
+    const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
+    report_.stores_nothing = !recorded_ && (reference_.program.outputs.empty() || no_stage_changes);
     show(actual);
   }
 
  private:
+  // The values of variables: --var, else the file of --inputs, else the recording.
+  void read_variables() {
+    parameters_ = std::move(read_parameters(session_, *in_.record, release_).value_or_throw());
+    VariableValues given(o_.input.variables.begin(), o_.input.variables.end());
+    for (auto& [name, source] : parameters_.sources)
+      if (const Array* a = find_array(given_, name); a && a->size() == 1)
+        given.emplace(name, int64_t(element_as_double(*a, 0)));
+    if (!given.empty())
+      parameters_ = std::move(read_parameters(session_, *in_.record, release_, given).value_or_throw());
+    report_.variables = parameters_.sources;
+  }
+
   // ---- the first content of each buffer of the tensor graph
   void draw_buffers() {
-    if (!o_.input.arrays.empty()) given_ = std::move(read_arrays(o_.input.arrays).value_or_throw());
     floats_ = input_distribution(in_.root).floats;
     draw_buffers_of(reference_);
     if (!recorded_) return;
@@ -80,9 +114,12 @@ class RecordedRun {
   void draw_buffers_of(const TensorReference& reference) {
     const auto& memories = reference.program.memories;
     for (size_t i = 0; i < memories.size(); i++)
-      if (reference.inputs[i] >= 0) draw(reference.inputs[i], memories[i].dtype, memories[i].size);
+      if (reference.inputs[i] >= 0)
+        draw(reference.inputs[i], memories[i].dtype, memories[i].size,
+             memories[i].is_replicated ? memories[i].devices : 1);
   }
-  void draw(int64_t slot, DType dtype, int64_t size) {
+  // `copies`: the number of parts that have the same content.
+  void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1) {
     auto& array = buffers_[slot];
     if (array) return;
     array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
@@ -96,6 +133,73 @@ class RecordedRun {
     report_.seed = o_.input.seed.value_or(0);
     if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
     fill_random(*array, *report_.seed, data_name(slot), floats_);
+    const size_t part = array->nbytes() / size_t(copies);
+    for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
+  }
+
+  // The dtype and size of each buffer of the graph.
+  std::map<int64_t, BufferSize> sizes() const {
+    std::map<int64_t, BufferSize> out;
+    for (size_t i = 0; i < reference_.inputs.size(); i++) {
+      const TensorMemory& m = reference_.program.memories[i];
+      if (reference_.inputs[i] >= 0) out[reference_.inputs[i]] = {m.dtype, m.size * m.dtype.itemsize()};
+    }
+    return out;
+  }
+
+  // ---- the order of the kernels
+  void check_kernel_order() {
+    report_.order = check_order(session_, *in_.record, release_, *recorded_, parameters_);
+    const Schedule& schedule = recorded_->kernels.schedule;
+    for (const OrderFault& f : report_.order.stale_reads)
+      report_.notes.push_back(f.text + ", but depends on what that kernel stores: tinygrad keeps no copy of the old "
+                                       "content, so the kernel reads the new one");
+    std::set<size_t> decided_by_stale;  // buffers of the schedule
+    for (size_t k = 0; k < report_.order.depends_on_stale.size(); k++) {
+      if (!report_.order.depends_on_stale[k]) continue;
+      const auto accesses = accesses_of(schedule.items[k]);
+      for (size_t i = 0; i < accesses.size(); i++) {
+        const size_t number = schedule.items[k].buffers[i];
+        if (accesses[i].writes) decided_by_stale.insert(schedule.buffers[number].view_of.value_or(number));
+      }
+    }
+    for (auto& [slot, numbers] : recorded_->buffers)
+      if (std::ranges::any_of(numbers, [&](size_t n) { return decided_by_stale.contains(n); })) {
+        not_compared_.insert(slot);
+        report_.notes.push_back(data_name(slot) + " was not compared, since such a read decides it");
+      }
+    for (const std::string& text : report_.order.undecided)
+      report_.notes.push_back("the graph does not decide in which order " + text);
+  }
+
+  // ---- Invalid elements: those that differ if Invalid becomes another number
+  void find_invalid() {
+    if (!reference_.program.has_invalid) return;
+    const TensorReference other =
+        std::move(read_tensor_reference(session_, *in_.record, release_, parameters_, 1).value_or_throw());
+    const SlotArrays values =
+        std::move(run_tensor_reference(other, buffers_, options_for(place_in_ref())).value_or_throw());
+    for (auto& [slot, expected] : expected_) {
+      const Array& changed = values.at(slot);
+      const auto item = size_t(expected.dtype().itemsize());
+      auto& flags = invalid_[slot];
+      for (size_t k = 0; k < size_t(expected.size()); k++)
+        flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
+      if (const auto count = std::ranges::count(flags, true))
+        report_.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
+                                data_name(slot));
+    }
+  }
+  // Returns a copy of `array` with the expected values where Invalid elements are.
+  Array without_invalid(const Array& array, int64_t slot) const {
+    Array out = array.copy();
+    auto it = invalid_.find(slot);
+    if (it == invalid_.end()) return out;
+    const Array& expected = expected_.at(slot);
+    const auto item = size_t(out.dtype().itemsize());
+    for (size_t k = 0; k < it->second.size(); k++)
+      if (it->second[k]) std::memcpy(out.data() + k * item, expected.data() + k * item, item);
+    return out;
   }
 
   ScheduleOptions options_for(const Placement& place) const {
@@ -179,10 +283,13 @@ class RecordedRun {
     std::vector<Comparison> out;
     for (auto& [slot, expected] : expected_) {
       auto a = actual.find(slot);
-      if (a == actual.end() && !all) continue;
-      const Array& array = a == actual.end() ? *buffers_.at(slot) : a->second;
-      if (array.size() != expected.size())
+      if (a == actual.end() && (!all || slot < 0)) continue;
+      if (not_compared_.contains(slot)) continue;
+      const Array& stored = a == actual.end() ? *buffers_.at(slot) : a->second;
+      if (slot < 0 && stored.size() != expected.size()) continue;  // a stage may give a value its greatest size
+      if (stored.size() != expected.size())
         throw Failure("an output has another size in the schedule than in the graph");
+      const Array array = without_invalid(stored, slot);
       auto compared = compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
       out.push_back(std::move(compared.value_or_throw()));
       if (out.back().passed()) continue;
@@ -222,10 +329,14 @@ class RecordedRun {
   }
 
   // ---- the recorded stages in REF
-  void compare_stages() {
+
+  // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
+  // `is_wrong`: the kernels do so, too. Else, a stage that differs between right ones is evidence against tgc's import.
+  void compare_stages(bool is_wrong) {
     StageDifference out;
-    std::vector<Comparison> last;
+    std::vector<Comparison> last, wrong;
     std::set<std::string> names;
+    std::vector<std::string> doubtful;  // the stages that differ since the last right one
     for (const GoldenStage& stage : in_.record->stages) {
       const std::string* text = text_of(stage);
       // a second stage of the same name is a stage of another function, whose PARAMs are unknown
@@ -233,28 +344,55 @@ class RecordedRun {
       session_.progress("the stage '" + stage.name + "' in REF");
       auto read = read_tensor_stage(session_, *in_.record, release_, parameters_, *text, stage.name);
       if (read) draw_buffers_of(*read);  // a stage may add buffers
-      auto arrays = read ? run_tensor_reference(*read, buffers_, options_for(place_in_ref()))
+      Placement ref = place_in_ref();
+      Placement& place = is_compiled_ ? *place_ : ref;
+      auto arrays = read ? run_tensor_reference(*read, buffers_, options_for(place), {}, &place)
                          : Result<SlotArrays>(read.diag());
       if (arrays && arrays->empty()) continue;  // a graph of values, before the stage that stores them
+      std::vector<Comparison> compared;
+      if (arrays) {
+        auto done = catch_failures([&] { return compare(*arrays, std::ranges::count(read->outputs, -1) == 0); });
+        if (done) compared = std::move(*done);
+        else arrays = done.diag();
+      }
       if (!arrays) {
         out.refused.push_back(stage.name + ": " + arrays.diag().message);
         continue;
       }
       out.stages_run++;
-      auto compared = compare(*arrays, std::ranges::count(read->outputs, -1) == 0);
-      const bool differs = !std::ranges::all_of(compared, &Comparison::passed);
-      last = compared;
-      if (differs || std::ranges::any_of(compared, [](auto& c) { return c.left_out > 0; }))
-        out.arrays = std::move(compared);
-      if (!differs) {
-        out.before = stage.name;
+      if (std::ranges::all_of(compared, &Comparison::passed)) {
+        for (const std::string& name : doubtful) note_import(name);
+        doubtful.clear();
+        out.before = stage.name, last = std::move(compared);
         continue;
       }
-      out.stage = stage.name;
-      break;
+      if (doubtful.empty()) wrong = compared;
+      doubtful.push_back(stage.name);
     }
+    if (recorded_ && !is_wrong) {
+      for (const std::string& name : doubtful) note_import(name);
+    } else if (!doubtful.empty()) {
+      out.stage = doubtful[0], out.arrays = std::move(wrong);
+    }
+    if (out.arrays.empty() && std::ranges::any_of(last, [](auto& c) { return c.left_out > 0; })) out.arrays = last;
     if (!recorded_) report_.outputs = std::move(last);
     report_.stages = std::move(out);
+  }
+  // A scheduler must not make one kernel of a store and of a read that other iterations of the store change.
+  void find_hazard_in_kernels() {
+    const Schedule& schedule = recorded_->kernels.schedule;
+    for (size_t k = 0; k < schedule.items.size() && report_.hazard.empty(); k++) {
+      const ScheduleItem& item = schedule.items[k];
+      if (!item.ast.is(Op::SINK)) continue;
+      VariableValues variables(item.fixed_vars.begin(), item.fixed_vars.end());
+      variables.insert(schedule.var_vals.begin(), schedule.var_vals.end());
+      if (auto hazard = find_hazard(item.ast, variables))
+        report_.hazard = "kernel " + std::to_string(k) + ": " + hazard->text();
+    }
+  }
+  void note_import(const std::string& stage) {
+    report_.notes.push_back("the graph after the stage '" + stage + "' has other values, but what tinygrad made of it "
+                            "is right: tgc's import of this stage is wrong");
   }
 
   void show(const SlotArrays& actual) {
@@ -270,6 +408,7 @@ class RecordedRun {
   const RunOptions& o_;
   ModelReport& report_;
   Release release_;
+  bool finds_stage_;
   std::optional<Placement> place_;
   TensorParameters parameters_;
   TensorReference reference_;
@@ -277,21 +416,24 @@ class RecordedRun {
   Arrays given_;
   TensorArrays buffers_;
   SlotArrays expected_;
-  static constexpr double kMostWork = 3e9;  // of REF, about 20 s
+  static constexpr double kMostWork = 3e8;  // of REF, about 2 s
+  static constexpr double kSeconds = 10;    // for a record, without --timeout
   bool is_compiled_ = false;                // both sides run compiled, because REF would take too long
   DType coarsest_ = dtypes::float64;
   bool sums_ = false, rechecked_ = false, recheck_cut_ = false;
-  std::map<int64_t, std::vector<bool>> sensitive_;
+  std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot, for each element
+  std::set<int64_t> not_compared_;  // slots
   Floats floats_ = Floats::Normal;
 };
 
 }  // namespace
 
-ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options) {
+ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
+                                  bool finds_stage) {
   ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
   if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
   auto done = catch_failures([&] {
-    RecordedRun(session, in, options, report).run();
+    RecordedRun(session, in, options, report, finds_stage).run();
     return Unit{};
   });
   if (!done) {

@@ -5,6 +5,8 @@
 
 namespace tgc {
 
-ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options);
+// `finds_stage`: if the kernels compute something else, find the first wrong stage.
+ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
+                                  bool finds_stage = false);
 
 }  // namespace tgc

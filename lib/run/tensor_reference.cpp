@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/import/upgrade.h"
 #include "lib/uop/copy.h"
 #include "lib/validate/perturb_rounding.h"
 
@@ -59,6 +60,14 @@ class Targets {
   std::map<std::string, UOp> by_tag_;
 };
 
+// Returns whether `root` is a stage of a record that makes a call of a graph of values, and no kernels.
+bool has_values(const GoldenRecord& record, UOp root) {
+  const bool makes_call = !record.stages.empty() && record.stages[0].name == "number the uops";
+  return makes_call && record.kernels.empty() && root.is(Op::SINK);
+}
+
+bool is_parameter(UOp u) { return u.is(Op::PARAM) && !import::is_variable(u); }
+
 // Fills in the slots of the imported program. `parameters` tells what its PARAMs are. In a graph with PARAMs, a BUFFER
 // is memory between kernels.
 void find_slots(TensorReference& reference, const TensorParameters& parameters) {
@@ -71,12 +80,17 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
     return it == parameters.slots.end() ? -1 : it->second;
   };
   for (const TensorMemory& m : memories) reference.inputs.push_back(slot_of(m.buffer));
-  for (const TensorOutput& o : reference.program.outputs) reference.outputs.push_back(slot_of(o.buffer));
+  for (const TensorOutput& o : reference.program.outputs)
+    reference.outputs.push_back(o.source ? value_slot(*o.source) : slot_of(o.buffer));
 }
 
-TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters) {
+TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters, bool with_values = false,
+                         int invalid = 0) {
   TensorReference out{.graph = text.graph};
-  out.program = std::move(import_tensor_graph(root, parameters.variables).value_or_throw());
+  std::vector<UOp> arguments;  // in place of the PARAMs of `root`
+  for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
+  const TensorImport what{.arguments = arguments, .invalid = invalid, .with_values = with_values};
+  out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
   find_slots(out, parameters);
   return out;
 }
@@ -105,18 +119,15 @@ UOp with_stores(TensorText& text, const Targets& targets) {
 }  // namespace
 
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
-                                              const TensorParameters& parameters) {
+                                              const TensorParameters& parameters, int invalid) {
   return catch_failures([&] {
     const std::string& ast = record.ast_full ? *record.ast_full : record.ast;
     TensorText text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
     UOp root = text.root;
-    // the stage that tags the values to compute tags none in a graph of views of buffers
-    const bool is_tagged = !record.stages.empty() && record.stages[0].name == "number the uops";
-    if (root.is(Op::SINK) && is_tagged && !text_of(record.stages[0])) root = text.graph->sink({});
-    else if (root.is(Op::SINK)) root = with_stores(text, Targets(session, record, release));
-    if (!root.num_src() && (!is_tagged || !record.kernels.empty()))
-      throw Failure("the tensor graph stores no value to a buffer");
-    return imported(text, root, parameters);
+    if (has_values(record, root)) return imported(text, root, parameters, true, invalid);
+    if (root.is(Op::SINK)) root = with_stores(text, Targets(session, record, release));
+    if (!root.num_src() && !record.kernels.empty()) throw Failure("the tensor graph stores no value to a buffer");
+    return imported(text, root, parameters, false, invalid);
   });
 }
 
@@ -125,7 +136,10 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
                                           const std::string& name) {
   return catch_failures([&] {
     TensorText read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
-    return imported(read, read.root, parameters);
+    const bool is_values = has_values(record, read.root);
+    if (is_values && parameters.arguments.empty() && std::ranges::any_of(toposort(read.root), is_parameter))
+      return TensorReference{.graph = read.graph, .program = {}, .inputs = {}, .outputs = {}};
+    return imported(read, read.root, parameters, is_values);
   });
 }
 
@@ -183,7 +197,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
     std::vector<Array> values = std::move(run_tensor_program(program, contents, options, way, place).value_or_throw());
     std::map<int64_t, Array> out;
     for (size_t i = 0; i < values.size(); i++)
-      if (reference.outputs[i] >= 0) out.emplace(reference.outputs[i], std::move(values[i]));
+      if (reference.outputs[i] != -1) out.emplace(reference.outputs[i], std::move(values[i]));
     return out;
   });
 }

@@ -10,13 +10,17 @@ struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
   std::vector<int64_t> inputs;   // for each array: the slot of the buffer with its first content; -1 if it has none
-  std::vector<int64_t> outputs;  // for each output: the slot of the buffer that holds it after the schedule has run
+  std::vector<int64_t> outputs;  // for each output: the slot of the buffer that holds it after the schedule has run,
+                                 // value_slot() of a value of a source of the sink, or -1
 };
 
-// Imports the AST of `record`. If it is a graph of values, a stage tells to which buffers they are stored.
+inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
+
+// Imports the AST of `record`. If it is a graph of values, a stage tells to which buffers they are stored. Without
+// kernels, the values themselves are outputs. `invalid` is the number that Invalid elements get.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
-                                              const TensorParameters& parameters);
-// Imports the graph `text` after the stage `name`.
+                                              const TensorParameters& parameters, int invalid = 0);
+// Imports the graph `text` after the stage `name`. It has no outputs if it has parameters that nobody gave arguments.
 Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);

@@ -1,6 +1,7 @@
 #include "lib/validate/hazard.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -119,6 +120,31 @@ std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables) {
     if (auto hazard = hazard_of(store, loops, variables)) return hazard;
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
+                                                      const VariableValues& variables) {
+  Graph graph(ast.graph().settings());
+  const std::vector<UOp> nodes = toposort(copy_into(graph, ast));
+  std::set<uint32_t> targets;
+  for (UOp u : nodes)
+    if (u.is(Op::STORE)) targets.insert(u.src(0).id());
+  std::vector<int64_t> out;
+  for (UOp u : nodes) {
+    if (!u.is(Op::INDEX) || targets.contains(u.id()) != stores) continue;
+    if (!is_plain(u)) return std::nullopt;
+    if (u.src(0).arg().as_int() != Int(slot)) continue;
+    Loops loops;
+    for (UOp r : ranges_of(u.src(1)))
+      if (!loops.add(r)) return std::nullopt;
+    const std::optional<Array> found = addresses(u, loops, variables);
+    if (!found) return std::nullopt;
+    for (int64_t a : found->as<int64_t>())
+      if (a >= 0) out.push_back(a);
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 }  // namespace tgc

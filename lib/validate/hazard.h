@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/execute/executable.h"
 
@@ -20,5 +21,10 @@ struct Hazard {
 // Returns the first hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if
 // there is none. Skips an access whose index depends on loaded values, and loops with more than 4M accesses.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables);
+
+// Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores to, or loads: sorted, without
+// duplicates; nullopt if they are not known.
+std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
+                                                      const VariableValues& variables);
 
 }  // namespace tgc

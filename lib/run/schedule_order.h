@@ -1,0 +1,36 @@
+// Checks the order of the kernels of a recorded schedule without running it.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/run/recorded_schedule.h"
+
+namespace tgc {
+
+// Two kernels that access the same memory and run in the wrong order.
+struct OrderFault {
+  size_t first = 0, second = 0;  // numbers of kernels of the record: `first` must run before `second`
+  std::string buffer;            // "data1", or "memory 2" between kernels
+  std::string edge;              // "write after read: kernel 1 must run before kernel 0"
+  std::string function;          // of tinygrad, which makes the edge: "create_schedule (schedule/__init__.py)"
+  std::string text;              // one sentence
+};
+
+struct OrderReport {
+  std::vector<OrderFault> faults;
+  // Kernels that read the content of a buffer before a store, although they depend on the kernel of this store. No
+  // order is right, and tinygrad keeps no copy of the old content.
+  std::vector<OrderFault> stale_reads;
+  std::vector<bool> depends_on_stale;  // by kernel: a stale read decides what it computes
+  std::vector<std::string> undecided;  // pairs of kernels whose order the graph does not decide
+  std::string not_checked;             // why the order was not checked; empty: it was
+};
+
+// The stage "split kernels" says which content of a buffer each kernel reads and writes: an AFTER is the content after
+// its kernels. The recorded order must keep each read after the writes that it sees and before the others
+// (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
+// (schedule/memory.py:memory_plan_rewrite).
+OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
+                        const RecordedSchedule& schedule, const TensorParameters& parameters);
+
+}  // namespace tgc
