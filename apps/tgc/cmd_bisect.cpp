@@ -58,7 +58,8 @@ void add_bisect(Command& cmd) {
   RunOptions& t = o.trial;
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
-               "Exit codes: 0 nothing is wrong, 1 a culprit was found, 2 trouble. Faults to try: `tgc help faults`.");
+               "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show; 1 a culprit\n"
+               "was found; 2 trouble. Faults to try: `tgc help faults`.");
   add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
@@ -69,6 +70,7 @@ void add_bisect(Command& cmd) {
   cmd.group(Group::Device);
   cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
+  cmd.flag("--strict", o.plan.strict, "exit with 1 for a known fault of tinygrad, too");
   cmd.flag("--each-stage", t.compare.each_stage, "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.against, "GOLDEN", "find the first stage that differs from a golden record instead");
   cmd.option("--tinygrad", o.plan.tinygrad, "PYTHON", "find the first stage that differs from this tinygrad 0.12.0")

@@ -243,6 +243,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
+    report.is_strict = plan.strict;
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);

@@ -19,6 +19,7 @@ struct BisectReport {
   std::string failure = {};              // the message of the failing run, in one line
   std::string repro_command = {};        // the shell command that repeats this bisection
   std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
+  bool is_strict = false;                // BisectPlan::strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
   int exit_code() const;
@@ -34,6 +35,7 @@ struct BisectPlan {
   // with the graph, and the command exits with 0 if the graph fails
   std::string command;
   bool crash = false;    // compile in a worker first, because tgc itself may crash
+  bool strict = false;   // a known fault of tinygrad (Verdict::Kind::Known) is a failure
   double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: none
 };
 

@@ -3,27 +3,16 @@
 #include "lib/bisect/recorded.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
-#include <map>
-#include <set>
+#include <optional>
 
+#include "lib/bisect/known_faults.h"
+#include "lib/bisect/recorded_backend.h"
 #include "lib/bisect/rewrite_sides.h"
+#include "lib/bisect/stage_comparer.h"
 #include "lib/driver/import_input.h"
 #include "lib/import/import_sides.h"
-#include "lib/compile/compile.h"
-#include "lib/recordings/recorded_pipeline.h"
-#include "lib/run/emulated_dtypes.h"
-#include "lib/run/kernel_variables.h"
-#include "lib/run/recorded_source.h"
-#include "lib/run/repro_bundle.h"
-#include "lib/run/run_kernel.h"
-#include "lib/runtime/compile_source.h"
-#include "lib/runtime/random.h"
 #include "lib/support/counted.h"
-#include "lib/validate/input_distribution.h"
-#include "lib/validate/reference_runner.h"
-#include "lib/validate/reference_sample.h"
+#include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {
 namespace {
@@ -31,15 +20,14 @@ namespace {
 using Kind = Verdict::Kind;
 using Row = RecordedPipeline::Row;
 
-// Arrays and variables for a run, and the results that REF computes from the AST.
-struct Trial {
-  Arrays inputs, expected;
-  VariableValues variables;
-  bool is_wide = false;  // the inputs have values of all sizes
-};
+using Trial = RecordedTrial;
 
-// Unknown: the graph cannot be imported or run.
-enum class StageResult : uint8_t { Same, Differs, Unknown };
+// The graph before and after a rewrite that a known fault explains.
+struct KnownRewrite {
+  const Row* row = nullptr;
+  size_t count = 0;  // number of the row's own rewrites up to this one
+  UOp before, after;
+};
 
 class RecordedBisection {
  public:
@@ -51,8 +39,9 @@ class RecordedBisection {
         report_(report),
         plan_(plan),
         failing_(failing),
-        pipeline_(std::move(
-            RecordedPipeline::read(in.record, imported_from(in).producer, in.file).value_or_throw())) {}
+        pipeline_(std::move(RecordedPipeline::read(in.record, imported_from(in).producer, in.file).value_or_throw())),
+        comparer_(session, in, options, report, plan),
+        backend_(session, in, options, report, comparer_) {}
 
   Verdict find() {
     Verdict out = first_difference();
@@ -65,25 +54,89 @@ class RecordedBisection {
 
  private:
   Verdict first_difference() {
-    make_trials();
+    comparer_.make_trials();
     std::vector<const Row*> rows;  // the rows with a new graph that REF can run
     for (const Row& row : pipeline_.rows()) {
       throw_if_cancelled();
       if (!row.list.empty() || (row.result && row.changes_graph())) rows.push_back(&row);
     }
-    for (const Trial& t : trials_) {
-      if (&t != &trials_[0] && last_outcome(t, rows) == StageResult::Same) continue;
-      const Row* right = nullptr;  // the last row before the first wrong one
-      for (const Row* row : rows) {
-        const StageResult result = outcome(t, *row);
-        if (result == StageResult::Same) right = row;
-        if (result == StageResult::Differs) return culprit(shown_by(t), *row, right);
-      }
+    std::optional<Verdict> known;
+    for (Trial& t : comparer_.trials())
+      if (auto verdict = search(t, rows, known)) return *verdict;
+    if (auto verdict = plan_.stages_only ? std::nullopt : backend_.check()) {
+      if (verdict->kind != Kind::Same && backend_.failing()) shown_by(*backend_.failing());
+      if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
     }
-    if (auto verdict = plan_.stages_only ? std::nullopt : check_source()) return *verdict;
+    if (known) return *known;
     if (auto verdict = find_inexact_cast(rows)) return *verdict;
-    return {.kind = Kind::Same, .detail = "each of " + counted(compared_rows_.size(), "recorded stage") +
-                                          " computes what the AST does"};
+    if (comparer_.compared_rows().empty() && !rows.empty() && !backend_.has_compared())
+      throw Failure("nothing was compared: no recorded stage can be run in REF (" + comparer_.unknown_reason() +
+                    "), and the recorded source was not run: " + backend_.reason());
+    const size_t compared = comparer_.compared_rows().size();
+    return {.kind = Kind::Same,
+            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ + source_note()};
+  }
+
+  // Says why the recorded source was not run.
+  std::string source_note() const {
+    const std::string& target = in_.info.target;
+    if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
+    return "; the recorded source was not run: " + backend_.reason();
+  }
+
+  // Looks for the first stage that differs for the inputs of `t`. Goes on after known faults, of which `known` is the
+  // first one. Returns nullopt if the last stage is right up to known faults: a stage that looks wrong between right
+  // ones is not imported rightly.
+  std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
+    constexpr int kMostKnown = 8;  // known faults in one kernel
+    first_row_ = nullptr, first_rewrite_ = 0;
+    for (const KnownRewrite& k : known_) skip_known(t, k);
+    for (int tries = 0; tries < kMostKnown; tries++) {
+      throw_if_cancelled();
+      if (!options_.compare.each_stage && last_outcome(t, rows) == StageResult::Same) {
+        if (&t == &comparer_.trials().front()) compare_between(t, rows);
+        return std::nullopt;
+      }
+      const Row *right = nullptr, *wrong = nullptr;  // right: the last row before the first wrong one
+      for (const Row* row : rows) {
+        if (first_row_ && row < first_row_) continue;
+        const StageResult result = comparer_.outcome(t, *row);
+        if (result == StageResult::Same) right = row;
+        if (result == StageResult::Differs) wrong = row;
+        if (wrong) break;
+      }
+      if (!wrong) return std::nullopt;
+      if (wrong_stages_are_unlikely(t, rows)) return std::nullopt;
+      Verdict found = culprit(shown_by(t), *wrong, right);
+      if (found.kind != Kind::Known) return found;
+      if (!known) known = found;
+      if (!found_.after) return std::nullopt;
+      known_.push_back(found_);
+      skip_known(t, found_);
+    }
+    return std::nullopt;
+  }
+  // Compares all stages, whose last one is right, and notes the first one that looks wrong.
+  void compare_between(const Trial& t, const std::vector<const Row*>& rows) {
+    for (const Row* row : rows)
+      if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
+        note_ = "; '" + row->name + "' looks wrong, but the stages after it are right: tgc may not import it rightly";
+    report_.failure.clear();
+  }
+  // Compares with the graph after a known rewrite if it makes a difference for `t`.
+  void skip_known(Trial& t, const KnownRewrite& k) {
+    if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
+      return;
+    comparer_.rebase(t, k.after);
+    first_row_ = k.row, first_rewrite_ = k.count;
+  }
+  // Returns whether the last rows cannot be run in REF, but the recorded source is right.
+  bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
+    if (plan_.stages_only || options_.compare.each_stage || comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
+      return false;
+    if (backend_.outcome(t) != StageResult::Same) return false;
+    note_ = ", or is right in the recorded source";
+    return true;
   }
 
   // Returns whether a value that the AST stores depends on another element of the same array, within one set of loops.
@@ -118,163 +171,46 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // ---- runs
-  void make_trials() {
-    constexpr double kSmall = 1e6;   // UOps that REF evaluates in a few milliseconds
-    constexpr double kLarge = 2e8;
-    constexpr uint64_t kWide = 16;   // number of trials with inputs of all sizes; two of them have only one sign
-    Executable kernel = std::move(Executable::for_ref(in_.root).value_or_throw());
-    const double work = work_of(in_.root);
-    if (work > kLarge) throw Failure("the kernel is too large for REF: its AST evaluates about " +
-                                     formatted("%.0e", work) + " UOps");
-    std::string file;
-    const Arrays given = given_inputs(options_, in_, file);
-    const uint64_t seed = options_.input.seed.value_or(0);
-    const InputDistribution draw = input_distribution(in_.root, seed);
-    Trial usual{.variables = drawn_variables(kernel, options_.input.variables, seed)};
-    usual.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
-    Arrays expected = given_expected(options_, in_, file);
-    if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
-    usual.expected = std::move(expected);
-    if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
-    const bool is_of_bundle = in_.report.repro && options_.input.arrays.empty();  // reduce keeps the arrays of a trial
-    usual.is_wide = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
-    trials_.push_back(std::move(usual));
-    if ((!given.empty() && !plan_.redraws) || work > kSmall) return;
-    const Arrays none;
-    for (uint64_t i = 0; i < kWide; i++) {
-      Trial wide{.inputs = copy_of(trials_[0].inputs),
-                 .variables = drawn_variables(kernel, options_.input.variables, seed + i),
-                 .is_wide = true};
-      const InputDistribution values{seed + i, draw.floats};
-      const auto widened = widen_inputs(in_.root, values, plan_.redraws ? none : given, wide.inputs);
-      for (NamedArray& a : wide.inputs)
-        if (i < 2 && draw.floats == Floats::Normal && widened.contains(a.name)) set_signs(a.array, i == 0 ? -1 : 1);
-      auto done = run(wide, in_.root, true);
-      if (!done) continue;  // these values make the AST itself fail
-      wide.expected = std::move(*done);
-      trials_.push_back(std::move(wide));
-    }
-  }
-
-  static bool has_large_float(const NamedArray& a) {
-    constexpr double kUsual = 16;  // floats that fill_random() draws are smaller
-    if (!dtypes::is_float(a.array.dtype())) return false;
-    for (int64_t i = 0; i < a.array.size(); i++)
-      if (std::fabs(element_as_double(a.array, i)) > kUsual) return true;
-    return false;
-  }
-
-  // Runs a graph or list of tgc's IR in REF.
-  template <class Graph>
-  Result<Arrays> run(const Trial& t, const Graph& graph, bool is_ast = false) {
-    report_.counts.runs++;
-    const ExecuteOptions place = options_.device.execute_options(place_in_ref());
-    const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
-    auto done = ReferenceRunner(inputs, t.variables, place).run(graph);
-    if (!done) return done.diag();
-    return with_dtypes_of(done->outputs, buffers_of(toposort(in_.root)));
-  }
-  static std::vector<UOp> nodes_of(UOp root) { return toposort(root); }
-  static std::span<const UOp> nodes_of(const std::vector<UOp>& list) { return list; }
-
-  StageResult compare(const Trial& t, const Result<Arrays>& done) {
-    if (!done) return done.diag().kernel_fault ? StageResult::Differs : StageResult::Unknown;
-    if (is_exact_) {
-      auto is_same = [&](const NamedArray& e) {
-        const Array* a = find_array(*done, e.name);
-        return a && a->nbytes() == e.array.nbytes() && std::equal(a->data(), a->data() + a->nbytes(), e.array.data());
-      };
-      return std::ranges::all_of(t.expected, is_same) ? StageResult::Same : StageResult::Differs;
-    }
-    const ReferenceRunner ref(t.inputs, t.variables, options_.device.execute_options(place_in_ref()));
-    Arrays settled;
-    auto compared = ref.compare(in_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
-    if (!compared) return StageResult::Unknown;
-    for (size_t i = 0; i < compared->size(); i++) {
-      const Comparison& c = (*compared)[i];
-      if (c.passed()) continue;
-      if (t.is_wide && !is_beyond_rounding(c, *find_array(settled, c.name), t.expected[i].array)) continue;
-      report_.failure = c.text().substr(0, c.text().find('\n'));
-      return StageResult::Differs;
-    }
-    return StageResult::Same;
-  }
-
-  // Returns whether more than rounding makes the arrays differ. With inputs of all sizes, roundings can add up to more
-  // than the tolerance for usual inputs, and another order of operations can overflow.
-  static bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& expected) {
-    if (!dtypes::is_float(c.dtype)) return true;
-    const int bytes = c.dtype.itemsize();
-    const double tolerance = bytes >= 4 ? 1e-3 : bytes == 2 ? 3e-2 : 0.2;
-    const double large = bytes == 8 ? 1e150 : c.dtype.scalar_kind() == Scalar::Float16 ? 1e3 : bytes == 1 ? 100 : 1e18;
-    for (int64_t i = 0; i < actual.size(); i++) {
-      const double a = element_as_double(actual, i), e = element_as_double(expected, i);
-      if (a == e || !(std::fabs(e) < large)) continue;
-      if (!std::isfinite(a) || std::fabs(a - e) > tolerance * std::max(std::fabs(a), std::fabs(e)) + c.tolerance.atol)
-        return true;
-    }
-    return false;
-  }
-
-  // Runs a recorded graph, which may be a part of a stage.
-  StageResult outcome(const Trial& t, UOp original) {
-    auto [known, is_new] = outcomes_.try_emplace({&t, original.id()}, StageResult::Unknown);
-    if (!is_new) return known->second;
-    const ImportedGraph* graph = imported(original);
-    if (!graph) return StageResult::Unknown;
-    return outcomes_[{&t, original.id()}] = compare(t, run(t, graph->root));
-  }
-  StageResult outcome(const Trial& t, const Row& row) {
-    StageResult result;
-    if (row.list.empty()) {
-      result = outcome(t, row.result);
-    } else {
-      auto imported = import_graph(row.list.back(), row.list, in_.graph->settings());
-      result = imported ? compare(t, run(t, imported->list)) : StageResult::Unknown;
-    }
-    if (result != StageResult::Unknown) compared_rows_.insert(&row);
-    return result;
-  }
-  const ImportedGraph* imported(UOp original) {
-    auto [it, is_new] = imported_.try_emplace(original.id());
-    if (is_new)
-      if (auto graph = import_graph(original, {}, in_.graph->settings())) it->second = std::move(*graph);
-    return it->second.graph ? &it->second : nullptr;
-  }
-
-  // Looks for a rewrite of a CAST that computes other bits. The comparison of whole kernels accepts differences that
-  // rounding can explain, but IEEE 754 defines the result of a cast to the last bit.
+  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison of
+  // whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
-    const Trial& t = trials_.back();
+    const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
     for (const Row* row : rows) {
       evaluate(t, *row);
       for (const RecordedMatch& m : row->matches)
         if (is_inexact_cast(m)) suspicious.insert(row);
     }
-    if (suspicious.empty()) return std::nullopt;
-    is_exact_ = true;
-    outcomes_.clear();
-    for (const Row* row : rows) {
-      const StageResult result = outcome(t, *row);
-      if (result != StageResult::Differs) continue;
-      if (!suspicious.contains(row)) return std::nullopt;
-      const RecordedMatch* m = by_replay(shown_by(t), *row);
-      return m && is_inexact_cast(*m) ? std::optional(verdict(*row, *m)) : std::nullopt;
+    const bool must_be_exact = comparer_.must_be_exact();
+    if (suspicious.empty() && !must_be_exact) return std::nullopt;
+    comparer_.set_exact();
+    for (const Trial* trial : {&usual, &t}) {
+      if (must_be_exact && last_outcome(*trial, rows) == StageResult::Same) continue;
+      const Row* right = nullptr;
+      for (const Row* row : rows) {
+        const StageResult result = comparer_.outcome(*trial, *row);
+        if (result == StageResult::Same) right = row;
+        if (result != StageResult::Differs) continue;
+        if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
+        const RecordedMatch* m = by_replay(shown_by(*trial), *row, right);
+        if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(*trial, *row, *m);
+        break;
+      }
     }
     return std::nullopt;
   }
+  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad emulates
+  // is rounded later, when it is stored.
   bool is_inexact_cast(const RecordedMatch& m) const {
     auto found = sides_.find(&m);
-    return m.before.is(Op::CAST) && found != sides_.end() &&
+    return m.before.is(Op::CAST) && m.before.dtype() == m.after.dtype() && found != sides_.end() &&
            (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.exactly);
   }
 
   // Returns the outcome of the last row that REF can run.
   StageResult last_outcome(const Trial& t, const std::vector<const Row*>& rows) {
     StageResult out = StageResult::Unknown;
-    for (size_t i = rows.size(); i-- > 0 && out == StageResult::Unknown;) out = outcome(t, *rows[i]);
+    for (size_t i = rows.size(); i-- > 0 && out == StageResult::Unknown;) out = comparer_.outcome(t, *rows[i]);
     return out;
   }
 
@@ -291,10 +227,34 @@ class RecordedBisection {
     const Row* first = pipeline_.rows().data();
     if (right) first = right + 1;
     for (const Row* row = first; row <= &wrong; row++) evaluate(t, *row);
-    if (const RecordedMatch* m = by_replay(t, wrong)) return verdict(wrong, *m);
-    for (const Row* row = first; row <= &wrong; row++)
-      if (const RecordedMatch* m = by_sides(t, *row)) return verdict(*row, *m);
+    found_ = {}, proof_.clear();
+    if (const RecordedMatch* m = by_replay(t, wrong, right)) return verdict(t, wrong, *m);
+    for (const Row* row = first; row <= &wrong; row++) {
+      if (row != &wrong && row->changes_graph()) {  // not comparable
+        out.stage = row->name;
+        out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" + wrong.name +
+                     "' after it computes something else";
+        if (const RecordedMatch* m = by_sides(t, *row)) return verdict(t, *row, *m);
+        return out;
+      }
+      if (const RecordedMatch* m = by_sides(t, *row)) return verdict(t, *row, *m);
+    }
+    if (right && right + 1 == &wrong && wrong.stage && !wrong.stage->function.empty()) return function_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
+    return out;
+  }
+
+  // Names a stage that is a function, such as the one that applies the opts of a kernel.
+  Verdict function_stage(const Row& row) {
+    Verdict out{.kind = Kind::Rewrite, .stage = row.name};
+    const GoldenStage& stage = *row.stage;
+    out.rule = out.location = out.tinygrad_location = stage.function;
+    out.function_location = stage.function;
+    out.stage_location = stage.at.empty() ? "" : stage.at[0];
+    out.confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
+    const auto& program = in_.record->program;
+    if (program && row.name == "apply opts" && !program->applied_opts.empty())
+      out.detail = "the opts of the kernel are the cause: " + program->applied_opts;
     return out;
   }
 
@@ -326,42 +286,75 @@ class RecordedBisection {
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
 
-  // Searches for the first rewrite after which the graph is wrong.
-  const RecordedMatch* by_replay(const Trial& t, const Row& row) {
+  // Searches for the first rewrite after which the graph is wrong. `right` is the last row that is right.
+  const RecordedMatch* by_replay(const Trial& t, const Row& row, const Row* right_row) {
     const std::vector<const RecordedMatch*> own = row.own_matches();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
+    const bool begins_right = !right_row ? row.input == pipeline_.ast() : row.input == right_row->result;
     for (bool bottom_up : {false, true}) {
       // a stage that is a function may also change the graph without a rewrite
       const UOp last = row.replay(n, bottom_up);
-      if (!(last == row.result) && (!last || outcome(t, last) != StageResult::Differs)) continue;
+      if (!(last == row.result) && (!last || comparer_.outcome(t, last) != StageResult::Differs)) continue;
+      auto graph_after = [&](size_t count) { return count == n ? last : row.replay(count, bottom_up); };
       auto result = [&](size_t count) {
         throw_if_cancelled();
-        UOp graph = count == n ? last : row.replay(count, bottom_up);
-        return !graph ? StageResult::Unknown : graph == row.input ? StageResult::Same : outcome(t, graph);
+        UOp graph = graph_after(count);
+        if (!graph) return StageResult::Unknown;
+        return graph == row.input && begins_right && first_row_ != &row ? StageResult::Same
+                                                                        : comparer_.outcome_of_part(t, graph);
       };
-      // Invariant: the graph is right after `right` rewrites and not right after `wrong` rewrites.
-      size_t right = 0, wrong = n;
-      while (wrong - right > 1) {
-        const size_t middle = (right + wrong) / 2;
-        (result(middle) == StageResult::Same ? right : wrong) = middle;
-      }
+      const size_t first = first_row_ == &row ? first_rewrite_ : 0;
+      const size_t wrong = first_wrong(first, n, result);
+      if (!wrong) return nullptr;
+      found_ = {&row, wrong, graph_after(wrong - 1), graph_after(wrong)};
       const RecordedMatch& whole = *own[wrong - 1];
-      if (result(wrong) != StageResult::Differs) return nullptr;
       proof_ = "in REF the graph is right before it, and wrong after it";
       const RecordedMatch* nested = nested_culprit(row, whole);
+      if (!nested && comparer_.is_exact() && made_others(row, whole)) return nullptr;  // one of them may be the cause
       return nested ? nested : &whole;
     }
     return nullptr;
   }
 
-  // Returns a rewrite that the rule of `whole` made while it ran, and whose sides differ; null if there is none.
+  // Returns the number of rewrites after which the graph is wrong first, between `right`, where it is right, and
+  // `wrong`, where it is wrong. Returns 0 if the graph just before cannot be run: then nothing shows which rewrite it is.
+  template <class Result>
+  static size_t first_wrong(size_t right, size_t wrong, const Result& result) {
+    constexpr size_t kMostTries = 12;  // graphs near the middle, if the graph there cannot be run
+    if (result(wrong) != StageResult::Differs) return 0;
+    while (wrong - right > 1) {
+      const size_t middle = (right + wrong) / 2;
+      size_t at = middle;
+      StageResult here = result(at);
+      for (size_t step = 1; here == StageResult::Unknown && step < kMostTries; step++) {
+        const size_t distance = (step + 1) / 2;
+        const bool is_up = step % 2;
+        if (is_up ? middle + distance >= wrong : middle - right <= distance) continue;
+        at = is_up ? middle + distance : middle - distance;
+        here = result(at);
+      }
+      if (here == StageResult::Unknown) return 0;
+      (here == StageResult::Same ? right : wrong) = at;
+    }
+    return wrong;
+  }
+
+  // Returns the rewrite that is the cause among those that the rule of `whole` made while it ran: a rewrite is listed
+  // after those that its own rule made, so the first one whose sides clearly differ, else the first one whose sides
+  // differ. Null if there is none.
   const RecordedMatch* nested_culprit(const Row& row, const RecordedMatch& whole) {
     const RecordedMatch* first = &whole;
     while (first > row.matches.data() && first[-1].depth > whole.depth) first--;
-    for (const RecordedMatch* m = first; m < &whole; m++)
-      if ((is_exact_ ? is_inexact_cast(*m) : is_suspect(*m, 4)) && !is_substitution(*m)) return m;
+    for (int one_in : {4, 32}) {
+      for (const RecordedMatch* m = first; m < &whole; m++)
+        if ((comparer_.is_exact() ? is_inexact_cast(*m) : is_suspect(*m, one_in)) && !is_substitution(*m)) return m;
+    }
     return nullptr;
+  }
+  // Returns whether the rule of `m` made other rewrites while it ran.
+  static bool made_others(const RecordedPipeline::Row& row, const RecordedMatch& m) {
+    return &m > row.matches.data() && (&m)[-1].depth > m.depth;
   }
   bool is_substitution(const RecordedMatch& m) const { return m.place.starts_with("uop/ops.py:"); }
 
@@ -373,7 +366,7 @@ class RecordedBisection {
     for (const RecordedMatch* m : suspects) {
       if (!row.result) break;
       const UOp without = apply_rewrites(row.result, {{m->after, m->before}}, true);
-      if (!without || without == row.result || outcome(t, without) != StageResult::Same) continue;
+      if (!without || without == row.result || comparer_.outcome(t, without) != StageResult::Same) continue;
       proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;
     }
@@ -383,7 +376,7 @@ class RecordedBisection {
     return clear == suspects.end() ? nullptr : *clear;
   }
 
-  Verdict verdict(const Row& row, const RecordedMatch& m) {
+  Verdict verdict(const Trial& t, const Row& row, const RecordedMatch& m) {
     Verdict out{.kind = Kind::Rewrite, .stage = row.name, .rule = m.place, .location = m.place};
     for (const RecordedMatch& other : row.matches) {
       out.rewrite += other.place == m.place;
@@ -407,62 +400,11 @@ class RecordedBisection {
     }
     out.confirmed = !proof_.empty();
     out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
-    return out;
-  }
-
-  // ---- the source
-
-  bool has_floats() const {
-    return std::ranges::any_of(toposort(in_.root), [](UOp u) { return dtypes::is_float(u.dtype().base()); });
-  }
-
-  // Runs the recorded source on its device. Returns a verdict if it computes something else than the AST.
-  std::optional<Verdict> check_source() {
-    if (!has_recorded_source(in_)) return std::nullopt;
-    auto place = placement_for(session_, options_.device.name, in_);
-    if (!place || !place->target || place->is_ref) return std::nullopt;
-    auto made = recorded_executable(in_, *place, 0);
-    if (!made) return Verdict{.kind = Kind::Renderer, .detail = made.diag().text()};
-    report_.device = place->label;
-    for (const Trial& t : trials_) {
-      if (&t != &trials_[0] && has_floats()) break;  // devices differ in float operations on values of all sizes
-      auto result = [&] {
-        report_.counts.runs++;
-        auto inputs = input_arrays(made->buffers(), t.inputs, "", std::nullopt);
-        if (!inputs) return StageResult::Unknown;
-        auto done = execute(*made, *place->device, *inputs, t.variables, options_.device.execute_options(*place));
-        if (!done) {
-          report_.failure = done.diag().message;
-          const bool is_fault = done.diag().kernel_fault || report_.failure.starts_with("killed by ");
-          return is_fault ? StageResult::Differs : StageResult::Unknown;
-        }
-        return compare(t, Result<Arrays>(copy_of(done->outputs)));
-      };
-      if (result() != StageResult::Differs) continue;
-      shown_by(t);
-      Verdict out{.kind = Kind::Device,
-                  .detail = "each recorded stage and the list are right in REF: the renderer, the compiler or the "
-                            "device is wrong",
-                  .stage = "source"};
-      if (place->target->device != "CPU") return out;
-      out.kind = Kind::Renderer;
-      out.detail = "each recorded stage and the list are right in REF, but the source is wrong with every compiler";
-      auto job = job_for(made->source());
-      for (bool by_other : {false, true}) {
-        if (!job) break;
-        job->passes = by_other ? -1 : 0, job->by_other = by_other;
-        auto code = compile_uncached(*job, Artifact::Binary);
-        if (!code) continue;
-        made->set_code(std::move(*code));
-        if (result() != StageResult::Same) continue;
-        out.kind = Kind::Compiler, out.confirmed = true;
-        out.detail = by_other ? "the source is right if the other compiler compiles it"
-                              : "the source is right without the compiler's optional passes";
-        break;
-      }
-      return out;
+    if (const KnownFault* fault = known_fault_of(m.place, m.before, m.after)) {
+      out.kind = Kind::Known, out.shown_by_given = t.is_given;
+      out.entry = fault->name, out.entry_text = fault->text, out.issue = fault->issue, out.program = fault->program;
     }
-    return std::nullopt;
+    return out;
   }
 
   const Session& session_;
@@ -472,13 +414,14 @@ class RecordedBisection {
   const RecordedPlan plan_;
   FailingInputs* const failing_;
   RecordedPipeline pipeline_;
-  std::deque<Trial> trials_;
-  std::map<std::pair<const Trial*, uint32_t>, StageResult> outcomes_;  // by trial and id of the recorded graph
-  std::map<uint32_t, ImportedGraph> imported_;                     // by id of the recorded graph
-  std::set<const Row*> compared_rows_;
+  StageComparer comparer_;
+  RecordedBackend backend_;
+  std::vector<KnownRewrite> known_;
+  size_t first_rewrite_ = 0;  // by_replay() starts after so many own rewrites of the row first_row_
+  const Row* first_row_ = nullptr;
+  KnownRewrite found_;  // what by_replay() found
   std::map<const RecordedMatch*, EquivalenceResult> sides_;
-  std::string proof_;
-  bool is_exact_ = false;  // compare bit by bit, not up to rounding
+  std::string proof_, note_;
 };
 
 }  // namespace

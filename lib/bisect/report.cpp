@@ -9,16 +9,20 @@ namespace tgc {
 std::string_view name_of(Verdict::Kind kind) {
   constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
                                          "device", "schedule", "divergence", "endless",  "deep",
-                                         "crash",  "hazard",   "flaky",      "unresolved"};
+                                         "crash",  "hazard",   "flaky",      "unresolved", "known"};
   return kNames[size_t(kind)];
 }
 
 bool Verdict::can_be_confirmed() const {
   return kind == Kind::Rewrite || kind == Kind::Shortcut || kind == Kind::Renderer || kind == Kind::Compiler ||
-         kind == Kind::Divergence || (kind == Kind::Schedule && !rule.empty());
+         kind == Kind::Divergence || kind == Kind::Known || (kind == Kind::Schedule && !rule.empty());
 }
 
-int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict.kind == Verdict::Kind::Same ? 0 : 1; }
+int BisectReport::exit_code() const {
+  if (!error.empty()) return 2;
+  if (verdict.kind == Verdict::Kind::Known) return is_strict || verdict.shown_by_given;
+  return verdict.kind != Verdict::Kind::Same;
+}
 
 std::string BisectReport::text() const {
   const Verdict& v = verdict;
@@ -61,6 +65,10 @@ std::string BisectReport::text() const {
                       : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
                       : v.proof.empty()                          ? "no: no run without it passes"
                                                                  : "no: " + v.proof);
+  line("known", v.entry_text);
+  line("issue", v.issue);
+  if (!v.program.empty()) out += "  program that shows it:\n";
+  for (std::string_view l : lines_of(v.program)) out += "    " + std::string(l) + "\n";
   line("runs", formatted("%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,
                          counts.rewrites));
   line("again", repro_command);
@@ -94,6 +102,7 @@ std::string BisectReport::json() const {
     if (!v.pass.empty())
       json.member("pass", v.pass).member("pass_number", v.pass_number).member("function", v.function);
     if (v.can_be_confirmed()) json.member("confirmed", v.confirmed);
+    text("entry", v.entry), text("issue", v.issue), text("program", v.program);
     text("proof", v.proof), text("detail", v.detail);
     json.member("rewrites", counts.rewrites).member("compared", counts.compared).member("runs", counts.runs);
     json.key("seconds").number(seconds, "%.3f");

@@ -11,7 +11,7 @@ namespace tgc {
 struct Verdict {
   enum class Kind : uint8_t {
     Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Hazard, Flaky,
-    Unresolved
+    Unresolved, Known
   };
   struct CycleStep {
     std::string rule, branch, location, before, after;
@@ -33,6 +33,10 @@ struct Verdict {
   std::map<std::string, std::string> witness = {};
   std::string pass = {}, function = {};  // for Compiler: LLVM's pass and the function that it ran on
   uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
+  // For Known, a Rewrite that an entry of the known faults explains (known_faults.h): the entry's heading and text, its
+  // issue in tinygrad's repository (empty: none), and a program that shows the fault.
+  std::string entry = {}, entry_text = {}, issue = {}, program = {};
+  bool shown_by_given = false;  // for Known: the given arrays show the fault, not only drawn ones
   bool confirmed = false;  // the kernel fails with the culprit and passes without it
   std::string proof = {};  // how `confirmed` was determined; empty: by a run without the culprit
 

@@ -170,7 +170,7 @@ class LiveCampaign {
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;
     finding.verdict = name_of(report.verdict.kind);
     if (!report.verdict.stage.empty()) finding.stage = report.verdict.stage;
-    finding.rule = report.verdict.rule, node = report.verdict.before;
+    finding.rule = report.verdict.rule, finding.known = report.verdict.entry, node = report.verdict.before;
     if (!report.verdict.detail.empty() && report.verdict.detail != finding.said)
       finding.said += "; " + report.verdict.detail;
   }

@@ -15,6 +15,29 @@ namespace {
 constexpr int kMaxDepth = 500;         // of weakfloat expressions that are computed again as doubles
 constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
 constexpr int64_t kMaxAllElements = 1 << 24;  // of all values
+
+// Returns the number of the 32-bit word that a tagged node of 64 bits stands for, while tinygrad replaces long integers
+// by two words (codegen/decomp/dtype.py:pm_long_decomp): the tag is the number, or since 0.14 the number and a dtype.
+std::optional<int64_t> tagged_word(UOp u) {
+  const Arg tag = u.tag();
+  const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;
+  if (!word.is_int() || !word.as_int().is_small() || word.as_int().small() < 0 || word.as_int().small() > 1) return {};
+  return word.as_int().small();
+}
+
+// Replaces the numbers of a tagged node by their words.
+void take_word(Importer& im, UOp u, Value& value) {
+  const bool is_unsigned = value.dtype == dtypes::uint64;
+  if (value.view || value.weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
+  const auto word = tagged_word(u);
+  if (!word) return;
+  if (std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); }))
+    throw Refusal{"it stands for the address of a word"};
+  const DType dtype = is_unsigned ? dtypes::uint32 : dtypes::int32;
+  for (Element& e : value.elements)
+    e.node = (*word ? e.node.alu(Op::SHR, im.to.constant(value.dtype, 32)) : e.node).cast(dtype);
+  value.dtype = dtype;
+}
 }  // namespace
 
 void Importer::import(UOp u) {
@@ -26,6 +49,7 @@ void Importer::import(UOp u) {
   throw_if_late();
   const size_t first = to.size();
   Value value = row->make(*this, u);
+  take_word(*this, u, value);
   check_made(first);
   elements_ += int64_t(value.elements.size());
   if (elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};

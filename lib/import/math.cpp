@@ -7,13 +7,19 @@ namespace tgc::import {
 
 namespace {
 
-// CAST of a place to a pointer to vectors: as many places in a row as a vector has elements.
+// CAST of a place to a pointer to vectors: as many places in a row as a vector has elements. A pointer to a wider dtype
+// stays one place; a LOAD or STORE accesses the elements that it spans.
 Value cast_pointer(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const int64_t count = count_of(u.dtype().base());
   if (from.view || from.elements.size() != 1 || !from.elements[0].buffer)
     throw Refusal{"it casts a pointer that is no place in memory"};
-  if (Importer::type_of(u.dtype().base()).dtype != from.dtype) throw Refusal{"it casts a pointer to another dtype"};
+  const DType to = Importer::type_of(u.dtype().base()).dtype;
+  if (!(to == from.dtype)) {
+    if (count != 1 || !spans_elements(from.elements[0].buffer, to))
+      throw Refusal{"it casts a pointer to a dtype that is not wider"};
+    return {.elements = from.elements, .shape = {}, .dtype = to};
+  }
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = from.dtype};
   const Element& first = from.elements[0];
   for (int64_t k = 0; k < count; k++)

@@ -214,6 +214,49 @@ bool is_packed(UOp buffer, DType number) {
          buffer.dtype().addrspace() != AddrSpace::REG;
 }
 
+}  // namespace
+
+bool spans_elements(UOp buffer, DType number) {
+  const DType memory = buffer.dtype().base();
+  return dtypes::is_int(memory) && !dtypes::is_bool(memory) && !is_packed(buffer, number) && number.itemsize() &&
+         memory.count() == 1 && number.itemsize() > memory.itemsize() && number.itemsize() % memory.itemsize() == 0;
+}
+
+namespace {
+
+DType bits_of(DType number) {
+  return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
+}
+
+// Returns the element `k` of the memory that an access through a pointer to a wider dtype spans.
+Element spanned(Importer& im, const Element& first, int64_t k) {
+  return {k ? first.node.alu(Op::ADD, im.to.constant(first.node.dtype(), k)) : first.node, first.valid, first.buffer};
+}
+
+// LOAD of a wider dtype: the elements that it spans, joined in little-endian order.
+UOp load_span(Importer& im, const Element& first, DType dtype) {
+  const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
+  const int64_t width = memory.itemsize() * 8;
+  UOp out;
+  for (int64_t k = 0; k < dtype.itemsize() / memory.itemsize(); k++) {
+    UOp part = im.pointer(spanned(im, first, k)).load({}, memory).cast(bits);
+    part = part.alu(Op::AND, im.to.constant(bits, (int64_t(1) << width) - 1));
+    if (k) part = part.alu(Op::SHL, im.to.constant(bits, k * width));
+    out = out ? out.alu(Op::OR, part) : part;
+  }
+  return bits == dtype ? out : out.bitcast(dtype);
+}
+
+// STORE of a wider dtype: STOREs of the elements that it spans.
+void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>& stores) {
+  const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
+  if (!(value.dtype() == bits)) value = value.bitcast(bits);
+  for (int64_t k = 0; k < bits.itemsize() / memory.itemsize(); k++) {
+    UOp part = k ? value.alu(Op::SHR, im.to.constant(bits, k * memory.itemsize() * 8)) : value;
+    stores.push_back(im.pointer(spanned(im, first, k)).store(part.cast(memory)));
+  }
+}
+
 // A number in a packed word: its place in memory, and the position of its bits.
 struct Part {
   Element place;
@@ -305,6 +348,11 @@ Value make_load(Importer& im, UOp u) {
       e = {otherwise.empty() || !e.valid ? word : e.valid.where(word, otherwise[i].node)};
       continue;
     }
+    if (spans_elements(e.buffer, dtype)) {
+      UOp number = load_span(im, e, dtype);
+      e = {otherwise.empty() || !e.valid ? number : e.valid.where(number, otherwise[i].node)};
+      continue;
+    }
     const DType stored = e.buffer.dtype().base();
     UOp at = im.pointer(e);
     e = {(otherwise.empty() ? at.load({}, stored) : at.load(otherwise[i].node.cast(stored), stored)).cast(dtype)};
@@ -318,7 +366,9 @@ Value make_store(Importer& im, UOp u) {
   Checked<Element> places = im.places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
-  auto is_word = [&](const Element& e) { return e.buffer && is_packed(e.buffer, stored.dtype); };
+  auto is_word = [&](const Element& e) {
+    return e.buffer && (is_packed(e.buffer, stored.dtype) || spans_elements(e.buffer, stored.dtype));
+  };
   const bool is_packed_word = !stored.weak && std::ranges::any_of(places, is_word);
   Value value = im.numbers(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
@@ -333,7 +383,8 @@ Value make_store(Importer& im, UOp u) {
     if (!e.buffer) throw Refusal{"its target is no place in memory"};
     e.valid = both(e.valid, values[i].valid);
     if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
-    if (is_packed_word) store_word(im, e, values[i].node, stores);
+    if (is_packed_word && spans_elements(e.buffer, stored.dtype)) store_span(im, e, values[i].node, stores);
+    else if (is_packed_word) store_word(im, e, values[i].node, stores);
     else if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));
   }
   if (stores.empty()) return Importer::node(im.to.noop());

@@ -70,6 +70,9 @@ Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);
 Value make_load(Importer& im, UOp u);
+// Returns whether an access of dtype `number` spans several elements of the buffer: one through a pointer that was cast
+// to a wider dtype.
+bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
 // ---- order and loops (control.cpp)
 Value make_range(Importer& im, UOp u);

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "lib/run/recorded_images.h"
+#include "lib/runtime/compile_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/pytext.h"
 #include "lib/text/pyrender.h"
@@ -12,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr std::string_view kCoreNumber = "core_id";  // tgc's CPU device passes it to every kernel, as the last argument
+constexpr std::string_view kCoreNumber = "core_id";  // a variable of threaded CPU kernels, which the device passes
 
 // Parses the three sizes of a launch, numbers or expressions of `variables`. The missing ones are 1.
 std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts,
@@ -77,7 +78,8 @@ bool has_recorded_source(const InputGraph& in) {
   return in.record && in.record->source && in.record->program && has_renderer;
 }
 
-Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds) {
+Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
+                                       bool* is_invalid) {
   return catch_failures([&] {
     const GoldenProgram& program = *in.record->program;
     const std::vector<UOp> nodes = toposort(in.root);
@@ -89,25 +91,35 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
       buffers.push_back(*found);
     }
     std::vector<VariableSpec> variables;
+    std::optional<size_t> variables_before_core;
     const std::vector<VariableSpec> known = variables_of(nodes);
     for (const std::string& text : program.vars) {  // ["name", min, max]
       const size_t begin = text.find('"') + 1;
       const std::string name = text.substr(begin, text.find('"', begin) - begin);
       auto found = std::ranges::find(known, name, &VariableSpec::name);
-      if (name == kCoreNumber && &text == &program.vars.back()) continue;
+      if (name == kCoreNumber && place.target->device == "CPU") {
+        variables_before_core = variables.size();
+        continue;
+      }
       if (found == known.end()) throw Failure("the AST has no variable '" + name + "'");
       variables.push_back(*found);
     }
+    bool unused = false;
+    bool& is_fault = is_invalid ? *is_invalid : unused;
+    is_fault = true;
     if (place.target->device == "CPU")
       check_parameters(*in.record->source, program.function_name, buffers.size(), variables.size() + 1);
+    is_fault = false;
     ProgramInfo info{.name = program.name, .function_name = program.function_name};
     info.global_size = launch_sizes(*in.graph, program.global_size, known);
     info.local_size.reset();
     if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, known);
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
-                        with_image_sizes(*in.record->source, buffers), compile_seconds};
+                        with_image_sizes(*in.record->source, buffers), compile_seconds,
+                        variables_before_core};
     auto made = Executable::for_source(std::move(source), std::move(buffers), std::move(variables), std::move(info),
                                        *place.device);
+    is_fault = !made && is_invalid_source(made.diag());
     return std::move(made.value_or_throw());
   });
 }

@@ -10,7 +10,9 @@ namespace tgc {
 bool has_recorded_source(const InputGraph& in);
 
 // Compiles the recorded source of `in`, an imported kernel, for `place`, whose target is that of the record. Takes the
-// buffers from the imported AST. Fails if the launch size depends on variables.
-Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds);
+// buffers from the imported AST. Fails if the launch size depends on variables. Sets `is_invalid` if the source is at
+// fault: it does not compile, or does not take the arguments of its program.
+Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
+                                       bool* is_invalid = nullptr);
 
 }  // namespace tgc

@@ -44,6 +44,8 @@ struct KernelSource {
   std::string target;         // the target that the kernel was rendered for: "CUDA:PTX:sm_80"
   std::string text;
   double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
+  // CPU only: the number of variables before the core number among the arguments; nullopt: all, the core number is last
+  std::optional<size_t> variables_before_core = std::nullopt;
 };
 
 // Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local` is not set, `global` counts

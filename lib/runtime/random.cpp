@@ -18,6 +18,12 @@ class Generator {
       : state_(seed), floats_(floats), is_wide_(is_wide) {
     for (char c : name) state_ = next() ^ uint8_t(c);
   }
+  Generator(std::string_view name, std::span<const double> pool, size_t first)
+      : Generator(0, name, Floats::Normal, false) {
+    pool_.assign(pool.begin(), pool.end());
+    for (size_t i = pool_.size() - 1; i > 0; i--) std::swap(pool_[i], pool_[next() % (i + 1)]);
+    at_ = first;
+  }
   uint64_t next() {
     uint64_t z = state_ += 0x9E3779B97F4A7C15;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
@@ -25,6 +31,7 @@ class Generator {
     return z ^ z >> 31;
   }
   double real() {
+    if (!pool_.empty()) return pool_[at_++ % pool_.size()];
     const double usual = floats_ == Floats::Normal ? normal() : std::fabs(normal()) / 4 + 1.0 / 64;
     if (!is_wide_) return usual;
     const double kSpecial[] = {0.0, -0.0, 1.0, -1.0, denormal_, -denormal_, 0.0, -0.0};
@@ -35,6 +42,10 @@ class Generator {
     return bits % 3 == 0 ? usual : floats_ == Floats::Normal ? wide : std::fabs(wide);
   }
   int64_t integer(int bits, bool is_unsigned) {
+    if (!pool_.empty()) {
+      const double number = pool_[at_++ % pool_.size()], limit = std::ldexp(1.0, std::min(bits, 53) - 1);
+      return number == std::trunc(number) && std::fabs(number) < limit ? int64_t(number) : 1;
+    }
     if (is_wide_)
       if (auto wide = wide_integer(bits)) return int64_t(*wide);
     auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
@@ -71,6 +82,8 @@ class Generator {
     return double(sum - 2 * 65535) * (1.7320508075688772 / 65536);
   }
   uint64_t state_;
+  std::vector<double> pool_;
+  size_t at_ = 0;  // position in pool_
   Floats floats_;
   bool is_wide_;
   bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
@@ -115,6 +128,10 @@ void fill_from(Generator g, Array& array) {
 
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats) {
   fill_from(Generator(seed, name, floats, false), array);
+}
+
+void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn) {
+  fill_from(Generator(name, pool, size_t(turn) * size_t(array.size())), array);
 }
 
 void set_signs(Array& array, int sign) {

@@ -2,6 +2,7 @@
 // other inputs, so failures are reproducible.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "lib/runtime/array.h"
@@ -22,6 +23,11 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 // of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed integer, two
 // integers of any bits, and two as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+
+// Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`; starts where the call
+// with the previous `turn` ended. Floats are rounded to the dtype. Integers are those of the pool that are whole numbers
+// and fit, and 1 in place of the others.
+void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change
 // unsigned integers and bools.

@@ -174,7 +174,7 @@ class Evaluation {
     if (r % 4 == 0) return r & 64 ? std::min(least + 1, most) : std::max(most - 1, least);
     uint64_t span = uint64_t(most) - uint64_t(least) + 1;
     if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // mostly small numbers if the range is wide
-      return std::clamp<int64_t>(int64_t((r >> 8) % 201) - 100, least, most);
+      return std::clamp<int64_t>(r & 64 ? int64_t((r >> 8) % 201) - 100 : int64_t((r >> 8) % 7) - 2, least, most);
     return least + int64_t((r >> 8) % span);
   }
 

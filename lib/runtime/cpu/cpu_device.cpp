@@ -55,8 +55,11 @@ class CpuDevice : public HostDevice {
 
 class CpuKernel : public Kernel {
  public:
-  CpuKernel(CpuDevice& device, std::shared_ptr<const LoadedCode> code, void* function)
-      : Kernel(device), code_(std::move(code)), function_(function) {}
+  CpuKernel(CpuDevice& device, std::shared_ptr<const LoadedCode> code, void* function, const KernelSource& source)
+      : Kernel(device),
+        code_(std::move(code)),
+        function_(function),
+        variables_before_core_(source.variables_before_core.value_or(SIZE_MAX)) {}
 
   Status launch(const LaunchArguments& a) override {
     size_t count = a.buffers.size() + a.variables.size() + 1;
@@ -66,17 +69,21 @@ class CpuKernel : public Kernel {
     std::array<uint64_t, kMostArguments> arguments;  // the kernel does not read the entries from `count` on
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
-    for (int64_t v : a.variables) arguments[n++] = uint64_t(v);
+    const size_t core_at = n + std::min(variables_before_core_, a.variables.size());
+    for (int64_t v : a.variables) {
+      if (n == core_at) n++;
+      arguments[n++] = uint64_t(v);
+    }
+    arguments[core_at] = 0;
     size_t threads = a.size.global[0];
     if (threads <= 1) {
-      arguments[n] = 0;
       call_with(function_, arguments.data(), count);
       return Unit{};
     }
     static_cast<CpuDevice&>(device_).threads().run(threads, [&](size_t core) {
       std::array<uint64_t, kMostArguments> own;
-      std::copy_n(arguments.data(), n, own.data());
-      own[n] = core;
+      std::copy_n(arguments.data(), count, own.data());
+      own[core_at] = core;
       call_with(function_, own.data(), count);
     });
     return Unit{};
@@ -85,6 +92,7 @@ class CpuKernel : public Kernel {
  private:
   std::shared_ptr<const LoadedCode> code_;
   void* function_;
+  const size_t variables_before_core_;
 };
 
 std::string CpuDevice::description() const {
@@ -104,7 +112,7 @@ Result<std::unique_ptr<Kernel>> CpuDevice::load(const KernelSource& source, cons
   if (!loaded) return loaded.diag();
   void* function = (*loaded)->symbol(source.function_name);
   if (!function) return Diag{"the compiled kernel has no function '" + source.function_name + "'"};
-  return std::unique_ptr<Kernel>(std::make_unique<CpuKernel>(*this, std::move(*loaded), function));
+  return std::unique_ptr<Kernel>(std::make_unique<CpuKernel>(*this, std::move(*loaded), function, source));
 }
 
 }  // namespace

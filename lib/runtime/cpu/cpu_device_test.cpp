@@ -91,6 +91,19 @@ double handing_over() {
   return out;
 }
 
+TEST_CASE("CPU: the core number can stand before a variable") {
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  REQUIRE(device->open().ok());
+  KernelSource source = c_kernel("int* out, int a, int core_id, int b", "out[core_id] = 10 * a + b;");
+  source.variables_before_core = 1;
+  LoadedKernel k(*device, source);
+  TestBuffer out(*device, std::vector<int32_t>(2));
+  std::vector<DeviceBuffer> buffers{out.buffer};
+  const std::vector<int64_t> variables{3, 4};
+  for (uint32_t threads : {1, 2}) REQUIRE(k.kernel->launch({buffers, variables, {.global = {threads, 1, 1}}}).ok());
+  CHECK(out.read(*device, std::vector<int32_t>(2)) == std::vector<int32_t>{34, 34});
+}
+
 TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());

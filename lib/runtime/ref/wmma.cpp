@@ -72,8 +72,9 @@ const Architecture* find_architecture(const WmmaKey& key) {
   if (key.device == "METAL") return &kMetal;
   if (key.device == "INTEL") return &kIntel;
   if (key.device == "CPU") return &kAmx;
-  if (key.device == "AMD") return key.threads == 64 ? &kCdna : key.elements_a == 8 ? &kRdna4 : &kRdna3;
-  if (key.device != "CUDA" || key.n != 8 || key.m != 16) return nullptr;
+  if (key.device == "AMD" || key.device == "HIP")
+    return key.threads == 64 ? &kCdna : key.elements_a == 8 ? &kRdna4 : &kRdna3;
+  if ((key.device != "CUDA" && key.device != "NV") || key.n != 8 || key.m != 16) return nullptr;
   if (key.k == 16) return &kCuda16;
   if (key.k == 32) return &kCuda32;
   if (key.k == 8) return key.in == dtypes::float32 ? &kCudaTf32 : &kCudaHalf8;

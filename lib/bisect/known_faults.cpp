@@ -1,0 +1,177 @@
+#include "lib/bisect/known_faults.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "lib/bisect/known_tables.h"
+#include "lib/support/lines.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// Returns the number that `u` is, if it is a constant or a sum or product of constants.
+std::optional<double> constant_of(UOp u) {
+  if (u.is(Op::CONST) && !u.is_invalid() && u.arg().kind() != Arg::Kind::None) return u.arg().to_const().to_double();
+  if (u.is(Op::CAST)) return constant_of(u.src(0));
+  if (u.is(Op::NEG))
+    if (auto x = constant_of(u.src(0))) return -*x;
+  if (!u.in({Op::ADD, Op::MUL, Op::SUB})) return std::nullopt;
+  const auto x = constant_of(u.src(0)), y = constant_of(u.src(1));
+  if (!x || !y) return std::nullopt;
+  return u.is(Op::ADD) ? *x + *y : u.is(Op::SUB) ? *x - *y : *x * *y;
+}
+
+bool has_dtype(UOp u, std::string_view name) {
+  const DType d = u.dtype().scalar();
+  if (name == "int") return dtypes::is_int(d) && !dtypes::is_bool(d);
+  return d.repr() == "dtypes." + std::string(name);
+}
+
+// Matches one rewrite: reads a pattern from the left to the right, and binds variables to nodes.
+class Matcher {
+ public:
+  bool matches(std::string_view pattern, UOp u) {
+    rest_ = pattern;
+    return node(u) && rest_.empty();
+  }
+
+ private:
+  using Bindings = std::map<std::string, UOp, std::less<>>;
+
+  std::string_view word() {
+    size_t n = 0;
+    while (n < rest_.size() && (std::isalnum(uint8_t(rest_[n])) || rest_[n] == '_' || rest_[n] == '.')) n++;
+    const std::string_view out = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    return out;
+  }
+  bool take(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+
+  // Matches the pattern at the beginning of rest_, which it removes, also if the pattern does not match.
+  bool node(UOp u) {
+    const bool is_negative = take("-");
+    const std::string_view name = word();
+    if (is_negative || std::isdigit(uint8_t(name[0]))) {
+      const auto value = constant_of(u);
+      return value && *value == (is_negative ? -1 : 1) * std::strtod(std::string(name).c_str(), nullptr);
+    }
+    const std::string_view dtype = take(":") ? word() : "";
+    const bool is_typed = dtype.empty() || has_dtype(u, dtype);
+    if (std::islower(uint8_t(name[0]))) {
+      if (rest_.starts_with("-")) return difference(name, u) && is_typed;
+      return bind(name, u) && is_typed;
+    }
+    if (!take("(")) return name == name_of(u.op()) && is_typed;
+    const bool is_right = name == name_of(u.op()) && is_typed;
+    const std::string_view sources = rest_;
+    const Bindings bound = bindings_;
+    if (this->sources(u, false) && is_right) return true;
+    const std::string_view after = rest_;
+    rest_ = sources, bindings_ = bound;
+    const bool is_swapped = is_right && u.in({Op::ADD, Op::MUL, Op::MAX}) && this->sources(u, true);
+    rest_ = after;
+    return is_swapped;
+  }
+  bool sources(UOp u, bool is_swapped) {
+    bool out = true;
+    for (size_t i = 0;; i++) {
+      const size_t at = is_swapped ? u.num_src() - 1 - i : i;
+      if (i < u.num_src()) out = node(u.src(at)) && out;
+      else out = false, skip();
+      if (take(")")) return out && i + 1 == u.num_src();
+      take(", ");
+    }
+  }
+  void skip() {  // removes the pattern of a source that the node does not have
+    size_t depth = 0;
+    while (!rest_.empty() && (depth || (rest_[0] != ',' && rest_[0] != ')'))) {
+      depth += rest_[0] == '(', depth -= rest_[0] == ')';
+      rest_.remove_prefix(1);
+    }
+  }
+  bool bind(std::string_view name, UOp u) {
+    if (name.size() == 2 && name[0] == 'c' && !constant_of(u)) return false;
+    auto [it, is_new] = bindings_.try_emplace(std::string(name), u);
+    return is_new || it->second == u;
+  }
+  bool difference(std::string_view name, UOp u) {
+    take("-");
+    const auto a = bindings_.find(name), b = bindings_.find(word());
+    const auto value = constant_of(u);
+    if (!value || a == bindings_.end() || b == bindings_.end()) return false;
+    return *value == *constant_of(a->second) - *constant_of(b->second);
+  }
+
+  std::string_view rest_;
+  Bindings bindings_;
+};
+
+std::string quoted(std::string_view text, size_t from) {
+  const size_t begin = text.find('`', from), end = text.find('`', begin + 1);
+  return begin == text.npos || end == text.npos ? "" : std::string(text.substr(begin + 1, end - begin - 1));
+}
+
+void add_line(KnownFault& entry, std::string_view line, bool& is_program) {
+  if (line.starts_with("```")) {
+    is_program = line == "```python";
+  } else if (is_program) {
+    entry.program += std::string(line) + "\n";
+  } else if (line.starts_with("Rule: `")) {
+    const std::string rule = quoted(line, 0);
+    const size_t arrow = rule.find(" -> ");
+    entry.before = rule.substr(0, arrow), entry.after = arrow == rule.npos ? "" : rule.substr(arrow + 4);
+    entry.file = quoted(line, line.find("` in `") + 1);
+  } else if (line.starts_with("Issue: ")) {
+    entry.issue = line.substr(7);
+  } else if (!line.empty()) {
+    entry.text += (entry.text.empty() ? "" : " ") + std::string(line);
+  }
+}
+
+}  // namespace
+
+std::vector<KnownFault> read_known_faults(std::string_view markdown) {
+  std::vector<KnownFault> out;
+  bool is_program = false, is_in_entry = false;
+  for (std::string_view line : lines_of(markdown)) {
+    if (line.starts_with("#")) {
+      is_program = false, is_in_entry = line.starts_with("### `");
+      if (is_in_entry) out.push_back({.name = quoted(line, 0)});
+    } else if (is_in_entry) {
+      add_line(out.back(), line, is_program);
+    }
+  }
+  std::erase_if(out, [](const KnownFault& f) { return f.before.empty() || f.after.empty(); });
+  return out;
+}
+
+std::span<const KnownFault> known_faults() {
+  static const std::vector<KnownFault> all = [] {
+    std::vector<KnownFault> out;
+    for (std::string_view table : kKnownTables)
+      for (KnownFault& fault : read_known_faults(table)) out.push_back(std::move(fault));
+    return out;
+  }();
+  return all;
+}
+
+bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after) {
+  Matcher matcher;
+  return matcher.matches(before_pattern, before) && matcher.matches(after_pattern, after);
+}
+
+const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after) {
+  const std::string_view file = place.substr(0, place.find(':'));
+  for (const KnownFault& fault : known_faults())
+    if (fault.file == file && matches_rewrite(fault.before, fault.after, before, after)) return &fault;
+  return nullptr;
+}
+
+}  // namespace tgc

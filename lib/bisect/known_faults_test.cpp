@@ -1,0 +1,47 @@
+#include "lib/bisect/known_faults.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+TEST_CASE("a known fault is recognized by its file and the form of the rewrite") {
+  Graph g;
+  UOp x = g.variable("x", Const(0), Const(9), dtypes::float32), y = x.cast(dtypes::float16).cast(dtypes::float32);
+  const KnownFault* fault = known_fault_of("codegen/late/coalesce.py:97", y, x);
+  REQUIRE(fault);
+  CHECK(fault->name == "codegen/late/coalesce.py:100");
+  CHECK(fault->issue == "https://github.com/tinygrad/tinygrad/issues/17208");
+  CHECK(fault->program.find("Tensor(") != std::string::npos);
+  CHECK_FALSE(known_fault_of("uop/symbolic.py:100", y, x));
+  CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", y, x.cast(dtypes::float16)));
+  CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", x.cast(dtypes::float64).cast(dtypes::float32), x));
+}
+
+TEST_CASE("each known fault has a program, a file and patterns") {
+  CHECK(known_faults().size() >= 2);
+  for (const KnownFault& fault : known_faults()) {
+    INFO(fault.name);
+    CHECK_FALSE(fault.program.empty());
+    CHECK(fault.file.ends_with(".py"));
+    CHECK_FALSE(fault.text.empty());
+  }
+}
+
+TEST_CASE("patterns of known faults compute with constants") {
+  Graph g;
+  UOp x = g.variable("x", Const(0), Const(9), dtypes::int32);
+  auto number = [&](int n) { return g.constant(dtypes::int32, Const(n)); };
+  const char *before = "CMPLT(ADD(x:int, c0), c1)", *after = "CMPLT(x, c1-c0)";
+  UOp sum = x.alu(Op::ADD, number(100)).lt(number(120));
+  CHECK(matches_rewrite(before, after, sum, x.lt(number(20))));
+  CHECK(matches_rewrite(before, after, number(100).alu(Op::ADD, x).lt(number(120)), x.lt(number(20))));
+  CHECK_FALSE(matches_rewrite(before, after, sum, x.lt(number(220))));
+  CHECK_FALSE(matches_rewrite(before, after, sum, number(20).lt(x)));
+  CHECK(matches_rewrite("MUL(x, 0)", "0", x.alu(Op::MUL, number(0)), number(0)));
+  CHECK_FALSE(matches_rewrite("MUL(x, 0)", "0", x.alu(Op::MUL, number(1)), number(0)));
+  CHECK_FALSE(matches_rewrite("MUL(x, x)", "x", x.alu(Op::MUL, number(1)), x));
+}
+
+}  // namespace tgc

@@ -1,0 +1,244 @@
+#include "lib/bisect/stage_comparer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/driver/import_input.h"
+#include "lib/run/emulated_dtypes.h"
+#include "lib/run/kernel_variables.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/run_kernel.h"
+#include "lib/runtime/random.h"
+#include "lib/support/counted.h"
+#include "lib/uop/facts.h"
+#include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
+#include "lib/validate/reference_sample.h"
+
+namespace tgc {
+namespace {
+
+using Trial = RecordedTrial;
+
+bool has_large_float(const NamedArray& a) {
+  constexpr double kUsual = 16;  // floats that fill_random() draws are smaller
+  if (!dtypes::is_float(a.array.dtype())) return false;
+  for (int64_t i = 0; i < a.array.size(); i++)
+    if (std::fabs(element_as_double(a.array, i)) > kUsual) return true;
+  return false;
+}
+
+// Returns whether the kernel adds or multiplies floats, so that another order of operations can overflow.
+bool has_float_sums(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) {
+    return dtypes::is_float(u.dtype().base()) && u.in({Op::ADD, Op::MUL, Op::SUB, Op::REDUCE, Op::FDIV, Op::WMMA});
+  });
+}
+
+// Returns whether the kernel computes floats only with operations whose results IEEE 754 defines to the last bit, one
+// after another: casts, comparisons and selections.
+bool only_casts_floats(UOp root) {
+  constexpr OpSet kExact{Op::CAST, Op::BITCAST, Op::WHERE, Op::NEG, Op::MAX, Op::TRUNC};
+  const std::vector<UOp> nodes = toposort(root);
+  auto is_cast = [](UOp u) { return u.is(Op::CAST) && dtypes::is_float(u.dtype().base()); };
+  return std::ranges::any_of(nodes, is_cast) && std::ranges::none_of(nodes, [&](UOp u) {
+    return u.in(ops::ALU | OpSet{Op::REDUCE, Op::WMMA}) && dtypes::is_float(u.dtype().base()) && !u.in(kExact);
+  });
+}
+
+// Returns whether more than rounding makes the arrays differ. With inputs of all sizes, roundings can add up to more
+// than the tolerance for usual inputs, and with `has_sums` another order of operations can overflow.
+bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& expected, bool has_sums) {
+  if (!dtypes::is_float(c.dtype)) return true;
+  const int bytes = c.dtype.itemsize();
+  const double tolerance = bytes >= 4 ? 1e-3 : bytes == 2 ? 3e-2 : 0.2;
+  const double large = bytes == 8 ? 1e150 : c.dtype.scalar_kind() == Scalar::Float16 ? 1e3 : bytes == 1 ? 100 : 1e18;
+  for (int64_t i = 0; i < actual.size(); i++) {
+    const double a = element_as_double(actual, i), e = element_as_double(expected, i);
+    if (a == e || !std::isfinite(e) || (has_sums && std::fabs(e) >= large)) continue;
+    if (!std::isfinite(a) || std::fabs(a - e) > tolerance * std::max(std::fabs(a), std::fabs(e)) + c.tolerance.atol)
+      return true;
+  }
+  return false;
+}
+
+// Returns numbers near which rules change what they do: halves, small whole numbers, the limits of half, ties of its
+// rounding, and the numbers with which the kernel compares.
+std::vector<double> edge_numbers(UOp root) {
+  std::vector<double> out{0.5,  1.5,  2.5,  -0.5, -1.5,    -2.5,    1,       2,     3,     -1,     -2,
+                          -3,   5,    -7,   126.5, 127.25, -149.5,  65504,   65520, 70000, -70000, 2049,
+                          2051, -4097, 1 + 0x1p-11, 1 + 0x3p-11};
+  for (UOp u : toposort(root)) {
+    if (!u.in({Op::CMPLT, Op::CMPNE, Op::MAX})) continue;
+    for (UOp s : u.src())
+      if (s.is(Op::CONST) && !s.is_invalid())
+        if (const double c = s.arg().to_const().to_double(); std::isfinite(c))
+          for (double d : {0.0, 1.0, -1.0}) out.push_back(c + d);
+  }
+  return out;
+}
+
+VariableValues at_end(const Executable& kernel, VariableValues given, bool at_max) {
+  for (const VariableSpec& v : kernel.variables()) given.try_emplace(v.name, at_max ? v.max : v.min);
+  return given;
+}
+
+// Returns whether the arrays are equal bit by bit. A NaN equals every other NaN.
+bool are_identical(const Array& a, const Array& b) {
+  if (a.nbytes() != b.nbytes()) return false;
+  if (std::equal(a.data(), a.data() + a.nbytes(), b.data())) return true;
+  if (!dtypes::is_float(a.dtype())) return false;
+  for (int64_t i = 0; i < a.size(); i++) {
+    const double x = element_as_double(a, i), y = element_as_double(b, i);
+    if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
+  }
+  return true;
+}
+
+std::vector<UOp> nodes_of(UOp root) { return toposort(root); }
+std::span<const UOp> nodes_of(const std::vector<UOp>& list) { return list; }
+
+}  // namespace
+
+void StageComparer::make_trials() {
+  constexpr double kSmall = 1e6;  // UOps that REF evaluates in a few milliseconds
+  constexpr double kLarge = 2e8;
+  Executable kernel = std::move(Executable::for_ref(in_.root).value_or_throw());
+  const double work = work_of(in_.root);
+  if (work > kLarge)
+    throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
+  std::string file;
+  const Arrays given = given_inputs(options_, in_, file);
+  const uint64_t seed = options_.input.seed.value_or(0);
+  const InputDistribution draw = input_distribution(in_.root, seed);
+  Trial usual{.variables = drawn_variables(kernel, options_.input.variables, seed), .is_given = !given.empty()};
+  usual.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
+  Arrays expected = given_expected(options_, in_, file);
+  if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
+  usual.expected = std::move(expected);
+  if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
+  const bool is_of_bundle = in_.report.repro && options_.input.arrays.empty();  // reduce keeps the arrays of a trial
+  usual.is_wide = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
+  has_float_sums_ = has_float_sums(in_.root);
+  trials_.push_back(std::move(usual));
+  if ((given.empty() || plan_.redraws) && work <= kSmall) add_wide_trials(kernel, given, draw);
+}
+
+void StageComparer::add_wide_trials(const Executable& kernel, const Arrays& given, const InputDistribution& draw) {
+  constexpr uint64_t kWide = 16;  // number of trials with inputs of all sizes; two of them have only one sign
+  constexpr uint64_t kEdges = 4;  // number of trials with inputs of edge_numbers()
+  const Arrays none;
+  const Arrays& kept = plan_.redraws ? none : given;
+  const std::vector<double> edges = edge_numbers(in_.root);
+  for (uint64_t i = 0; i < kWide + kEdges; i++) {
+    Trial wide{.inputs = copy_of(trials_[0].inputs), .is_wide = true};
+    wide.variables = i < 2 ? at_end(kernel, options_.input.variables, i == 0)
+                           : drawn_variables(kernel, options_.input.variables, draw.seed + i);
+    const InputDistribution values{draw.seed + i, draw.floats};
+    const auto widened = widen_inputs(in_.root, values, kept, wide.inputs);
+    for (NamedArray& a : wide.inputs) {
+      const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
+      if (i < 2 && draw.floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
+      if (i >= kWide && (is_wide || (is_float && !find_array(kept, a.name))))
+        fill_from_pool(a.array, a.name, edges, i - kWide);
+    }
+    auto done = run(wide, in_.root, true);
+    if (!done) continue;  // these values make the AST itself fail
+    wide.expected = std::move(*done);
+    trials_.push_back(std::move(wide));
+  }
+}
+
+template <class Graph>
+Result<Arrays> StageComparer::run(const Trial& t, const Graph& graph, bool is_ast) {
+  report_.counts.runs++;
+  const ExecuteOptions place = options_.device.execute_options(place_in_ref());
+  const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
+  auto done = ReferenceRunner(inputs, t.variables, place).run(graph);
+  if (!done) return done.diag();
+  return with_dtypes_of(done->outputs, buffers_of(toposort(in_.root)));
+}
+
+StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
+  if (!done) return done.diag().kernel_fault ? StageResult::Differs : StageResult::Unknown;
+  if (is_exact_) {
+    auto is_same = [&](const NamedArray& e) {
+      const Array* a = find_array(*done, e.name);
+      return a && are_identical(*a, e.array);
+    };
+    return std::ranges::all_of(t.expected, is_same) ? StageResult::Same : StageResult::Differs;
+  }
+  const ReferenceRunner ref(t.inputs, t.variables, options_.device.execute_options(place_in_ref()));
+  Arrays settled;
+  auto compared = ref.compare(in_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
+  if (!compared) return StageResult::Unknown;
+  for (size_t i = 0; i < compared->size(); i++) {
+    const Comparison& c = (*compared)[i];
+    if (c.passed()) continue;
+    const Array& actual = *find_array(settled, c.name);
+    if (t.is_wide && !is_beyond_rounding(c, actual, t.expected[i].array, has_float_sums_)) continue;
+    report_.failure = c.text().substr(0, c.text().find('\n'));
+    return StageResult::Differs;
+  }
+  return StageResult::Same;
+}
+
+StageResult StageComparer::outcome_of_part(const Trial& t, UOp original) {
+  const ImportedGraph* graph = imported(original);
+  if (graph && !ranges_of(graph->root).empty()) return StageResult::Unknown;
+  return outcome(t, original);
+}
+
+StageResult StageComparer::outcome(const Trial& t, UOp original) {
+  auto [known, is_new] = outcomes_.try_emplace({&t, original.id()}, StageResult::Unknown);
+  if (!is_new) return known->second;
+  const ImportedGraph* graph = imported(original);
+  if (!graph) return StageResult::Unknown;
+  return outcomes_[{&t, original.id()}] = compare(t, run(t, graph->root));
+}
+
+StageResult StageComparer::outcome(const Trial& t, const Row& row) {
+  StageResult result = StageResult::Unknown;
+  if (row.list.empty()) {
+    result = outcome(t, row.result);
+  } else if (auto known = list_outcomes_.find({&t, &row}); known != list_outcomes_.end()) {
+    result = known->second;
+  } else {
+    auto imported = import_graph(row.list.back(), row.list, in_.graph->settings());
+    if (imported) result = compare(t, run(t, imported->list));
+    else if (unknown_reason_.empty()) unknown_reason_ = imported.diag().message;
+    list_outcomes_[{&t, &row}] = result;
+  }
+  if (result != StageResult::Unknown) compared_rows_.insert(&row);
+  return result;
+}
+
+const ImportedGraph* StageComparer::imported(UOp original) {
+  auto [it, is_new] = imported_.try_emplace(original.id());
+  if (is_new) {
+    auto graph = import_graph(original, {}, in_.graph->settings());
+    if (graph) it->second = std::move(*graph);
+    else if (unknown_reason_.empty()) unknown_reason_ = graph.diag().message;
+  }
+  return it->second.graph ? &it->second : nullptr;
+}
+
+void StageComparer::rebase(Trial& t, UOp original) {
+  const ImportedGraph* graph = imported(original);
+  if (!graph) return;
+  auto done = run(t, graph->root);
+  if (!done) return;
+  t.expected = std::move(*done);
+  clear_outcomes();
+}
+
+void StageComparer::set_exact() {
+  is_exact_ = true;
+  clear_outcomes();
+}
+
+void StageComparer::clear_outcomes() { outcomes_.clear(), list_outcomes_.clear(); }
+
+bool StageComparer::must_be_exact() const { return only_casts_floats(in_.root); }
+
+}  // namespace tgc
