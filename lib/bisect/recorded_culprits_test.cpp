@@ -1,0 +1,64 @@
+// Tests the verdicts of bisect on recordings of public reports: testdata/verdicts.
+#include <doctest/doctest.h>
+
+#include "lib/bisect/bisect.h"
+#include "lib/driver/source.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+using Kind = Verdict::Kind;
+
+// Bisects the record `id` of a file of testdata/verdicts.
+BisectReport bisected(const std::string& file, const std::string& id, const std::string& inputs = {},
+                      const BisectPlan& plan = {}) {
+  Session session;
+  session.over.imports = true;
+  RunOptions options;
+  options.input.name = test_path("verdicts/" + file);
+  if (!inputs.empty()) options.input.arrays = test_path("verdicts/" + inputs);
+  Source source = std::move(Source::open(session, options.input.name, id).value_or_throw());
+  auto in = std::move(source.next().value_or_throw());
+  REQUIRE(in);
+  return bisect(session, *in, options, plan);
+}
+
+}  // namespace
+
+TEST_CASE("a rounding that a known rule drops is known, and a failure if the given arrays show it") {
+  const BisectReport report = bisected("half_cast14.jsonl.gz", "p16.4");
+  INFO(report.text());
+  CHECK(report.verdict.kind == Kind::Known);
+  CHECK(report.verdict.entry == "codegen/late/coalesce.py:100");
+  CHECK(report.verdict.issue.ends_with("issues/17208"));
+  CHECK(report.text().find("print(Tensor(") != std::string::npos);
+  CHECK(report.exit_code() == 0);
+  CHECK(bisected("half_cast14.jsonl.gz", "p16.4", "", {.strict = true}).exit_code() == 1);
+  CHECK(bisected("half_cast14.jsonl.gz", "p16.4", "half_cast14.in.npz").exit_code() == 1);
+}
+
+TEST_CASE("the rule that splits a long product is the culprit, not the cast that uses the product") {
+  const BisectReport report = bisected("long_mul_fault13.jsonl.gz", "fl13.0");
+  INFO(report.text());
+  CHECK(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.location == "uop/decompositions.py:524");
+  CHECK(report.verdict.witness.contains("before"));
+}
+
+TEST_CASE("the opts of a kernel are named if the stage that applies them makes it wrong") {
+  const BisectReport report = bisected("hip_nested13.jsonl.gz", "p10h.2");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.stage == "apply opts");
+  CHECK(report.verdict.detail.find("OptOps.TC") != std::string::npos);
+}
+
+TEST_CASE("a store through a pointer to a wider dtype that the source lacks is the renderer's fault") {
+  const BisectReport report = bisected("ptr_store.jsonl.gz", "p07.0");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Renderer);
+  CHECK(report.failure.find("7 of 24 differ") != std::string::npos);
+}
+
+}  // namespace tgc
