@@ -58,8 +58,8 @@ void add_bisect(Command& cmd) {
   RunOptions& t = o.trial;
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
-               "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show; 1 a culprit\n"
-               "was found; 2 trouble. Faults to try: `tgc help faults`.");
+               "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show;\n"
+               "1 a culprit was found; 2 trouble. Faults to try: `tgc help faults`.");
   add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");

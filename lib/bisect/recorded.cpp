@@ -74,7 +74,8 @@ class RecordedBisection {
                     "), and the recorded source was not run: " + backend_.reason());
     const size_t compared = comparer_.compared_rows().size();
     return {.kind = Kind::Same,
-            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ + source_note()};
+            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ +
+                      source_note()};
   }
 
   // Says why the recorded source was not run.
@@ -171,8 +172,8 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison of
-  // whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
+  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison
+  // of whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
@@ -199,8 +200,8 @@ class RecordedBisection {
     }
     return std::nullopt;
   }
-  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad emulates
-  // is rounded later, when it is stored.
+  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad
+  // emulates is rounded later, when it is stored.
   bool is_inexact_cast(const RecordedMatch& m) const {
     auto found = sides_.find(&m);
     return m.before.is(Op::CAST) && m.before.dtype() == m.after.dtype() && found != sides_.end() &&
@@ -232,8 +233,8 @@ class RecordedBisection {
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = row->name;
-        out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" + wrong.name +
-                     "' after it computes something else";
+        out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
+                     wrong.name + "' after it computes something else";
         if (const RecordedMatch* m = by_sides(t, *row)) return verdict(t, *row, *m);
         return out;
       }
@@ -318,7 +319,7 @@ class RecordedBisection {
   }
 
   // Returns the number of rewrites after which the graph is wrong first, between `right`, where it is right, and
-  // `wrong`, where it is wrong. Returns 0 if the graph just before cannot be run: then nothing shows which rewrite it is.
+  // `wrong`, where it is wrong. Returns 0 if the graphs between cannot be run: then nothing shows which rewrite it is.
   template <class Result>
   static size_t first_wrong(size_t right, size_t wrong, const Result& result) {
     constexpr size_t kMostTries = 12;  // graphs near the middle, if the graph there cannot be run

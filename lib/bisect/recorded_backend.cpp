@@ -68,12 +68,12 @@ std::optional<Verdict> RecordedBackend::check() {
   report_.device = place_->label;
   for (const RecordedTrial& t : comparer_.trials()) {
     if (only_first && &t != &comparer_.trials().front()) break;
-    if (outcome(t) == StageResult::Differs) return blame(t);
+    if (outcome(t) == StageResult::Differs) return culprit_of(t);
   }
   return std::nullopt;
 }
 
-Verdict RecordedBackend::blame(const RecordedTrial& t) {
+Verdict RecordedBackend::culprit_of(const RecordedTrial& t) {
   failing_ = &t;
   Verdict out{.kind = Kind::Renderer,
               .detail = comparer_.compared_rows().empty()
@@ -82,14 +82,14 @@ Verdict RecordedBackend::blame(const RecordedTrial& t) {
                             : "each recorded stage and the list are right in REF, but the recorded source is wrong",
               .stage = "source"};
   if (place_->target->device == "CPU") {
-    blame_compiler(t, out);
+    judge_compiler(t, out);
   } else if (run(t) != StageResult::Differs) {
     out.kind = Kind::Device, out.detail = "the device computes something else each time";
   }
   return out;
 }
 
-void RecordedBackend::blame_compiler(const RecordedTrial& t, Verdict& out) {
+void RecordedBackend::judge_compiler(const RecordedTrial& t, Verdict& out) {
   out.detail += " with every compiler";
   auto job = job_for(source_->source());
   for (bool by_other : {false, true}) {

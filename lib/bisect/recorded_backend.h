@@ -32,8 +32,8 @@ class RecordedBackend {
  private:
   bool prepare();
   StageResult run(const RecordedTrial& t);
-  Verdict blame(const RecordedTrial& t);
-  void blame_compiler(const RecordedTrial& t, Verdict& out);
+  Verdict culprit_of(const RecordedTrial& t);
+  void judge_compiler(const RecordedTrial& t, Verdict& out);
 
   const Session& session_;
   InputGraph& in_;

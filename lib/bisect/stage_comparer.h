@@ -1,5 +1,5 @@
-// Runs the recorded stages of a kernel of another tinygrad release in REF, for several draws of inputs, and compares what
-// they store with what the kernel's AST stores.
+// Runs the recorded stages of a kernel of another tinygrad release in REF, for several draws of inputs, and compares
+// what they store with what the kernel's AST stores.
 #pragma once
 #include <deque>
 #include <map>

@@ -24,9 +24,9 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 // integers of any bits, and two as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`; starts where the call
-// with the previous `turn` ended. Floats are rounded to the dtype. Integers are those of the pool that are whole numbers
-// and fit, and 1 in place of the others.
+// Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
+// call with the previous `turn` ended. Floats are rounded to the dtype. Integers are those of the pool that are whole
+// numbers and fit, and 1 in place of the others.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change
