@@ -193,7 +193,7 @@ class RecordedBisection {
         if (result == StageResult::Same) right = row;
         if (result != StageResult::Differs) continue;
         if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
-        const RecordedMatch* m = by_replay(shown_by(*trial), *row, right);
+        const RecordedMatch* m = by_replay(shown_by(*trial), *row, right, false);
         if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(*trial, *row, *m);
         break;
       }
@@ -204,8 +204,9 @@ class RecordedBisection {
   // emulates is rounded later, when it is stored.
   bool is_inexact_cast(const RecordedMatch& m) const {
     auto found = sides_.find(&m);
-    return m.before.is(Op::CAST) && m.before.dtype() == m.after.dtype() && found != sides_.end() &&
-           (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.exactly);
+    if (!m.before.is(Op::CAST) || found == sides_.end()) return false;
+    return found->second.kind == EquivalenceResult::Kind::Differ ||
+           (m.before.dtype() == m.after.dtype() && !found->second.exactly);
   }
 
   // Returns the outcome of the last row that REF can run.
@@ -229,7 +230,7 @@ class RecordedBisection {
     if (right) first = right + 1;
     for (const Row* row = first; row <= &wrong; row++) evaluate(t, *row);
     found_ = {}, proof_.clear();
-    if (const RecordedMatch* m = by_replay(t, wrong, right)) return verdict(t, wrong, *m);
+    if (const RecordedMatch* m = by_replay(t, wrong, right, true)) return verdict(t, wrong, *m);
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = row->name;
@@ -240,13 +241,14 @@ class RecordedBisection {
       }
       if (const RecordedMatch* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (right && right + 1 == &wrong && wrong.stage && !wrong.stage->function.empty()) return function_stage(wrong);
+    if (const RecordedMatch* m = by_replay(t, wrong, right, false)) return verdict(t, wrong, *m);
+    if (wrong.name == "apply opts" && wrong.stage && begins_right(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
 
-  // Names a stage that is a function, such as the one that applies the opts of a kernel.
-  Verdict function_stage(const Row& row) {
+  // Names the opts of the kernel and the function that applies them.
+  Verdict opts_stage(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = row.name};
     const GoldenStage& stage = *row.stage;
     out.rule = out.location = out.tinygrad_location = stage.function;
@@ -254,7 +256,7 @@ class RecordedBisection {
     out.stage_location = stage.at.empty() ? "" : stage.at[0];
     out.confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
     const auto& program = in_.record->program;
-    if (program && row.name == "apply opts" && !program->applied_opts.empty())
+    if (program && !program->applied_opts.empty())
       out.detail = "the opts of the kernel are the cause: " + program->applied_opts;
     return out;
   }
@@ -287,12 +289,18 @@ class RecordedBisection {
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
 
-  // Searches for the first rewrite after which the graph is wrong. `right` is the last row that is right.
-  const RecordedMatch* by_replay(const Trial& t, const Row& row, const Row* right_row) {
+  // Returns whether the graph before the row is right. `right_row` is the last row that is right.
+  bool begins_right(const Row& row, const Row* right_row) const {
+    return row.input == (right_row ? right_row->result : pipeline_.ast());
+  }
+
+  // Searches for the first rewrite after which the graph is wrong. With `only_whole`, graphs in which only some uses of
+  // a loop have been rewritten count as unknown.
+  const RecordedMatch* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
     const std::vector<const RecordedMatch*> own = row.own_matches();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
-    const bool begins_right = !right_row ? row.input == pipeline_.ast() : row.input == right_row->result;
+    const bool is_right_before = begins_right(row, right_row);
     for (bool bottom_up : {false, true}) {
       // a stage that is a function may also change the graph without a rewrite
       const UOp last = row.replay(n, bottom_up);
@@ -302,8 +310,8 @@ class RecordedBisection {
         throw_if_cancelled();
         UOp graph = graph_after(count);
         if (!graph) return StageResult::Unknown;
-        return graph == row.input && begins_right && first_row_ != &row ? StageResult::Same
-                                                                        : comparer_.outcome_of_part(t, graph);
+        if (graph == row.input && is_right_before && first_row_ != &row) return StageResult::Same;
+        return only_whole ? comparer_.outcome_of_part(t, graph) : comparer_.outcome(t, graph);
       };
       const size_t first = first_row_ == &row ? first_rewrite_ : 0;
       const size_t wrong = first_wrong(first, n, result);
