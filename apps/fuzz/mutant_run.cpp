@@ -8,6 +8,7 @@
 #include "lib/diff/run_diff.h"
 #include "lib/execute/execution.h"
 #include "lib/reduce/reduce.h"
+#include "lib/rules/match_stats.h"
 #include "lib/run/run_model.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/spec/spec.h"

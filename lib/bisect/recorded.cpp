@@ -248,7 +248,7 @@ class RecordedBisection {
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
     if (const Rewrite* m = by_replay(t, wrong, right, false)) return verdict(t, wrong, *m);
-    if (stage_name(wrong) == "apply opts" && wrong.stage && begins_right(wrong, right)) return opts_stage(wrong);
+    if (stage_name(wrong) == "apply opts" && wrong.recorded && begins_right(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }

@@ -11,7 +11,7 @@ namespace {
 using Kind = Verdict::Kind;
 
 // Bisects the record `id` of a file of testdata/verdicts.
-BisectReport bisected(const std::string& file, const std::string& id, const std::string& inputs = {},
+BisectReport bisected_record(const std::string& file, const std::string& id, const std::string& inputs = {},
                       const BisectPlan& plan = {}) {
   Session session;
   session.over.imports = true;
@@ -27,19 +27,19 @@ BisectReport bisected(const std::string& file, const std::string& id, const std:
 }  // namespace
 
 TEST_CASE("a rounding that a known rule drops is known, and a failure if the given arrays show it") {
-  const BisectReport report = bisected("half_cast14.jsonl.gz", "p16.4");
+  const BisectReport report = bisected_record("half_cast14.jsonl.gz", "p16.4");
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Known);
   CHECK(report.verdict.entry == "codegen/late/coalesce.py:100");
   CHECK(report.verdict.issue.ends_with("issues/17208"));
   CHECK(report.text().find("print(Tensor(") != std::string::npos);
   CHECK(report.exit_code() == 0);
-  CHECK(bisected("half_cast14.jsonl.gz", "p16.4", "", {.strict = true}).exit_code() == 1);
-  CHECK(bisected("half_cast14.jsonl.gz", "p16.4", "half_cast14.in.npz").exit_code() == 1);
+  CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "", {.strict = true}).exit_code() == 1);
+  CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "half_cast14.in.npz").exit_code() == 1);
 }
 
 TEST_CASE("the rule that splits a long product is the culprit, not the cast that uses the product") {
-  const BisectReport report = bisected("long_mul_fault13.jsonl.gz", "fl13.0");
+  const BisectReport report = bisected_record("long_mul_fault13.jsonl.gz", "fl13.0");
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.location == "uop/decompositions.py:524");
@@ -47,7 +47,7 @@ TEST_CASE("the rule that splits a long product is the culprit, not the cast that
 }
 
 TEST_CASE("the opts of a kernel are named if the stage that applies them makes it wrong") {
-  const BisectReport report = bisected("hip_nested13.jsonl.gz", "p10h.2");
+  const BisectReport report = bisected_record("hip_nested13.jsonl.gz", "p10h.2");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.stage == "apply opts");
@@ -55,7 +55,7 @@ TEST_CASE("the opts of a kernel are named if the stage that applies them makes i
 }
 
 TEST_CASE("a store through a pointer to a wider dtype that the source lacks is the renderer's fault") {
-  const BisectReport report = bisected("ptr_store.jsonl.gz", "p07.0");
+  const BisectReport report = bisected_record("ptr_store.jsonl.gz", "p07.0");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Renderer);
   CHECK(report.failure.find("7 of 24 differ") != std::string::npos);

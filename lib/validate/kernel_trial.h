@@ -44,8 +44,8 @@ class KernelTrial {
   const ChosenVariables& chosen() const { return chosen_; }
   const VariableValues& variables() const { return variables_; }
   const Arrays& inputs() const { return inputs_; }
-  const Arrays& given() const { return given_.arrays; }
-  // The distribution of what is drawn; unset without a seed. draws(kernel): some array that the kernel reads is drawn.
+  const Arrays& file_arrays() const { return given_.arrays; }
+  // The distribution of what is drawn; unset without a seed. draws(kernel): an array that the kernel reads is drawn.
   const std::optional<InputDistribution>& distribution() const { return draw_; }
   bool draws(const Executable& kernel) const;
 
