@@ -54,7 +54,7 @@ Diag lacking(Ability ability, std::string_view asked_by, std::string_view kind, 
   };
   offer(text.recording && kind == "recorded", "a recording of tinygrad_export.py --rewrites");
   offer(text.live && kind == "recorded", "--live=PYTHON");
-  offer(text.native && !is_tensor_graph, "--native");
+  offer(text.native && !is_tensor_graph, kind == "live" ? "no --live" : "--native");
   offer(!text.other.empty(), text.other);
   return out;
 }

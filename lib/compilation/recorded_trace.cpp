@@ -58,13 +58,6 @@ class RewriteRebuilder {
     }
   }
 
-  // Returns what `root` becomes; the empty UOp if run() has not met it.
-  UOp result_of(UOp root) {
-    const Known* known = known_.find(root);
-    return known ? known->node : UOp();
-  }
-  bool has_reached(UOp u) { return known_.contains(u); }
-
   // Returns the nodes that are rebuilt when the first `matches` matches have been made.
   std::span<const Rebuilt> behind(size_t matches) const { return behind_[matches]; }
 
@@ -120,20 +113,6 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
   const int own_depth = std::ranges::min_element(rewrites, {}, &Rewrite::depth)->depth;
   for (size_t i = rewrites.size(); i-- > 0 && (input == result || rewrites[i].depth > own_depth);)
     rewrites[i].is_discarded = true;
-  if (input == result) return;
-  std::vector<const Rewrite*> own;
-  for (const Rewrite& r : rewrites)
-    if (r.depth == own_depth) own.push_back(&r);
-  RewriteRebuilder rebuilt(input.graph(), own);
-  rebuilt.run(input);
-  if (!(rebuilt.result_of(input) == result)) return;
-  size_t first = 0;  // the first rewrite inside the rule of the next own rewrite
-  for (size_t i = 0; i < rewrites.size(); i++) {
-    if (rewrites[i].depth != own_depth) continue;
-    if (!rebuilt.has_reached(rewrites[i].before))
-      for (Rewrite& part : rewrites.subspan(first, i + 1 - first)) part.is_discarded = true;
-    first = i + 1;
-  }
 }
 
 void RecordedTrace::add(UOp root) {

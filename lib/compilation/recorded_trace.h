@@ -12,9 +12,7 @@ namespace tgc {
 class RewriteRebuilder;
 
 // Sets Rewrite::is_discarded of the rewrites of one stage, in their order, where it is certain. If the stage changed
-// nothing, these are all rewrites. Else these are the rewrites inside of rules that declined at the end; and, if the
-// rewrites of nodes that are reached from `input` make `result`, those of other nodes, with the rewrites inside their
-// rules.
+// nothing, these are all rewrites; else those inside of the last rule that ran, if it declined.
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 
 class RecordedTrace {

@@ -63,11 +63,9 @@ TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {
     return out;
   };
   mark_discarded(rewrites, input, result);
-  CHECK(marks() == ".xxx");  // `other` is in no graph of the stage; the last rule declined
+  CHECK(marks() == "...x");  // the last rule declined; nothing else is certain
   mark_discarded(rewrites, input, input);
   CHECK(marks() == "xxxx");
-  mark_discarded(rewrites, input, graph.node(Op::SINK, dtypes::void_, {doubled}));
-  CHECK(marks() == "...x");  // code of the stage changed the graph too, so nothing else is certain
 }
 
 }  // namespace
