@@ -41,6 +41,9 @@ class KernelProver {
     settle_parts();
     check_order();
     for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
+    if (const UOp last = stages().empty() ? UOp() : history_.imported(stages().back().result))
+      if (find_missing_barrier(last))
+        add_finding(stages().size() - 1, Kind::Unknown, "a thread reads what others store, without a barrier between");
     if (runner_) check_stages();
     doubt_moved_elements();
     for (RewriteProof& r : out_.rewrites)
@@ -271,6 +274,7 @@ class KernelProver {
     std::vector<RewriteProof*> gaps;
     for (RewriteProof& f : out_.findings)
       if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
+    for (RewriteProof* r : known) r->counterexample["stored"] = difference + after;
     const bool is_explained = name_guilty(open) || !known.empty();
     if (is_explained) return;
     if (!open.empty() && (gaps.empty() || open.size() == 1)) return set_refuted(*open[0], difference + after);

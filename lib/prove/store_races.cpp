@@ -144,4 +144,21 @@ UOp find_store_race(UOp root) {
   return {};
 }
 
+UOp find_missing_barrier(UOp root) {
+  const std::vector<UOp> all = toposort(root);
+  auto is_local_index = [](UOp u) { return u.is(Op::SPECIAL) && u.arg().text().starts_with("l") && loop_size(u) != 1; };
+  if (std::ranges::none_of(all, is_local_index)) return {};
+  auto memory_of = [](UOp u) {
+    while (u.num_src() && !u.in(ops::Defines)) u = u.src(0);
+    return u;
+  };
+  for (UOp after : all) {
+    if (!after.is(Op::AFTER) || !memory_of(after).is(Op::DEFINE_LOCAL)) continue;
+    for (UOp dependency : after.src().subspan(1))
+      for (UOp u : toposort(dependency, [](UOp x) { return !x.is(Op::BARRIER); }))
+        if (u.is(Op::STORE) && memory_of(u.src(0)) == memory_of(after)) return after;
+  }
+  return {};
+}
+
 }  // namespace tgc

@@ -15,4 +15,8 @@ std::set<std::string> parallel_axes(UOp root);
 // empty UOp if there is none. A store that is the same for all indices of an axis is no race.
 UOp find_store_race(UOp root);
 
+// Returns an AFTER that makes reads of shared memory wait for stores of the thread, but not for those of other threads,
+// because no BARRIER is in between; the empty UOp if there is none.
+UOp find_missing_barrier(UOp root);
+
 }  // namespace tgc
