@@ -43,7 +43,8 @@ void add_fuzz(Command& cmd) {
   cmd.group(Group::Device);
   cmd.option("--device", o.spec.device, "DEV", "run every kernel on DEV, too; default: one in 16, on the CPU");
   cmd.group(Group::Comparison);
-  cmd.option("--known", o.spec.known, "FILE.md", "ignore these unsound rules, as testdata/known_unsound.md names them");
+  cmd.option("--known", o.spec.known, "FILE.md",
+             "ignore these unsound rules, as testdata/known_unsound.md names them; with --live: the built-in tables");
   cmd.option("--tinygrad", o.spec.tinygrad, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
   cmd.group(Group::Output);
   cmd.json(o.json, "print one JSON object");

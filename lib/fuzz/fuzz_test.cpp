@@ -384,6 +384,10 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   auto known = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(known);
   CHECK(known->entry_of({.rule = "lt-scaled"}) == "lt-scaled");
+  // the tables are in the program, too: those of tgc's rules and of tinygrad's
+  CHECK(KnownRules::built_in().entry_of({.rule = "lt-scaled"}) == "lt-scaled");
+  CHECK(KnownRules::built_in().entry_of({.rule = "uop/symbolic.py:165"}) == "uop/symbolic.py:165");
+  CHECK(KnownRules::built_in().entries().size() > known->entries().size());
   CHECK(known->entry_of({.rule = "divmod-general [congruence]"}) == "divmod-general [congruence]");
   CHECK(known->entry_of({.rule = "divmod-general [gcd]"}) == "");
   CHECK(known->entry_of({.rule = "mul-fdiv", .is_non_finite = true}) == "non-finite, mul-fdiv");

@@ -1,10 +1,12 @@
 #include "lib/fuzz/known.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "lib/bisect/bisect.h"
+#include "lib/bisect/known_tables.h"
+#include "lib/support/lines.h"
+#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {
@@ -47,14 +49,24 @@ bool tells_of(std::string entry, const FindingTraits& finding) {
 
 }  // namespace
 
-Result<KnownRules> KnownRules::read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Diag{.message = "cannot open", .file = path};
-  KnownRules out;
-  for (std::string line; std::getline(file, line);) {
+void KnownRules::add_table(std::string_view markdown) {
+  for (std::string_view line : lines_of(markdown)) {
     size_t begin = line.find('`'), end = line.find('`', begin + 1);
-    if (line.starts_with("### `") && end != line.npos) out.entries_.push_back(line.substr(begin + 1, end - begin - 1));
+    if (line.starts_with("### `") && end != line.npos) entries_.emplace_back(line.substr(begin + 1, end - begin - 1));
   }
+}
+
+Result<KnownRules> KnownRules::read(const std::string& path) {
+  auto text = read_file(path);
+  if (!text) return text.diag();
+  KnownRules out;
+  out.add_table(*text);
+  return out;
+}
+
+KnownRules KnownRules::built_in() {
+  KnownRules out;
+  for (std::string_view table : kKnownTables) out.add_table(table);
   return out;
 }
 

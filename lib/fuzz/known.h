@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/support/result.h"
@@ -27,6 +28,7 @@ class KnownRules {
   // NODE is a part of the rewritten node as bisect prints it, in one line. MESSAGE is a part of the message. In both,
   // `*` matches any text.
   static Result<KnownRules> read(const std::string& path);
+  static KnownRules built_in();  // the entries of all tables testdata/known_unsound*.md, which the program contains
 
   // Returns the first entry that matches the finding; "" if no entry matches.
   std::string entry_of(const FindingTraits& finding) const;
@@ -34,6 +36,7 @@ class KnownRules {
   const std::vector<std::string>& entries() const { return entries_; }
 
  private:
+  void add_table(std::string_view markdown);
   std::vector<std::string> entries_;
 };
 

@@ -41,8 +41,8 @@ class LiveCampaign {
       : session_(session), spec_(spec), report_(report) {
     session_.over.imports = true, session_.over.target = spec.device;
     session_.live->set_seconds(kAnswerSeconds);
-    report_.knows_any = !spec.known.empty();
-    if (report_.knows_any) known_ = std::move(KnownRules::read(spec.known).value_or_throw());
+    report_.knows_any = true;
+    known_ = spec.known.empty() ? KnownRules::built_in() : std::move(KnownRules::read(spec.known).value_or_throw());
   }
 
   void run() {
@@ -100,6 +100,7 @@ class LiveCampaign {
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
+      if (report.error.starts_with("cannot load ")) throw Failure(report.error);  // a compiler is missing here
       const bool is_cut = !report.out_of_time.empty();  // so rounding may explain a difference
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
@@ -117,7 +118,9 @@ class LiveCampaign {
   static bool is_rounded(const Comparison& c) { return c.rounded > 0; }
 
   Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
-    finding.known = known_.entry_of({.rule = finding.rule, .symptom = symptom, .said = finding.said, .node = out.node});
+    if (finding.known.empty())  // else bisect named an entry
+      finding.known =
+          known_.entry_of({.rule = finding.rule, .symptom = symptom, .said = finding.said, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
   }
