@@ -134,7 +134,7 @@ size_t TensorLowering::array_as(size_t memory, DType dtype) {
 
 size_t TensorLowering::version_of(UOp target) {
   while (!is_memory(target)) {
-    const bool is_view = target.is(Op::BITCAST) && is_memory(base(target));
+    const bool is_view = views_.contains(target) || (target.is(Op::BITCAST) && is_memory(base(target)));
     if (auto it = memories_.find(target); it != memories_.end()) return it->second;
     if (auto it = stored_.find(target); it != stored_.end() && !is_view) return it->second;
     if (!target.num_src()) throw Refusal{"it stores to no buffer"};
@@ -252,7 +252,8 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   auto it = memories_.find(u);
   if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
   UOp before = u.src(0);
-  while (before.in(kViews) && before.num_src()) before = before.src(0);
+  auto is_same_memory = [&](UOp x) { return x.in(kViews) || (!is_memory(x) && is_memory(base(x))); };
+  while (!before.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(before) && before.num_src()) before = before.src(0);
   if (before.in({Op::AFTER, Op::ASSIGN})) apply_version(before, buffer, version);
   if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
   for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
@@ -331,6 +332,7 @@ void TensorLowering::lower(UOp u) {
     depth_[u] = 0;
     return;
   }
+  if (u.is(Op::CONTIGUOUS)) note_view(u);
   const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
   if (is_wide_bitcast) {  // the same memory as an array of another dtype
     UOp from = u.src(0);

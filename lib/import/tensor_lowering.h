@@ -175,6 +175,7 @@ class TensorLowering {
   Affine flat(UOp u, const Point& p);  // the index of a point in the array that holds all values of `u`
   // Returns the buffer below `target`, and the index of a point of `target` in its array.
   UOp base(UOp target) const;
+  void note_view(UOp u);
   Affine place_in(UOp target, const Point& p, UOp& valid);
 
   Graph& graph_;
@@ -184,6 +185,7 @@ class TensorLowering {
   Kernel kernel_;
   std::optional<int> invalid_;  // TensorImport::invalid; nullopt: an access of an Invalid element does not happen
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // collects the indices of PADs and their sizes
+  std::set<UOp, ById> views_;                 // CONTIGUOUS that are views of buffers: note_view()
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
   std::map<size_t, std::set<uint32_t>> effects_;  // of an array with a content of a buffer: its effects, by id
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // array_as()

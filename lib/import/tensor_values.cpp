@@ -11,6 +11,7 @@ namespace {
 constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP};
 constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
+constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // the same memory as their source
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
@@ -169,7 +170,8 @@ UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& a
     begin = less(first, begin).where(begin, math_.node(first));
     end = less(last, end).where(math_.node(last), end);
   }
-  UOp count = begin.alu(Op::CMPLT, end).where(end.alu(Op::SUB, begin), graph_.constant(dtypes::index, 0));
+  UOp difference = end.alu(Op::ADD, begin.alu(Op::MUL, graph_.constant(dtypes::index, -1)));
+  UOp count = begin.alu(Op::CMPLT, end).where(difference, graph_.constant(dtypes::index, 0));
   UOp number = graph_.node(Op::CAST, u.dtype(), count);
   UOp sum = number.alu(Op::MUL, value(x, q));
   if (!condition) return sum;
@@ -297,10 +299,29 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "it has no value in a tensor graph that can be computed"};
 }
 
+// Notes a CONTIGUOUS that is a view of a buffer, because its elements lie in a row already: a store to it changes the
+// buffer (tensor.py: pm_early_transform_tensor_graph).
+void TensorLowering::note_view(UOp u) {
+  UOp below = u.src(0);
+  const bool is_after = below.is(Op::AFTER);
+  if (is_after) below = below.src(0);
+  while (below.in(is_after ? kSame | OpSet{Op::RESHAPE} : kMoving | kSame | OpSet{Op::BITCAST}) && below.num_src())
+    below = below.src(0);
+  if (!is_memory(below) || facts_.devices(u) > 1) return;
+  Point p;
+  std::vector<UOp> loops;
+  for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
+  UOp valid;
+  const Affine place = place_in(u.src(0), p, valid);
+  const Affine distance = AffineMath::sum(place, AffineMath::scaled(flat(u, p), -1));
+  if (!valid && distance.is_number()) views_.insert(u);
+  kernel_ = {};
+}
+
 UOp TensorLowering::base(UOp target) const {
   constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
   UOp expanded;
-  while (target.in(kBelow | OpSet{Op::BITCAST}) && target.num_src()) {
+  while ((target.in(kBelow | kSame | OpSet{Op::BITCAST}) || views_.contains(target)) && target.num_src()) {
     if (target.is(Op::BITCAST) && !is_memory(base(target.src(0)))) break;
     if (target.is(Op::EXPAND) && !expanded) expanded = target;
     target = target.src(0);
@@ -324,8 +345,10 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
     if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
     return math_.quotient(first, to / from);
   }
+  if (views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
+    return place_in(target.src(0), p, valid);
   if (is_memory(target) || stored_.contains(target)) return flat(target, p);
-  if (target.in({Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
+  if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {
     Point q{.device = p.device, .valid = p.valid};
     size_t next = 0;
