@@ -227,7 +227,9 @@ class RecordedPipeline : public Pipeline {
       info.settings = in_.info.settings, info.stage = in_.info.stage;
       return write_graph(plan.format.value_or(Format::Pyrender), in_.root, info);
     }
-    if (is_default && !plan.self_describing && is_own_release()) return std::string(*s.text);  // tinygrad's own letters
+    const bool is_pyrender = detect_kind(*s.text) == InputKind::Pyrender;
+    if (is_default && is_pyrender && !plan.self_describing && is_own_release())
+      return std::string(*s.text);  // tinygrad's own letters
     Graph graph(settings());
     auto read = parse(graph, *s.text, s.name, detect_kind(*s.text));
     if (!read) return read.diag();

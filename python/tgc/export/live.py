@@ -26,11 +26,11 @@ from tinygrad.uop.ops import PatternMatcher
 
 from tgc.export.golden import SETTINGS
 from tgc.export.graph_reader import parse_nodes
-from tgc.export.graph_recorder import SCHEDULES, GraphRecorder
+from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import replaced
 from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.matches import rewrite_with_callback
-from tgc.export.records import DEFAULTS
+from tgc.export.names import DEFAULTS, SCHEDULES
 
 COLLECT_AFTER = 64  # answers between two collections of garbage, which is a tenth of the time if Python decides when
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import inspect
 import itertools
 import json
 import pathlib
@@ -43,7 +42,7 @@ class Maker:
 
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
 
-  def leaf(self, dtype: Any) -> Node:
+  def leaf(self, dtype: Any) -> Any:
     """Returns a variable, an element of a buffer, or an expression of one."""
     self.leaves += 1
     if self.is_weak(dtype):
@@ -52,16 +51,16 @@ class Maker:
     buffer = self.node.placeholder((16,), dtype, self.leaves)
     return buffer.index(self.node.const(self.random.randrange(16)))
 
-  def constant(self, dtype: Any, arg: Any) -> Node:
+  def constant(self, dtype: Any, arg: Any) -> Any:
     value = arg
     if value is None:
       is_float = self.dtypes.is_float(dtype)
       value = self.random.choice(FLOATS if is_float else CONSTANTS)
-      if dtype == self.dtypes.bool: value = bool(value & 1)
+      if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
     return self.node.const(value, dtype) if not self.is_weak(dtype) else self.node.const(value)
 
-  def make(self, p: Any, wanted: Any) -> Node:
+  def make(self, p: Any, wanted: Any) -> Any:
     """Returns a node for the pattern `p`, of the dtype `wanted` if the pattern leaves it open."""
     if p.name is not None and p.name in self.named: return self.named[p.name]
     if p.is_any: return self.make(self.random.choice(list(p.src[0])), wanted)
@@ -70,7 +69,7 @@ class Maker:
     if p.name is not None: self.named[p.name] = out
     return out
 
-  def made(self, p: Any, dtype: Any) -> Node:
+  def made(self, p: Any, dtype: Any) -> Any:
     if p.op is None: return self.leaf(dtype)
     op, ops = self.random.choice(list(p.op)), self.ops
     if op is ops.CONST: return self.constant(dtype, p.arg)
@@ -110,7 +109,7 @@ class Maker:
   def of(self, patterns: list[Any], wanted: list[Any]) -> list[Node]:
     return [self.leaf(d) if s is None else self.make(s, d) for s, d in zip(patterns, wanted)]
 
-  def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Node:
+  def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     first, *rest = self.of(self.patterns(p, len(wanted)), wanted)
     return first.alu(op, *rest)
 

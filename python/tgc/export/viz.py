@@ -16,11 +16,11 @@ import re
 from typing import Any
 
 from tgc.export.golden import exit_with_error, print_message
-from tgc.export.graph_recorder import QUERIES, print_graph
+from tgc.export.graph_recorder import print_graph
 from tgc.export.graphs import Nodes, graph_text
 from tgc.export.kinds import JSON, Node
 from tgc.export.matches import rule_location
-from tgc.export.records import RENDERER_NAMES
+from tgc.export.names import QUERIES, RENDERER_NAMES
 
 # The classes whose objects are made from records, by module: nodes, enums, and dataclasses without a function among their values.
 CLASSES = {
@@ -104,11 +104,11 @@ class Builder:
       return type(value)(items), size
     args, size = self.all(value.args)
     state = self.state_of(value)
-    values, more = self.all(state.values())
+    built, more = self.all(state.values())
     if value.name == "UOp":  # graphs are walked node by node, and printed so
       self.check(size)
       size = 1
-    return self.object_of(value, args, dict(zip(state, values))), size + more
+    return self.object_of(value, args, dict(zip(state, built))), size + more
 
   def all(self, values: Any) -> tuple[list[Any], int]:
     sized = [self.sized(v) for v in values]
@@ -138,6 +138,7 @@ class Builder:
     if issubclass(kind, Inert): return kind(tuple(args))
     if record.name == "UOp": return kind(*args[:5])
     if args or not dataclasses.is_dataclass(kind): return kind(*args)
+    assert isinstance(kind, type)
     made = object.__new__(kind)
     for field in dataclasses.fields(kind):
       if field.name in state: object.__setattr__(made, field.name, state[field.name])
@@ -147,8 +148,10 @@ class Builder:
 @contextlib.contextmanager
 def limited_memory(size: int) -> Any:
   """Lets Python take only so much memory that a pickle of this size cannot make it take all of the machine's."""
-  try: import resource
-  except ImportError: return (yield)
+  try:
+    import resource
+  except ImportError:
+    return (yield)
   before = resource.getrlimit(resource.RLIMIT_DATA)
   most = (2 << 30) + 64 * size
   if before[1] != resource.RLIM_INFINITY: most = min(most, before[1])
@@ -167,10 +170,11 @@ class Trace:
     except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
     parts = dict(zip(("keys", "rewrites", "uop_fields"), trace if isinstance(trace, tuple) else getattr(trace, "args", ())))
     if isinstance(trace, Record): parts |= builder.state_of(trace)
-    keys, rewrites, self.fields = (parts.get(name) for name in ("keys", "rewrites", "uop_fields"))
+    keys, rewrites, fields = (parts.get(name) for name in ("keys", "rewrites", "uop_fields"))
     # 0.11 has no class RewriteTrace
-    if not (isinstance(keys, list) and isinstance(rewrites, list) and isinstance(self.fields, dict)):
+    if not (isinstance(keys, list) and isinstance(rewrites, list) and isinstance(fields, dict)):
       exit_with_error(f"{path} is not a VIZ trace")
+    self.fields: dict[int, Any] = fields
     self.groups = list(zip(keys, rewrites))
     self.made: dict[int, Node] = {}
 
