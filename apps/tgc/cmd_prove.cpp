@@ -1,96 +1,22 @@
 // tgc prove: proves the rewrites of compilations.
-#include <unistd.h>
-
-#include <filesystem>
+#include <map>
 
 #include "apps/tgc/options.h"
+#include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
-#include "lib/live/tinygrad_process.h"
-#include "lib/prove/live_rules.h"
 #include "lib/prove/prove_kernel.h"
-#include "lib/prove/prove_rules.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
-#include "lib/support/write_file.h"
-#include "lib/trace/trace_print.h"
 
 namespace tgc {
 namespace {
 
 constexpr double kMostProofSeconds = 1e6;
-
-struct ProveOptions {
-  std::string input = "-", kernel;
-  std::string rule, stage;
-  bool json = false, strict = false, rules = false;
-  std::string floats = "reals", shard = "1/1", table;
-  bool no_check = false;
-  double timeout = 30;
-  unsigned jobs = 1;
-  Overrides over{.live_rewrites = true};
-};
-
-// Proves the rules of the tinygrad that --live names.
-int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
-  namespace fs = std::filesystem;
-  const std::string path = fs::temp_directory_path() / ("tgc-rules-" + std::to_string(getpid()) + ".gz");
-  require(export_rules(require(named_tinygrad(live)), o.rule, path));
-  Session session = terminal_session(o.jobs);
-  ProofCache cache;
-  cache.read();
-  std::vector<LiveRuleProof> all;
-  std::string producer;
-  auto done = for_each_graph(session, path, "", [&](InputGraph in) {
-    producer = in.info.producer;
-    return catch_failures([&] { return all = prove_live_rules(in, cache), Unit{}; });
-  });
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  require(done);
-  cache.write();
-  if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
-  print_report(o.json ? live_rules_json(all) : live_rules_text(all));
-  return std::ranges::any_of(all, [](const LiveRuleProof& r) { return r.verdict == "refuted"; });
-}
-
-// Proves the rules whose name matches --rule, of the stages that --stage selects.
-int prove_rules(const ProveOptions& o) {
-  std::vector<std::string_view> stages;
-  if (!o.stage.empty())
-    stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
-  TraceFilter filter;
-  filter.rule = o.rule;
-  require(check_names_a_rule(filter));
-  ProofCache cache;
-  cache.read();
-  const Shard shard = require(Shard::parse(o.shard));
-  size_t number = 0;
-  std::vector<CatalogRule> rules = catalog_rules();
-  std::erase_if(rules, [&](const CatalogRule& r) {
-    auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
-    if (!is_rewrite(*r.rule)) return true;
-    if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
-    if (!shard.has(number++)) return true;
-    return !o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
-  });
-  std::vector<RuleProof> all(rules.size());
-  Session session = terminal_session(o.over, o.jobs);
-  require(parallel_for(
-      rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
-      [&](size_t i) {
-        if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
-        flush_output();  // verdicts are read as they come
-        session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
-      }));
-  cache.write();
-  print_report(o.json ? rule_proofs_json(all) : rule_proofs_summary(all));
-  return std::ranges::any_of(all, [](const RuleProof& r) { return r.kind == RuleProof::Kind::Refuted; });
-}
 
 // Returns the weakest sense that --strict accepts.
 FloatSense weakest_sense(const std::string& name) {
@@ -123,7 +49,7 @@ class VerdictCounts {
 };
 
 int run(const ProveOptions& o) {
-  if (o.rules) return o.over.live.empty() ? prove_rules(o) : prove_rules_of_tinygrad(o, o.over.live);
+  if (o.rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   const Shard shard = require(Shard::parse(o.shard));

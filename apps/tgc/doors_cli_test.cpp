@@ -25,8 +25,10 @@ void refused(const std::string& arguments, double seconds = 20) {
 }  // namespace
 
 TEST_CASE("doors: numbers of a recording that lie outside of what they index are errors") {
-  for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv", "zero"})
+  for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv"})
     for (const char* command : {"run ", "bisect "}) refused(command + door(name + std::string(".jsonl.gz")));
+  // sizes of zero are no error: the graph adds what an array without elements pads to, and computes the same
+  for (const char* command : {"run ", "bisect "}) CHECK(run_tgc(command + door("zero.jsonl.gz")).code == 0);
 }
 
 TEST_CASE("doors: a pickle expands to no more than the limit for inputs") {

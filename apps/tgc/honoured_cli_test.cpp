@@ -16,6 +16,7 @@ TEST_CASE("cli: run and bisect refuse each option that has no effect on a record
   trouble("run --save-failures=kept " + schedule(), "has no effect on the recorded schedule 'q_v14.3'");
   for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--seconds=3", "--reference=none"})
     trouble("bisect " + schedule() + " " + option, "has no effect on the ");
+  trouble("run --var=q=1 " + schedule(), "the graph has no variable 'q'");
   trouble("run --emulate " + schedule(), "--emulate does nothing for REF");
   trouble("run --expect=missing.npz " + schedule(), "missing.npz");
   trouble("bisect --expect=missing.npz " + schedule(), "missing.npz");

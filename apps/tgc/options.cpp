@@ -1,68 +1,11 @@
 #include "apps/tgc/options.h"
 
-#include "apps/tgc/terminal.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/import/known_ops.h"
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/ci_report.h"
-#include "lib/support/limits.h"
-#include "lib/support/log.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
-namespace {
-
-// Throws CLI11's error if `status` is one.
-void take(const std::string& option, const Status& status) {
-  if (!status) throw CLI::ValidationError(option, status.diag().text());
-}
-
-}  // namespace
-
-void add_global_options(CLI::App& app) {
-  auto set_color = [](const std::string& when) {
-    color_choice() = when == "always"  ? ColorChoice::Always
-                     : when == "never" ? ColorChoice::Never
-                                       : ColorChoice::Auto;
-  };
-  app.add_option_function<std::string>("--color", set_color, "use colours: auto (on a terminal), always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-  auto limit = [](const std::vector<std::string>& limits) {
-    for (const std::string& text : limits) take("--limit", set_limits(text));
-  };
-  app.add_option_function<std::vector<std::string>>(
-         "--limit", limit, "bound what an input may cost, for example nodes=1M; see `tgc help limits`")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse()
-      ->take_all();
-  auto be_verbose = [](int64_t) {
-    static int times = 0;
-    take("-v", set_log_levels(++times > 1 ? "debug" : "info"));
-  };
-  app.add_flag_function("-v,--verbose", be_verbose, "log what happens inside; -vv logs more; see `tgc help log`")
-      ->trigger_on_parse();
-  auto log_file = [](const std::string& path) {
-    if (log_levels == decltype(log_levels){}) take("--log-file", set_log_levels("info"));
-    take("--log-file", set_log_file(path));
-  };
-  app.add_option_function<std::string>("--log-file", log_file, "write the log to this file")
-      ->type_name("FILE")
-      ->trigger_on_parse();
-  auto upgrades = [](const std::string& path) {
-    auto text = read_file(path);
-    take("--upgrades", text ? use_op_upgrades(*text, input_name(path)) : Status(text.diag()));
-  };
-  app.add_option_function<std::string>("--upgrades", upgrades,
-                                       "import ops that tgc does not know as this file says; see `tgc help upgrades`")
-      ->type_name("FILE")
-      ->trigger_on_parse();
-  app.add_flag_callback("--allow-custom", [] { allow_custom(true); },
-                        "compile and run the code in the input's CUSTOM and CUSTOMI nodes")
-      ->trigger_on_parse();
-}
 
 void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options) {
@@ -138,7 +81,10 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
   cmd.option("--device", o.device.name, "DEV", device_help);
   cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds,
              "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
-  auto* emulated = cmd->add_flag_callback("--emulate", [] { take("--emulate", use_emulators()); },
+  auto emulate = [] {
+    if (auto status = use_emulators(); !status) throw CLI::ValidationError("--emulate", status.diag().text());
+  };
+  auto* emulated = cmd->add_flag_callback("--emulate", emulate,
                                           "emulate CUDA, AMD and METAL on the CPU and check every memory access");
   cmd->add_flag_callback("--race", watch_races,
                          "with --emulate: find threads that race for an address, and missing waits of AMD code")

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "lib/support/pytext.h"
 #include "lib/support/staged_file.h"
@@ -53,44 +52,6 @@ void tell(std::string_view text) {
 void warn(Diag diag) {
   diag.message = "warning: " + diag.message;
   trouble(diag);
-}
-
-HeldOutput::~HeldOutput() {
-  if (file_) std::fclose(file_);
-}
-
-void HeldOutput::add(std::string_view text) {
-  constexpr size_t kMost = size_t{1} << 20;
-  memory_ += text;
-  if (memory_.size() < kMost) return;
-  if (!file_) file_ = std::tmpfile();
-  if (!file_ || std::fseek(file_, long(in_file_), SEEK_SET) != 0 ||
-      std::fwrite(memory_.data(), 1, memory_.size(), file_) != memory_.size())
-    return;
-  in_file_ += memory_.size();
-  memory_.clear();
-}
-
-Status HeldOutput::release() {
-  auto lost = [] { return Diag{.message = std::string("a temporary file for the output: ") + std::strerror(errno)}; };
-  if (file_) {
-    if (std::fflush(file_) != 0 || std::fseek(file_, 0, SEEK_SET) != 0) return lost();
-    std::string chunk(1 << 16, '\0'), line;  // line: the begin of a line that the chunk did not end
-    for (size_t left = in_file_; left > 0;) {
-      size_t n = std::fread(chunk.data(), 1, std::min(left, chunk.size()), file_);
-      if (n == 0) return lost();
-      line.append(chunk, 0, n);
-      const size_t end = line.rfind('\n') + 1;
-      print(std::string_view(line).substr(0, end));
-      line.erase(0, end);
-      left -= n;
-    }
-    std::fclose(std::exchange(file_, nullptr));
-    memory_.insert(0, line);
-  }
-  print(memory_);
-  memory_.clear();
-  return Unit{};
 }
 
 namespace {

@@ -158,7 +158,8 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
                                                    {"--against", !plan.against.empty()},
                                                    {"--cmd", !plan.command.empty()},
                                                    {"--crash", plan.crash},
-                                                   {"--from", !session.over.from.empty()}};
+                                                   {"--from", !session.over.from.empty()},
+                                                   {"--seconds", plan.seconds > 0 && in.is_tensor_graph}};
   for (auto& [name, is_set] : searches)
     if (is_set)
       throw Failure(

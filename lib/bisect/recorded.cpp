@@ -236,7 +236,8 @@ class RecordedBisection {
     if (right) first = right + 1;
     for (const Row* row = first; row <= &wrong; row++) evaluate(t, *row);
     found_ = {}, proof_.clear();
-    if (const Rewrite* m = by_replay(t, wrong, right, true)) return verdict(t, wrong, *m);
+    for (bool only_whole : {true, false})
+      if (const Rewrite* m = by_replay(t, wrong, right, only_whole)) return verdict(t, wrong, *m);
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = stage_name(*row);
@@ -247,7 +248,6 @@ class RecordedBisection {
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (const Rewrite* m = by_replay(t, wrong, right, false)) return verdict(t, wrong, *m);
     if (stage_name(wrong) == "apply opts" && wrong.recorded && begins_right(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;

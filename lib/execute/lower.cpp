@@ -4,21 +4,28 @@
 
 namespace tgc {
 
-Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
-  if (!kernel.list.empty()) return std::vector<UOp>(kernel.list.begin(), kernel.list.end());
+namespace {
+
+// Throws Failure, also where a node is made after the time limit.
+std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   InputGraph in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   JobSpec spec{.target = target.name(), .opts = kernel.opts};
   if (options.names) spec.name_counts = *options.names;
-  auto begun = Compilation::begin(std::move(in), std::move(spec));
-  if (!begun) return begun.diag();
+  Compilation begun = std::move(Compilation::begin(std::move(in), std::move(spec)).value_or_throw());
   ExecuteObserver* watcher = options.observer && options.observer->watches_kernels() ? options.observer : nullptr;
-  if (watcher && !begun->begun_at()) watcher->kernel_begins(begun->ast());
-  auto outputs = begun->outputs();
-  if (!outputs) return outputs.diag();
-  if (watcher)
-    if (auto status = watcher->kernel_lowered(begun->current(), **outputs); !status) return status.diag();
-  if (options.names) *options.names = begun->name_counts();
-  return begun->list();
+  if (watcher && !begun.begun_at()) watcher->kernel_begins(begun.ast());
+  KernelOutputs* outputs = begun.outputs().value_or_throw();
+  if (watcher) watcher->kernel_lowered(begun.current(), *outputs).value_or_throw();
+  if (options.names) *options.names = begun.name_counts();
+  Result<std::vector<UOp>> list = begun.list();
+  return std::move(list.value_or_throw());
+}
+
+}  // namespace
+
+Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
+  if (!kernel.list.empty()) return std::vector<UOp>(kernel.list.begin(), kernel.list.end());
+  return catch_failures([&] { return lowered(kernel, target, options); });
 }
 
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options) {

@@ -31,8 +31,8 @@ void take_word(Importer& im, UOp u, Value& value) {
   if (value.view || value.weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
   const auto word = tagged_word(u);
   if (!word) return;
-  const bool has_place = std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); });
-  if (has_place || u.is(Op::LOAD)) throw Refusal{"it stands for a word in memory"};
+  if (std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); }))
+    throw Refusal{"it stands for the address of a word"};
   const DType dtype = is_unsigned ? dtypes::uint32 : dtypes::int32;
   for (Element& e : value.elements)
     e.node = (*word ? e.node.alu(Op::SHR, im.to.constant(value.dtype, 32)) : e.node).cast(dtype);

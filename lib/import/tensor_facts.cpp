@@ -85,9 +85,12 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   for (UOp s : u.src())
     if (auto n = number(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
-  if (u.in({Op::FLOORDIV, Op::FLOORMOD})) {
+  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // tinygrad's sizes are unbounded
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
     const int64_t a = integer(operands[0]), b = integer(operands[1]);
+    if (u.is(Op::ADD)) return checked_add(a, b);
+    if (u.is(Op::SUB)) return checked_sub(a, b);
+    if (u.is(Op::MUL)) return checked_mul(a, b);
     if (b == 0) return std::nullopt;
     return u.is(Op::FLOORMOD) ? floored_remainder(a, b) : floored_quotient(a, b);
   }

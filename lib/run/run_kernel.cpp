@@ -73,7 +73,7 @@ class KernelRun {
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.seconds);
     compare(done.outputs, place);
     compare_recorded_list();
-    if (in_.record && o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared)
+    if (runs_recorded() && o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared)
       throw Failure(Diag{.message = "nothing was compared: " + not_compared_reason(place),
                          .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);

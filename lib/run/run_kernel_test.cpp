@@ -278,10 +278,11 @@ TEST_CASE("run_kernel: a time limit holds for --repro and for bundles too") {
 TEST_CASE("run_kernel: lowering and drawing end at the time limit") {
   std::string text = elementwise("a+b"), deep = "a";
   for (int i = 0; i < 3000; i++) deep = "(" + deep + (i % 2 ? "+b)" : "*b)");
+  InputGraph in = loaded(elementwise(deep));
+  const Target target = lowering_target(place_in_ref(), {});
   DeadlineScope scope(0.01);
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  InputGraph in = loaded(elementwise(deep));
-  auto list = lower_kernel({.root = in.root}, lowering_target(place_in_ref(), {}));
+  auto list = lower_kernel({.root = in.root}, target);
   REQUIRE(!list);
   CHECK(is_out_of_time(list.diag()));
   Array a(dtypes::float32, {8});

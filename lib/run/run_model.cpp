@@ -15,7 +15,6 @@
 #include "lib/model/tensor_state.h"
 #include "lib/run/debug_prints.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/run/honoured_options.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/run_stages.h"
@@ -476,11 +475,7 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 }
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
-  if (in.graph->is_foreign()) {
-    auto honoured = check_honoured(RunTask::RunSchedule, options, in);
-    if (!honoured) return {.model = in.info.name, .error = honoured.diag().text()};
-    return run_recorded_schedule(session, in, options);
-  }
+  if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
   if (session.live)
     return {.model = in.info.name,
             .error = "--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc runs the schedule of "

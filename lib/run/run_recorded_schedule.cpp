@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "lib/run/honoured_options.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
@@ -97,6 +98,10 @@ class RecordedRun {
     if (!given.empty())
       parameters_ = std::move(read_parameters(session_, *in_.record, release_, given).value_or_throw());
     report_.variables = parameters_.sources;
+    if (!o_.input.is_only_kernel) return;
+    for (auto& [name, value] : o_.input.variables)
+      if (!parameters_.sources.contains(name))
+        throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in_.file});
   }
 
   // ---- the first content of each buffer of the tensor graph
@@ -487,6 +492,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
   ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
   if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
   auto done = catch_failures([&] {
+    check_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
     RecordedRun(session, in, options, report, finds_stage).run();
     return Unit{};
   });

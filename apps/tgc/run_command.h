@@ -1,0 +1,21 @@
+// The options of tgc run, and what the command does with them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/driver/session.h"
+#include "lib/run/run_options.h"
+
+namespace tgc {
+
+struct RunCommand {
+  std::vector<std::string> inputs{"-"}, onnx_tests;
+  RunOptions trial;
+  bool json = false;
+  std::string profile;  // file for the profile of an emulated GPU
+  Overrides over{.imports = true};
+};
+
+int run_inputs(const RunCommand& options);  // compiles, runs and compares all inputs; returns the exit code
+
+}  // namespace tgc

@@ -1,0 +1,136 @@
+// Runs the inputs of tgc run, one after the other, and prints their reports.
+#include <set>
+
+#include "apps/tgc/options.h"
+#include "apps/tgc/run_command.h"
+#include "lib/driver/source.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/run_kernel.h"
+#include "lib/run/run_model.h"
+#include "lib/run/run_onnx_cases.h"
+#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
+
+namespace tgc {
+namespace {
+
+// Prints a report and returns its exit code.
+template <class Report>
+int tell_report(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
+  if (json) print(report.json());
+  else if (report.error.empty()) print_report(text);
+  else trouble({.message = trouble_with + report.error});
+  flush_output();
+  return report.exit_code();
+}
+
+class Runner {
+ public:
+  explicit Runner(const RunCommand& options)
+      : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
+
+  int run() {
+    spec_.input.is_one_of_several = o_.inputs.size() > 1;
+    spec_.output.taken = &taken_;
+    if (session_.live) compile_for_device(session_, spec_);
+    if (!o_.onnx_tests.empty()) return run_onnx();
+    int worst = 0;
+    for (const std::string& input : o_.inputs) {
+      spec_.input.name = input;
+      worst = std::max(worst, session_.live || !require(is_model_file(input)) ? run_graphs()
+                              : spec_.input.kernel.empty()   ? tell_model(run_model(session_, input, spec_))
+                                                             : run_kernel_of_model());
+    }
+    for (auto& [name, value] : spec_.input.variables)
+      if (counts_.all() > 1 && !bound_.contains(name))
+        worst = trouble({.message = "no kernel has a variable '" + name + "'"});
+    if (counts_.all() > 1 && !o_.json) print_report(counts_.text());
+    if (graphs_.all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
+    return worst;
+  }
+
+ private:
+  int run_onnx() {
+    auto report = require(run_onnx_tests(session_, o_.onnx_tests, spec_));
+    print_report(o_.json ? report.json() : report.text());
+    return report.exit_code();
+  }
+
+  // Runs one kernel of a model, which --kernel selects. --var sets the model's symbolic sizes.
+  int run_kernel_of_model() {
+    VariableValues sizes = std::exchange(spec_.input.variables, {});
+    for (auto& [name, value] : sizes) {
+      session_.over.sizes.push_back(name + "=" + std::to_string(value));
+      bound_.insert(name);
+    }
+    int code = run_graphs();
+    session_.over.sizes.clear(), spec_.input.variables = std::move(sizes);
+    return code;
+  }
+
+  // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it
+  // took.
+  auto read_next(Source& source, double& seconds) {
+    const DeadlineScope limit(spec_.device.trial_seconds());
+    const auto begin = Clock::now();
+    auto graph = source.next();
+    seconds = seconds_since(begin);
+    return graph;
+  }
+  // Returns the seconds of --timeout that reading left for the trial; 0: all of them, because reading took no time.
+  double seconds_left(double reading) const {
+    constexpr double kNoTime = 0.1, kLeast = 0.01;
+    const double all = spec_.device.trial_seconds();
+    return all == 0 || reading < kNoTime ? 0 : std::max(all - reading, kLeast);
+  }
+
+  int run_graphs() {
+    auto source = Source::open(session_, spec_.input.name, spec_.input.kernel);
+    if (!source) return trouble(source.diag());
+    double reading = 0, following_reading = 0;
+    auto graph = read_next(*source, reading);
+    if (graph && !*graph)
+      return trouble({.message = "nothing was run: there is no graph in it", .file = source->name().shown()});
+    int worst = 0;
+    while (graph && *graph) {
+      if (session_.cancelled()) return trouble({.message = "cancelled"});
+      auto following = read_next(*source, following_reading);
+      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
+      const DeadlineScope rest((*graph)->is_tensor_graph ? 0 : seconds_left(reading));
+      worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
+      graph = std::move(following), reading = following_reading;
+    }
+    return graph ? worst : trouble(graph.diag());
+  }
+
+  int run_tensor(const InputGraph& in) {
+    const ModelReport report = run_tensor_graph(session_, in, spec_);
+    graphs_.add(report.result());
+    for (auto& [name, source] : report.variables) bound_.insert(name);
+    return tell_model(report);
+  }
+  int run_graph(InputGraph& in) {
+    if (is_to_repeat(in, spec_)) {
+      RepeatReport repeated = repeat(session_, in, spec_);
+      return tell_report(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
+    }
+    RunReport report = run_kernel(session_, in, spec_);
+    counts_.add(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
+    std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
+    return tell_report(report, o_.json, report.text(counts_.all(), use_color(1)), where);
+  }
+  int tell_model(const ModelReport& r) const { return tell_report(r, o_.json, r.error.empty() ? r.text() : "", ""); }
+
+  const RunCommand& o_;
+  RunOptions spec_;
+  Session session_;
+  RunCounts counts_, graphs_;    // of kernels and of tensor graphs
+  std::set<std::string> bound_;  // variables of --var that at least one kernel has
+  TakenPaths taken_;             // paths of results that earlier kernels wrote
+};
+
+}  // namespace
+
+int run_inputs(const RunCommand& options) { return Runner(options).run(); }
+
+}  // namespace tgc
