@@ -306,16 +306,6 @@ class RecordedRun {
                          .expected = stored});
   }
 
-  // Returns the first of the copies in `stored` that is not `expected`, or the last one.
-  static Array differing_copy(const Array& stored, const Array& expected) {
-    Array out(expected.dtype(), {expected.size()});
-    for (size_t at = 0; at < stored.nbytes(); at += out.nbytes()) {
-      std::memcpy(out.data(), stored.data() + at, out.nbytes());
-      if (std::memcmp(out.data(), expected.data(), out.nbytes()) != 0) break;
-    }
-    return out;
-  }
-
   // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
   // graph before the stage that stores the others.
   std::vector<Comparison> compare(const SlotArrays& actual, bool all = true) {
