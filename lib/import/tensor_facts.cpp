@@ -95,7 +95,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
     return u.is(Op::FLOORMOD) ? floored_remainder(a, b) : floored_quotient(a, b);
   }
   const Op op = u.is(Op::CDIV) ? Op::IDIV : u.is(Op::CMOD) ? Op::MOD : u.op();
-  Arg out = exec_alu(graph_, op, dtypes::int64, operands);
+  Arg out = exec_alu(graph_, op, dtypes::int64, operands, false);
   return out.is_integral() ? out.as_int().to_int64() : std::nullopt;
 }
 

@@ -292,6 +292,13 @@ class ScheduleReader {
 
 }  // namespace
 
+std::string refusal_text(const GoldenRecord& record) {
+  const std::string& error = *record.error;
+  return "tinygrad refused the graph" +
+         (record.stages.empty() ? std::string() : " after the stage '" + record.stages.back().name + "'") + ": " +
+         error.substr(0, error.find('\n'));
+}
+
 int64_t slot_of_buffer(UOp buffer) {
   if (!buffer.in({Op::BUFFER, Op::PARAM})) return -1;
   const bool has_unique = buffer.is(Op::BUFFER) && buffer.arg().kind() != Arg::Kind::Record;

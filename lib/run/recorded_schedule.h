@@ -58,6 +58,8 @@ Result<RecordedSchedule> read_recorded_schedule(const Session& session, const Go
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);
 
+// Returns the message for a record whose compilation ended with an error in tinygrad.
+std::string refusal_text(const GoldenRecord& record);
 int64_t slot_of_buffer(UOp buffer);  // the number of a BUFFER or PARAM; -1 if it has none
 
 }  // namespace tgc

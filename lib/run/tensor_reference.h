@@ -39,4 +39,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
                                                       const ScheduleOptions& options, std::optional<int> way = {},
                                               Placement* place = nullptr);
 
+// Returns the first of the copies of an array in `stored` that is not `expected`, or the last one.
+Array differing_copy(const Array& stored, const Array& expected);
+
 }  // namespace tgc
