@@ -67,7 +67,9 @@ def conform(goldens, command, *options):
   ran = subprocess.run([tgc, "conform", goldens, f"--with={command}", "--json", "--show=0", *options], capture_output=True, text=True)
   if ran.returncode == 2: sys.exit(f"conform_defects: tgc conform failed: {ran.stderr}")
   report = json.loads(ran.stdout)
-  return report, {(a["id"], a["target"], a["stage"]) for a in report["list"]}
+  # a sum in another order may be the graph of the question again, and a port that echoes its input fails
+  echoes = [a for a in report["list"] if a["stage"] in SAME_VALUES and "the question's graph" in json.dumps(a)]
+  return report, {(a["id"], a["target"], a["stage"]) for a in report["list"] if a not in echoes or "--as=values" not in options}
 
 
 def check(statement, holds):
