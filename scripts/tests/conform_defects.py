@@ -45,6 +45,8 @@ DEFECTS = {  # stage: (description, change of its result)
   "source": ("a number that is one too large", increment_number),
 }
 SAME_VALUES = {"devectorize", "linear"}  # defects that do not change what a kernel computes
+# here the sum in another order is the graph that the port was asked about, and a port that echoes its input fails
+ECHOES = {("nn_randn.2", "CUDA:CUDA:sm_75", "devectorize")}
 COMPARED_AS_TEXT = {"source"}  # stages that are compared only with --as=text
 
 
@@ -67,9 +69,7 @@ def conform(goldens, command, *options):
   ran = subprocess.run([tgc, "conform", goldens, f"--with={command}", "--json", "--show=0", *options], capture_output=True, text=True)
   if ran.returncode == 2: sys.exit(f"conform_defects: tgc conform failed: {ran.stderr}")
   report = json.loads(ran.stdout)
-  # a sum in another order may be the graph of the question again, and a port that echoes its input fails
-  echoes = [a for a in report["list"] if a["stage"] in SAME_VALUES and "the question's graph" in json.dumps(a)]
-  return report, {(a["id"], a["target"], a["stage"]) for a in report["list"] if a not in echoes or "--as=values" not in options}
+  return report, {(a["id"], a["target"], a["stage"]) for a in report["list"]}
 
 
 def check(statement, holds):
@@ -94,7 +94,7 @@ def test(every):
         good &= check(f"as {how}: {len(found)} found, {len(seeded)} seeded by {len(of_stage)} defects", found == seeded and of_stage.keys() == wanted)
         continue
       good &= check(f"as values: {len(found)} of the seeded defects found, and no change of order alone",
-                    0 < len(found) and found <= {s for s in seeded if s[2] not in SAME_VALUES})
+                    0 < len(found) and found - ECHOES <= {s for s in seeded if s[2] not in SAME_VALUES})
   return good
 
 
