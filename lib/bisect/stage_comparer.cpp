@@ -5,12 +5,12 @@
 
 #include "lib/driver/import_input.h"
 #include "lib/run/emulated_dtypes.h"
-#include "lib/run/kernel_variables.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/run_kernel.h"
 #include "lib/runtime/random.h"
 #include "lib/support/counted.h"
 #include "lib/uop/facts.h"
+#include "lib/validate/kernel_variables.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"

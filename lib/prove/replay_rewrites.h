@@ -21,7 +21,7 @@ inline constexpr RewriteOrder kRewriteOrders[] = {RewriteOrder::SourcesFirst, Re
 
 struct ReplayedRewrite {
   UOp before, after;
-  // Of a substitution: the place of its call. Neighboring rewrites of one group are made together.
+  // for a substitution, the place of its call; adjacent rewrites of one group are applied together
   std::string_view group = {};
 };
 

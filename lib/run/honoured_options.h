@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-// What a command does with an input. Each kind honours other options.
+// The task of a command for one input. Each task honours a different set of options.
 enum class RunTask : uint8_t {
   RunSchedule = 1,      // run a tensor graph that another tinygrad release scheduled
   BisectSchedule = 2,   // bisect such a tensor graph

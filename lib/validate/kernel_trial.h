@@ -16,7 +16,7 @@
 
 namespace tgc {
 
-// What a trial starts from.
+// The inputs and options of a trial.
 struct TrialInputs {
   Arrays arrays = {};                 // given arrays, by name (data0), and variables as arrays of one integer
   std::string file = {};              // the file of `arrays`, for messages

@@ -80,7 +80,7 @@ bool is_element_at(UOp u, UOp index) {
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
 }
 
-// What a STORE does: it writes `value` where `gates` hold.
+// The effect of a STORE: it writes `value` where `gates` hold.
 struct GatedValue {
   UOp value;  // null: the element keeps its value
   std::vector<std::pair<UOp, bool>> gates = {};  // conditions, and whether they must be true

@@ -33,7 +33,7 @@ CLASSES = {
   "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
-# Those of them that a pickle makes by a call: such an object never gets a state.
+# Classes whose objects a pickle makes by a call. Such an object never gets a state.
 STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
 MOST_VALUES = 1 << 24  # to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
