@@ -289,7 +289,7 @@ class Plugin:
   def pytest_terminal_summary(self, terminalreporter: Any) -> None:
     if self.is_worker: return
     for line in self.config.stash.get(NOT_RUN, []): terminalreporter.write_line(f"tgc: not run: {line}")
-    for name in self.missing: terminalreporter.write_line(f"tgc: missing: {name} of the golden, which no test compiles now", red=True)
+    for name in self.missing: terminalreporter.write_line(f"tgc: missing: {ascii(name)[1:-1]} of the golden, which no test compiles now", red=True)
     if self.writes_file and self.target.exists(): terminalreporter.write_line(f"tgc: wrote {self.target}")
 
 
