@@ -353,7 +353,8 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
   // each use of a buffer has a copy of the kernel's name
   refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
   // events that share the list of buffers, or an arg of many entries
-  const std::string buffers = exec(list("K\x01", 20000), "]", 3), entries = exec("]", "]", 3, times(text("x") + "N", 20000));
+  const std::string buffers = exec(list("K\x01", 20000), "]", 3);
+  const std::string entries = exec("]", "]", 3, times(text("x") + "N", 20000));
   for (const std::string& arg : {buffers, entries})
     refused(alloc + point("exec", arg + memo(0)) + times(point("exec", get(0)), 3000));
 }

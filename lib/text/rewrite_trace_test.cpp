@@ -89,36 +89,3 @@ TEST_CASE("pickled nodes: values that share values do not expand without end") {
     CHECK(text.diag().message.find("unpacked bytes") != std::string::npos);
   }
 }
-
-TEST_CASE("rewrites.pkl: rewrites that share their matches do not expand without end") {
-  auto text = [](std::string_view s) { return std::string("\x8c") + char(s.size()) + std::string(s); };
-  auto times = [](const std::string& part, size_t n) {
-    std::string out;
-    for (size_t i = 0; i < n; i++) out += part;
-    return out;
-  };
-  auto object = [&](std::string_view name, const std::string& state) {
-    return text("tinygrad.uop.ops") + text(name) + "\x93)\x81}(" + state + "ub";
-  };
-  const std::string place = "(" + text("a.py") + "K\x01t";
-  auto trace = [&](size_t rewrites, size_t matches) {
-    const std::string match = "(K\x01K\x01" + place + "tq" + std::string(1, '\0') + "0";
-    const std::string list = match + "](" + times("h" + std::string(1, '\0'), matches) + "e";
-    const std::string rewrite = object("TrackedGraphRewrite", text("loc") + place + text("name") + text("stage") +
-                                       text("sink") + "K\x01" + text("depth") + "K\x00" + text("bottom_up") + "\x89" +
-                                       text("matches") + list);
-    const std::string key = object("TracingKey", text("display_name") + text("k") + text("ret") + "N");
-    std::string shared = "](" + rewrite + "q\x01" + times("h\x01", rewrites - 1) + "e";
-    return "\x80\x04" + object("RewriteTrace", text("keys") + "](" + key + "e" + text("rewrites") + "](" + shared +
-                               "e" + text("uop_fields") + "}") + ".";
-  };
-  auto problem = [](const std::string& pickle) {
-    auto read = RewriteTrace::read(pickle, "t.pkl");
-    if (!read) return read.diag().message;
-    auto line = (*read)->next();
-    while (line && !line->empty()) line = (*read)->next();
-    return line ? "" : line.diag().message;
-  };
-  CHECK(problem(trace(2, 2)).find("unpacked bytes") == std::string::npos);
-  CHECK(problem(trace(20000, 20000)).find("unpacked bytes") != std::string::npos);
-}
