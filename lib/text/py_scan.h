@@ -58,7 +58,7 @@ class PyScan {
   }
 
   // ---- characters
-  // Returns the character at `at`, which may lie in the padding, where operator[] of a view with assertions would abort.
+  // Returns the character at `at`, which may lie in the padding, where the operator[] of a view may abort.
   char char_at(size_t at) const { return text_.data()[at]; }
   char peek() const { return char_at(pos_); }
   char peek(size_t k) const { return char_at(pos_ + k); }  // requires k <= kPadding
