@@ -29,8 +29,8 @@ class Candidate {
   virtual Status check() const;
   // Chooses where the kernel runs: see placement_for().
   virtual Result<Placement> place(const std::string& device) const;
-  // Returns why a stage or the renderer refuses the graph, before a compiler gets the source; unset: nothing does. Throws
-  // Failure if the time limit is over.
+  // Returns why a stage or the renderer refuses the graph, before a compiler gets the source; unset: nothing does.
+  // Throws Failure if the time limit is over.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   // Makes the kernel ready to run at `place`.
   virtual Result<Executable> prepare(Placement& place, const LowerOptions& options) = 0;
@@ -38,7 +38,7 @@ class Candidate {
   virtual Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs,
                                 const VariableValues& variables, const DeviceOptions& device,
                                 const ExecuteOptions& options) const;
-  // Returns why nothing could be compared; "" if the results tell why; unset if a run that compares nothing is no error.
+  // Returns why nothing could be compared; "" if the results tell why; unset if a run may compare nothing.
   virtual std::optional<std::string> not_compared() const { return std::nullopt; }
 
   // What runs if it is not what the input says, as reports name it: "the recorded source"; else "". Set by prepare().

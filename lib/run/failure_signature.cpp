@@ -51,8 +51,8 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// Returns the failure that occurs before the source is compiled. REF, which compiles nothing, may refuse the kernel, too:
-// then `kernel`, which receives the kernel of REF, stays unset.
+// Returns the failure that occurs before the source is compiled. REF, which compiles nothing, may refuse the kernel,
+// too: then `kernel`, which receives the kernel of REF, stays unset.
 FailureSignature refusal(Candidate& candidate, Placement& place, std::optional<Executable>& kernel) {
   if (auto refused = candidate.refusal(place))
     return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);

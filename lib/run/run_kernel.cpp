@@ -379,7 +379,8 @@ class KernelRun {
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;
-    if (list.empty() && place.target) list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
+    if (list.empty() && place.target)
+      list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
     auto made = list.empty() ? Executable::for_ref(in_.root, counting) : Executable::for_ref(list, counting);
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
