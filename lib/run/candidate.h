@@ -1,5 +1,5 @@
-// Candidate: what a run executes of an input, and where: tgc's own compilation of the kernel's graph, the linear list of
-// its golden record (--recorded), or what another tinygrad release compiled, as it was recorded.
+// Candidate: what a run executes of an input, and where: tgc's own compilation of the kernel, the linear list of its
+// golden record (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
 //   candidate->check().value_or_throw();                                  // is there something to run?
