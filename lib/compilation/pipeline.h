@@ -59,6 +59,7 @@ class Pipeline {
     const StageRow* stage = nullptr;         // name, slug, alias, level and kind
     UOp input;                               // the graph before the stage, in the release's own nodes
     UOp result;                              // the graph after it; `input` if nothing changed; empty: not known
+    std::optional<Diag> error = {};          // why tgc's own stage failed, which is the last row; unset: it did not
     std::vector<UOp> list = {};              // the linear list, of the row "linear" only
     std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
     const GoldenStage* recorded = nullptr;   // where tinygrad ran the stage; null: not recorded
