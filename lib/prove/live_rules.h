@@ -13,9 +13,9 @@ namespace tgc {
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
-  // "proven": all instances, and the rule builds the same nodes for all operands; "instances": all instances; "sampled":
-  // all instances, some only at sample points; "conditional": REF computes other values for an instance, but not where `condition` holds;
-  // "refuted": REF computes other values for an instance; "unknown": none of
+  // "proven": all instances, and the rule builds the same nodes for all operands; "instances": all instances;
+  // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
+  // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
   // these; "structural": no instance is a value; "no instance": none could be made
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
