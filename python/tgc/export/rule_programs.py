@@ -75,8 +75,9 @@ def size_of(node: Node) -> int:
 
 def matches_of_programs(places: set[str]) -> dict[str, list[tuple[Node, Node]]]:
   """Returns for each place of a rule some nodes that the rule rewrote in the programs, and what it made of them."""
-  from tinygrad.helpers import Context
+  from tinygrad.helpers import Context, ContextVar
   from tinygrad.uop.ops import PatternMatcher
+  settings = {name: 0 for name in ("PARALLEL", "CACHELEVEL") if name in ContextVar._cache}
   out: dict[str, dict[tuple[Node, Node], int]] = {}
   def on_match(place: str, before: Node, after: Node, depth: int) -> None:
     if place not in places or not hasattr(before, "src"): return
@@ -88,5 +89,5 @@ def matches_of_programs(places: set[str]) -> dict[str, list[tuple[Node, Node]]]:
       if kept[largest] <= size: return
       del kept[largest]
     kept[before, after] = size
-  with replaced(PatternMatcher, "rewrite", rewrite_with_callback(on_match)), Context(PARALLEL=0, CACHELEVEL=0): run_programs()
+  with replaced(PatternMatcher, "rewrite", rewrite_with_callback(on_match)), Context(**settings): run_programs()
   return {place: list(pairs) for place, pairs in out.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import inspect
 import itertools
 import json
 import pathlib
@@ -47,6 +48,15 @@ def dtype_of(pattern: Any) -> Any:
 def is_invalid(node: Node) -> bool: return type(node.arg).__name__ in {"InvalidType", "_InvalidType"}
 
 
+def constant_of(value: Any, dtype: Any = None) -> Any:
+  """Returns a CONST of the dtype, or of the dtype of indices."""
+  from tinygrad.dtype import dtypes
+  from tinygrad.uop.ops import UOp
+  # before 0.14, the dtype comes first
+  if next(iter(inspect.signature(UOp.const).parameters)) == "dtype": return UOp.const(dtype or getattr(dtypes, "weakint", None) or dtypes.index, value)
+  return UOp.const(value, dtype) if dtype is not None else UOp.const(value)
+
+
 class Maker:
   """Makes one node that a pattern matches, by choices that `random` takes."""
 
@@ -75,7 +85,7 @@ class Maker:
   def element(self, dtype: Any) -> Any:
     self.leaves += 1
     buffer = self.node.placeholder((16,), dtype, self.leaves)
-    return buffer.index(self.node.const(self.random.randrange(16)))
+    return buffer.index(constant_of(self.random.randrange(16)))
 
   def index_expression(self) -> Any:
     v, c = self.variable(), self.random.choice([2, 3, 4, 6, 12])
@@ -99,7 +109,7 @@ class Maker:
 
   def constant(self, dtype: Any, arg: Any) -> Any:
     value = arg
-    if type(value).__name__ in {"InvalidType", "_InvalidType"}: return self.node.const(value)
+    if type(value).__name__ in {"InvalidType", "_InvalidType"}: return constant_of(value)
     if value is None:
       is_float = self.dtypes.is_float(dtype)
       value = self.random.choice(FLOATS if is_float else CONSTANTS)
@@ -107,7 +117,7 @@ class Maker:
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
     elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
-    return self.node.const(value, dtype) if not self.is_weak(dtype) else self.node.const(value)
+    return constant_of(value, None if self.is_weak(dtype) else dtype)
 
   # -- the parts of a pattern
 
@@ -312,7 +322,7 @@ def write_rules(path: pathlib.Path, only: str) -> int:
     for place, pairs in matches_of_programs(few).items(): instances[place] += pairs
   from tinygrad.uop.ops import UOp
   producer = f"tinygrad {installed_version()}"
-  ast = UOp.sink(UOp.const(0))
+  ast = UOp.sink(constant_of(0))
   header = {"format": "tgc-golden", "version": 1, "level": "kernel", "producer": producer, "settings": {}}
   matches = [(0, place, before, after, 0) for place in places for before, after in instances[place]]
   record: JSON = {"id": "rules", "target": "CPU:CLANG", "nodes": 2, "ast": graph_text(ast, producer),
