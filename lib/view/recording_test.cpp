@@ -7,7 +7,7 @@ namespace {
 
 TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
   Graph graph;
-  const UOp one = graph.constant(dtypes::int_, Const(1)), two = graph.constant(dtypes::int_, Const(2));
+  const UOp one = graph.constant(dtypes::int32, Const(1)), two = graph.constant(dtypes::int32, Const(2));
   const UOp sink = graph.sink({one});
   Recorder recorder;
   recorder.kernel("k", "", sink);
