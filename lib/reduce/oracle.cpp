@@ -7,6 +7,7 @@
 #include "lib/compile/process.h"
 #include "lib/driver/import_input.h"
 #include "lib/driver/live_input.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -101,7 +102,9 @@ Result<Shown> Oracle::first(const TestCase& c) {
     shows_in_stages_ = is_of_stage && differs_live(shown_with, failing);
   }
   validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
-  if (!session_.live) prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
+  has_stages_ = compiles(session_, c.loaded());
+  if (has_stages_)
+    prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = std::move(known);
   return shown_ = *shown;
 }
