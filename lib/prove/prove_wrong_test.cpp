@@ -68,5 +68,12 @@ TEST_CASE("prove_recording: compilations by mutants of tinygrad 0.14.0 are refut
   }
 }
 
+TEST_CASE("prove_recording: without the check in REF, compilations by mutants are not proven either") {
+  for (auto& [name, proof] : proofs_of("prove/mutants.jsonl.gz", false)) {
+    INFO(proof_text(*proof));
+    CHECK(proof->verdict != Kind::Proven);
+  }
+}
+
 }  // namespace
 }  // namespace tgc
