@@ -62,8 +62,8 @@ bool is_hidden(uint32_t code) {
 }
 
 namespace {
-// Returns whether a CI job may pass over the character when it looks for a command at the beginning of a line: Unicode's
-// white space, and what is not shown.
+// Returns whether a CI job may pass over the character when it looks for a command at the beginning of a line:
+// Unicode's white space, and what is not shown.
 bool is_skipped(uint32_t code) {
   constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                               {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
@@ -82,7 +82,8 @@ std::string without_workflow_commands(std::string_view text) {
     const int32_t decoded = decode_utf8(text, at);  // -1: not UTF-8
     out += text.substr(begin, at - begin);
     if (is_command) out += ' ';
-    const bool is_line_end = decoded == '\n' || decoded == '\r' || decoded == 0x85 || decoded == 0x2028 || decoded == 0x2029;
+    const bool is_line_end =
+        decoded == '\n' || decoded == '\r' || decoded == 0x85 || decoded == 0x2028 || decoded == 0x2029;
     is_line_begin = is_line_end || (is_line_begin && (decoded < 0 || is_skipped(uint32_t(decoded))));
   }
   return out;
