@@ -279,7 +279,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
     if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
-    out.stage = in_a.stage;
+    out.stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
     if (!out.same) return out;
     out.before = in_a.stage;
   }
