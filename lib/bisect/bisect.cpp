@@ -9,7 +9,6 @@
 #include "lib/bisect/strategies.h"
 #include "lib/driver/recorded_refusal.h"
 #include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
 #include "lib/driver/source.h"
 #include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
@@ -178,24 +177,6 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Confirms a rewrite of a live pipeline: if tinygrad leaves it out, the kernel computes what its AST does.
-void confirm_live(const Session& session, const InputGraph& in, const RunOptions& options, BisectReport& report) {
-  report.pipeline = "live";
-  Verdict& verdict = report.verdict;
-  if (verdict.kind != Kind::Rewrite || !verdict.rewrite) return;
-  const auto& stages = in.record->stages;
-  auto stage = std::ranges::find(stages, verdict.stage, &GoldenStage::name);
-  if (stage == stages.end()) return;
-  const RuleMatch match{verdict.rule, verdict.rewrite, size_t(stage - stages.begin())};
-  auto without = compile_live_without(session, in, match);
-  if (!without || imported_from(*without).refused) return;
-  BisectReport rest;
-  auto right = catch_failures([&] { return bisect_recorded(session, *without, options, rest).kind == Kind::Same; });
-  report.counts.runs += rest.counts.runs;
-  if (!right || !*right) return;
-  verdict.confirmed = true, verdict.proof = "the kernel is right if tinygrad leaves this rewrite out";
-}
-
 // Runs `work` and writes its time and its errors into the report.
 template <class Work>
 BisectReport reported(const Session& session, const std::string& name, Work work) {
@@ -255,11 +236,10 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);
-      report.device = "REF", report.pipeline = "recorded";
+      report.device = "REF";
       report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
       check_compiled(in).value_or_throw();
-      report.verdict = bisect_recorded(session, in, options, report);
-      if (session.live) confirm_live(session, in, options, report);
+      report.verdict = bisect_recorded(session, in, options, report, {.confirms = true});
       return;
     }
     if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);

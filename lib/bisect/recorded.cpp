@@ -10,7 +10,6 @@
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/stage_comparer.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/import_input.h"
 #include "lib/import/import_sides.h"
 #include "lib/support/counted.h"
 #include "lib/text/apply_rewrites.h"
@@ -43,12 +42,13 @@ class RecordedBisection {
         report_(report),
         plan_(plan),
         failing_(failing),
-        pipeline_(recorded_pipeline(in)),
+        pipeline_(std::move(session.pipeline(in).value_or_throw())),
         rows_(pipeline_->rows().value_or_throw()),
         comparer_(session, in, options, report, plan),
         backend_(session, in, options, report, comparer_) {}
 
   Verdict find() {
+    report_.pipeline = pipeline_->kind();
     Verdict out = first_difference();
     if (out.kind != Kind::Same && reads_other_stored_elements())
       out = {.kind = Kind::Unresolved,
@@ -419,7 +419,20 @@ class RecordedBisection {
       out.kind = Kind::Known, out.shown_by_given = t.is_given;
       out.entry = fault->name, out.entry_text = fault->text, out.issue = fault->issue, out.program = fault->program;
     }
+    if (out.kind == Kind::Rewrite && plan_.confirms && is_right_without(m))
+      out.confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
     return out;
+  }
+  // Returns whether the kernel computes what its AST does if the pipeline compiles it again without the rewrite.
+  bool is_right_without(const Rewrite& m) {
+    if (!pipeline_->can(Ability::LeaveOut)) return false;
+    auto without = pipeline_->without(m);
+    if (!without || imported_from((*without)->input()).refused) return false;
+    InputGraph in = (*without)->input();
+    BisectReport rest;
+    auto right = catch_failures([&] { return bisect_recorded(session_, in, options_, rest).kind == Kind::Same; });
+    report_.counts.runs += rest.counts.runs;
+    return right && *right;
   }
 
   const Session& session_;

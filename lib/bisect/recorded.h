@@ -8,6 +8,7 @@ namespace tgc {
 struct RecordedPlan {
   bool redraws = false;      // if the given arrays show nothing, draw others, as if none were given
   bool stages_only = false;  // do not run the recorded source
+  bool confirms = false;     // compile the kernel again without the culprit, if the pipeline can
 };
 
 // A run that shows the verdict: the arrays that the kernel reads or does not store whole, and its variables.

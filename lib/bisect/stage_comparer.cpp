@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/driver/import_input.h"
+#include "lib/import/import.h"
 #include "lib/run/emulated_dtypes.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/run_kernel.h"
 #include "lib/runtime/random.h"
 #include "lib/support/counted.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/kernel_variables.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
@@ -107,12 +106,13 @@ void StageComparer::make_trials() {
   const double work = work_of(in_.root);
   if (work > kLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
+  TrialInputs inputs = trial_inputs(options_, in_);
+  inputs.seed = options_.input.seed.value_or(0);
+  KernelTrial trial(in_.root, in_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
+  trial.begin(kernel).value_or_throw();
+  const Arrays& given = trial.file_arrays();
+  Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .is_given = !given.empty()};
   std::string file;
-  const Arrays given = given_inputs(options_, in_, file);
-  const uint64_t seed = options_.input.seed.value_or(0);
-  const InputDistribution draw = input_distribution(in_.root, seed);
-  Trial usual{.variables = drawn_variables(kernel, options_.input.variables, seed), .is_given = !given.empty()};
-  usual.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
   Arrays expected = given_expected(options_, in_, file);
   if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
   usual.expected = std::move(expected);
@@ -121,19 +121,21 @@ void StageComparer::make_trials() {
   usual.is_wide = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
   has_float_sums_ = has_float_sums(in_.root);
   trials_.push_back(std::move(usual));
-  if ((given.empty() || plan_.redraws) && work <= kSmall) add_wide_trials(kernel, given, draw);
+  if ((given.empty() || plan_.redraws) && work <= kSmall) add_wide_trials(kernel, trial);
 }
 
-void StageComparer::add_wide_trials(const Executable& kernel, const Arrays& given, const InputDistribution& draw) {
+void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial& trial) {
   constexpr uint64_t kWide = 16;  // number of trials with inputs of all sizes; two of them have only one sign
   constexpr uint64_t kEdges = 4;  // number of trials with inputs of edge_numbers()
   const Arrays none;
-  const Arrays& kept = plan_.redraws ? none : given;
+  const Arrays& kept = plan_.redraws ? none : trial.file_arrays();
+  const InputDistribution& draw = *trial.distribution();
   const std::vector<double> edges = edge_numbers(in_.root);
   for (uint64_t i = 0; i < kWide + kEdges; i++) {
     Trial wide{.inputs = copy_of(trials_[0].inputs), .is_wide = true};
-    wide.variables = i < 2 ? at_end(kernel, options_.input.variables, i == 0)
-                           : drawn_variables(kernel, options_.input.variables, draw.seed + i);
+    wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
+                     : i % 2 ? drawn_variables(kernel, options_.input.variables, draw.seed + i)
+                             : trial.variables();
     const InputDistribution values{draw.seed + i, draw.floats};
     const auto widened = widen_inputs(in_.root, values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {

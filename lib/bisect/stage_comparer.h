@@ -11,6 +11,7 @@
 #include "lib/execute/executable.h"
 #include "lib/import/import.h"
 #include "lib/runtime/random.h"
+#include "lib/validate/kernel_trial.h"
 
 namespace tgc {
 
@@ -58,7 +59,7 @@ class StageComparer {
  private:
   template <class Graph>
   Result<Arrays> run(const RecordedTrial& t, const Graph& graph, bool is_ast = false);
-  void add_wide_trials(const Executable& kernel, const Arrays& given, const InputDistribution& draw);
+  void add_wide_trials(const Executable& kernel, const KernelTrial& trial);
   const ImportedGraph* imported(UOp original);
   void clear_outcomes();
 

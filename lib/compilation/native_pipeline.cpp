@@ -52,7 +52,7 @@ class NativePipeline : public Pipeline {
   std::string target() const override { return begun_.is_tensor_graph() ? "" : begun_.target().name(); }
   std::string_view kind() const override { return "native"; }
   const StageRow* begun_at() const override { return begun_.begun_at(); }
-  bool can(Ability) const override { return true; }
+  bool can(Ability ability) const override { return ability != Ability::Recording; }
 
   Result<std::vector<Stage>> stages() override {
     if (auto made = rows(); !made) return made.diag();
@@ -72,7 +72,8 @@ class NativePipeline : public Pipeline {
   UOp ast() const override { return ran_->ast(); }
 
   Result<ImportedGraph> imported(const Row& row) override {
-    if (!row.result && row.list.empty()) return Diag{"the stage '" + std::string(row.stage->name) + "' failed"};
+    if (!row.result && row.list.empty())
+      return row.error ? *row.error : Diag{"the stage '" + std::string(row.stage->name) + "' failed"};
     return ImportedGraph{borrowed(ran_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
   }
 
@@ -204,15 +205,17 @@ class NativePipeline : public Pipeline {
       return Unit{};
     }
     ScopedWatch watch(*ran_, log_);
+    std::optional<Diag> failure;
     while (const StageRow* next = ran_->next()) {
       if (!next->is_graph_stage() && !next->is(OutputKind::List)) break;
-      (void)ran_->step();
+      if (auto step = ran_->step(); !step) failure = step.diag();
     }
     std::span<const Rewrite> rest = log_.list();
     for (const StageRun& run : log_.stages()) {
       size_t n = 0;
       while (n < rest.size() && rest[n].stage == run.row) n++;
       Row row{.stage = run.row, .input = run.input, .result = run.result, .rewrites = rest.first(n)};
+      if (!run.result) row.error = failure;
       if (run.row->is(OutputKind::List) && run.result) row.list = *ran_->list();
       rows_.push_back(std::move(row));
       rest = rest.subspan(n);

@@ -43,6 +43,7 @@ enum class Ability : uint8_t {
   Attempts,       // count(): how often rules were tried, and how long this took
   Reasons,        // why each kernel of a schedule is one of its own
   Specification,  // tinygrad 0.12.0's specification describes the graphs
+  Recording,      // a record has the stages that tinygrad made
 };
 
 // Names for a recording that is shown beside one of a later release: those of the later release.
@@ -59,6 +60,7 @@ class Pipeline {
     const StageRow* stage = nullptr;         // name, slug, alias, level and kind
     UOp input;                               // the graph before the stage, in the release's own nodes
     UOp result;                              // the graph after it; `input` if nothing changed; empty: not known
+    std::optional<Diag> error = {};          // why tgc's own stage failed, which is the last row; unset: it did not
     std::vector<UOp> list = {};              // the linear list, of the row "linear" only
     std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
     const GoldenStage* recorded = nullptr;   // where tinygrad ran the stage; null: not recorded
@@ -101,7 +103,6 @@ class Pipeline {
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
   virtual Result<ImportedGraph> imported(const Row& row) = 0;
-  bool is_evaluable(const Row& row) { return imported(row).ok(); }
 
   // Returns the graphs that `stages` selects, in the release's own nodes: the AST, results of stages that are not the
   // graph before, and the recorded kernels of a schedule.

@@ -145,7 +145,7 @@ constexpr Upgrade kUpgrades[] = {
 
     // ---- what has no counterpart in a kernel
     {.name = "call", .ops = kCalls, .refused = "it calls a function"},
-    {.name = "instruction", .ops = Op::INS, .refused = "it is a machine instruction"},
+    {.name = "instruction", .ops = Op::INS, .refused = "machine instructions are listed, not executed"},
     {.name = "program", .ops = kPrograms, .refused = "it is a compiled program"},
     {.name = "tensor", .ops = kTensorOps, .refused = "it is an op of tensor graphs"},
     {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refused = "it is a view of a ShapeTracker"},

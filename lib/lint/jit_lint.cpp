@@ -125,7 +125,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     Json j = Json::parse(line);
     if (j.contains("format")) {
       const Release release = release_of(text_of(j, "producer"));
-      copies_inputs_ = release != Release::v0_11 && release != Release::v0_12;
+      copies_inputs_ = release >= Release::v0_13;
       if (text_of(j, "level") == "jit") return Unit{};
       return Diag{.message = "a recording of " + text_of(j, "level") + " records",
                   .file = std::string(file),

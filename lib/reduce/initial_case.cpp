@@ -1,5 +1,6 @@
 #include "lib/reduce/initial_case.h"
 
+#include "lib/driver/make_pipeline.h"
 #include "lib/execute/executable.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/text/pyrender.h"
@@ -10,9 +11,9 @@
 namespace tgc {
 
 Session without_overrides(const Session& session) {
-  Session out{.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
-  if (!session.live) return out;
-  out.live = session.live, out.over = session.over, out.over.target.clear();
+  Session out = session;
+  out.events = nullptr;
+  out.over.target.clear(), out.over.opts.clear(), out.over.from.clear();
   return out;
 }
 
@@ -26,7 +27,7 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
                .info = in.info,
                .device = runs_nowhere ? "REF" : place.device_option()};
   if (place.target) out.info.target = place.target->name();
-  if (!session.live) out.info.settings.clear();  // the graph has tgc's
+  if (compiles(session, in)) out.info.settings.clear();  // the graph has tgc's
   out.root = copy_into(*out.graph, in.root);
   if (!session.over.opts.empty())
     out.root = with_opts(out.root, read_opts(*out.graph, session.over.opts, "--opts").value_or_throw());

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "lib/driver/compile_copy.h"
-#include "lib/driver/import_input.h"
 #include "lib/execute/probe_device.h"
-#include "lib/run/recorded_source.h"
+#include "lib/run/candidate.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/deadline.h"
 
@@ -53,44 +51,16 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// A kernel lowered for its device. If a stage refused the kernel, `refusal` says why.
-struct Lowered {
-  Placement place;
-  std::optional<Compilation> compilation;  // the compilation of a copy of the graph; owns `list`
-  std::span<const UOp> list;               // the linear list; empty: REF runs the input graph itself
-  std::optional<Executable> kernel;        // the executable; set only if the device is REF or the source is recorded
-  FailureSignature refusal;
-};
-
-Lowered lower_for_device(const Session& session, InputGraph& in, const std::string& device) {
-  Lowered out{.place = std::move(placement_for(session, device, in).value_or_throw()), .list = in.list};
-  if (!in.list.empty() || !out.place.target) return out;
-  if (is_imported(in) && !session.over.native) {
-    const std::optional<std::string>& error = in.record->error;
-    if (error) out.refusal = symptom(Kind::Refused, Diag{*error});
-    else out.kernel = std::move(recorded_executable(in, out.place, 0).value_or_throw());
-    return out;
-  }
-  out.compilation = compile_copy(session, in, out.place.target->name(), in.graph->settings());
-  auto& made = out.compilation->list();
-  if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
-  if (!made) {
-    out.refusal = symptom(is_endless(made.diag()) ? Kind::Endless : Kind::Refused, made.diag());
-    return out;
-  }
-  out.list = *made;
-  if (!out.place.is_ref)
-    if (auto& source = out.compilation->source(); !source) out.refusal = symptom(Kind::Refused, source.diag());
-  return out;
-}
-
-Lowered lower(const Session& session, InputGraph& in, const std::string& device) {
-  Lowered out = lower_for_device(session, in, device);
-  if (!out.place.is_ref || out.kernel || out.refusal.kind != Kind::None) return out;
-  auto kernel = out.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(out.list);
-  if (kernel) out.kernel = std::move(*kernel);
-  else out.refusal = symptom(Kind::Refused, kernel.diag());
-  return out;
+// Returns the failure that occurs before the source is compiled. REF, which compiles nothing, may refuse the kernel,
+// too: then `kernel`, which receives the kernel of REF, stays unset.
+FailureSignature refusal(Candidate& candidate, Placement& place, std::optional<Executable>& kernel) {
+  if (auto refused = candidate.refusal(place))
+    return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
+  if (!place.is_ref) return {};
+  auto made = candidate.prepare(place, {});
+  if (!made) return symptom(Kind::Refused, made.diag());
+  kernel = std::move(*made);
+  return {};
 }
 
 // Throws Failure if the device cannot run any kernel, because the failure then says nothing about this kernel. Does
@@ -103,16 +73,23 @@ void check_device(Placement& place, const InputGraph& in) {
 }  // namespace
 
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device) {
-  return catch_failures([&] { return lower(session, in, device).refusal; });
+  return catch_failures([&] {
+    auto candidate = candidate_of(session, in);
+    Placement place = std::move(candidate->place(device).value_or_throw());
+    std::optional<Executable> kernel;
+    return refusal(*candidate, place, kernel);
+  });
 }
 
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options, Arrays* arrays) {
   const DeadlineScope trial(options.device.trial_seconds());
   return catch_failures([&]() -> FailureSignature {
-    auto [place, compilation, list, kernel, refusal] = lower(session, in, options.device.name);
-    if (refusal.kind != Kind::None) return refusal;
+    auto candidate = candidate_of(session, in);
+    Placement place = std::move(candidate->place(options.device.name).value_or_throw());
+    std::optional<Executable> kernel;
+    if (auto refused = refusal(*candidate, place, kernel); refused.kind != Kind::None) return refused;
     if (!kernel) {
-      auto compiled = Executable::for_device(list, *place.target, *place.device);
+      auto compiled = candidate->prepare(place, {});
       if (!compiled) return check_device(place, in), symptom(Kind::Compile, compiled.diag());
       kernel = std::move(*compiled);
     }

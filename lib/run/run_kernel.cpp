@@ -5,22 +5,17 @@
 #include <filesystem>
 
 #include "lib/driver/elapsed.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
-#include "lib/execute/sanitized.h"
+#include "lib/run/candidate.h"
 #include "lib/run/debug_prints.h"
-#include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
-#include "lib/runtime/emulated.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
-#include "lib/text/print_uops.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/reference_sample.h"
 
@@ -31,19 +26,17 @@ namespace {
 class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
-      : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()) {
-    if (is_imported(in) && !session.over.native) o_.input.recorded = false;  // what was recorded is what runs
-  }
+      : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()),
+        candidate_(candidate_of(session, in, options.input.recorded)) {}
 
   void run() {
-    if (auto& refused = imported_from(in_).refused) throw Failure(*refused);
-    if (runs_recorded()) check_compiled(in_).value_or_throw();
-    place_ = std::move(placement_for(session_, o_.device.name, in_).value_or_throw());
+    candidate_->check().value_or_throw();
+    place_ = std::move(candidate_->place(o_.device.name).value_or_throw());
     Placement& place = *place_;
     report_.device = place.label;
     check_emulation(place);
-    if (runs_recorded() && place.is_ref) choose_recorded_graph();
-    Executable kernel = prepare(place);
+    Executable kernel = std::move(candidate_->prepare(place, lowering()).value_or_throw());
+    report_.ran = candidate_->ran();
     note_variables(kernel);
     trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_), o_.device.execute_options(place_in_ref()));
     trial_->begin(kernel).value_or_throw();
@@ -54,9 +47,8 @@ class KernelRun {
     if (!runs_beside) expected_ = reference();
     if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage
       const Arrays none;
-      // a recorded source has no arrays that only dead code of the AST reads
-      const Arrays inputs =
-          is_imported(in_) ? inputs_of(Executable::for_ref(in_.root).value_or_throw()) : copy_of(trial_->inputs());
+      // also arrays that only dead code of the AST reads
+      const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
                                   o_.compare.expect.empty() ? none : expected_);
     }
@@ -73,8 +65,9 @@ class KernelRun {
       debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.seconds);
     compare(done.outputs, place);
     compare_recorded_list();
-    if (runs_recorded() && o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared)
-      throw Failure(Diag{.message = "nothing was compared: " + not_compared_reason(place),
+    const bool is_to_compare = o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared;
+    if (auto why = candidate_->not_compared(); why && is_to_compare)
+      throw Failure(Diag{.message = "nothing was compared: " + (why->empty() ? not_compared_reason(place) : *why),
                          .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);
     if (auto other = run_at_bounds(kernel, place)) done.outputs = std::move(*other);
@@ -106,10 +99,7 @@ class KernelRun {
     Repro bundle{.symptom = std::string(name_of(kind)), .said = said, .inputs = bundled(inputs),
                  .expected = bundled(expected_)};
     InputGraph kept = in_;
-    if (o_.input.recorded) {  // the list that failed, which tgc's own pipeline may not make
-      std::span<const UOp> list = recorded_list();
-      kept.list.assign(list.begin(), list.end());
-    }
+    if (auto list = candidate_->recorded_list(); !list.empty()) kept.list.assign(list.begin(), list.end());
     const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle));
     if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.sanitize) check_repeats(path);
     report_.written.push_back(path);
@@ -118,8 +108,6 @@ class KernelRun {
 
  private:
   const Settings& settings() const { return in_.graph->settings(); }
-  // Returns whether the run shows what another tinygrad compiled, by its record.
-  bool runs_recorded() const { return in_.record && is_imported(in_) && !session_.over.native; }
   static uint64_t bytes_of(const Arrays& arrays) {
     uint64_t out = 0;
     for (const NamedArray& a : arrays) out += a.array.nbytes();
@@ -143,60 +131,8 @@ class KernelRun {
   }
 
   // ---- from the kernel's graph to machine code
-  KernelGraph graph() {
-    return {.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
-  }
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
-  Executable prepare(Placement& place) {
-    if (is_imported(in_) && !session_.over.native && place.target)
-      return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
-    if (is_imported(in_) && place.target && !place.is_ref) check_dtypes(*place.target);
-    KernelGraph kernel = graph();
-    if (o_.input.recorded) {
-      kernel.list = recorded_list();
-      report_.ran = "the recorded linear list";
-      const bool is_same_target = place.target && !place.is_ref && place.target->name() == in_.info.target;
-      if (is_same_target && has_recorded_source(in_)) {
-        report_.ran = "the recorded source, and the recorded list in REF";
-        return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
-      }
-    }
-    return std::move(make_executable(kernel, place, lowering()).value_or_throw());
-  }
-  // Throws Failure if the imported kernel has a dtype that tinygrad 0.12's renderer for `target` lacks.
-  void check_dtypes(const Target& target) const {
-    for (UOp u : toposort(in_.root))
-      if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))
-        throw Failure(Diag{.message = "tgc's own pipeline has no " + std::string(u.dtype().repr()) + " on " +
-                                      target.name(),
-                           .expected = "--device=REF, or --target=CUDA:CUDA:sm_89 with --emulate"});
-  }
-  // Returns the linear list of the golden record, as tinygrad recorded it.
-  std::span<const UOp> recorded_list() {
-    if (!in_.record || !in_.record->linear)
-      throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
-                         .expected = "a kernel of golden records for --recorded"});
-    if (recorded_.empty())
-      recorded_ = std::move(read_uops(*in_.graph, *in_.record->linear, in_.file + " (linear)").value_or_throw().list);
-    return recorded_;
-  }
-
-  // Chooses what to run in REF in place of the recorded source, whose device is not there.
-  void choose_recorded_graph() {
-    auto last = last_recorded(session_, in_);
-    if (!last) {
-      not_compared_ = last.diag().text();
-      return;
-    }
-    last_recorded_ = std::move(*last);
-    report_.ran = last_recorded_->list.empty() ? "the recorded graph after '" + last_recorded_->info.stage + "'"
-                                               : "the recorded list";
-    if (const std::string& target = in_.info.target; !works_here(target))
-      report_.ran += ", because " + shown_target(target) + " does not work here" +
-                     (has_emulator(target) ? ", but --emulate emulates it" : "");
-  }
   std::string not_compared_reason(const Placement& place) const {
-    if (!not_compared_.empty()) return not_compared_;
     if (!report_.arrays.empty()) return "rounding, or what C leaves undefined, decides every element";
     return "the kernel ran on " + place.label + " alone";
   }
@@ -211,9 +147,7 @@ class KernelRun {
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
     return waited_for(place.label, [&] {
-      if (last_recorded_) return run_recorded_graph(*last_recorded_, in_.root, inputs, o_);
-      return o_.device.sanitize ? execute_sanitized(kernel, inputs, o_.input.variables, options)
-                                : execute(kernel, *place.device, inputs, o_.input.variables, options);
+      return candidate_->run(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
   // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile.
@@ -258,7 +192,7 @@ class KernelRun {
       take_expected(out, kernel, source).value_or_throw();
       return at_once(std::move(out));
     }
-    bool runs_as_it_stands = place.is_ref && !place.target && !o_.input.recorded && !last_recorded_;
+    const bool runs_as_it_stands = place.is_ref && !place.target && report_.ran.empty();
     std::string reference = !o_.compare.reference.empty() ? o_.compare.reference : runs_as_it_stands ? "none" : "REF";
     if (reference == "none") return at_once({});
     if (o_.compare.reference.empty() && has_custom())
@@ -267,7 +201,7 @@ class KernelRun {
     if (std::filesystem::exists(InputName::parse(reference).file)) return at_once(outputs_of_graph(reference, kernel));
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
-    Executable same = std::move(make_executable(graph(), other, lowering()).value_or_throw());
+    Executable same = std::move(make_executable(kernel_graph(session_, in_), other, lowering()).value_or_throw());
     return begin_reference(same, other, inputs_of(same));
   }
 
@@ -316,10 +250,10 @@ class KernelRun {
 
   // If the recorded source ran, also compares what the recorded list computes in REF.
   void compare_recorded_list() {
-    if (recorded_.empty() || !report_.ran.starts_with("the recorded source") || expected_.empty()) return;
+    if (!candidate_->runs_recorded_source() || expected_.empty()) return;
     const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(place_in_ref()),
                               trial_->distribution());
-    Execution list = std::move(ref.run(recorded_).value_or_throw());
+    Execution list = std::move(ref.run(candidate_->recorded_list()).value_or_throw());
     auto arrays = std::move(trial_->compare(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw());
     for (Comparison& c : arrays) c.name += " of the list", report_.arrays.push_back(std::move(c));
   }
@@ -445,7 +379,8 @@ class KernelRun {
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;
-    if (list.empty() && place.target) list = std::move(lower_kernel(graph(), *place.target).value_or_throw());
+    if (list.empty() && place.target)
+      list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
     auto made = list.empty() ? Executable::for_ref(in_.root, counting) : Executable::for_ref(list, counting);
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
@@ -462,9 +397,7 @@ class KernelRun {
   bool device_failed_ = false;
   std::optional<KernelTrial> trial_;         // the variables and the arrays of the run
   Arrays expected_;
-  std::vector<UOp> recorded_;              // the linear list of the golden record
-  std::optional<InputGraph> last_recorded_;  // what runs in REF in place of the recorded source; imported
-  std::string not_compared_;               // why there is no `last_recorded_`
+  const std::unique_ptr<Candidate> candidate_;
 };
 
 }  // namespace

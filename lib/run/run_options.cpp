@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "lib/driver/import_input.h"
-#include "lib/driver/recorded_device.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/run/recorded_source.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
-#include "lib/target/recorded_target.h"
-#include "lib/text/repro.h"
 
 namespace tgc {
 
@@ -38,30 +33,6 @@ ExecuteOptions DeviceOptions::ref_in_process() const {
 void compile_for_device(Session& session, RunOptions& options) {
   if (session.over.target.empty() && options.device.name != "REF") session.over.target = options.device.name;
   options.input.recorded = release_of(session.live->about().value_or_throw().producer) == Release::v0_12;
-}
-
-Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
-  const Settings& settings = in.graph->settings();
-  if (is_imported(in) && !session.over.native && device != "REF") {
-    const bool has_source = has_recorded_source(in) && !settings.IMAGE;
-    if (device.empty() && !(has_source && works_here(in.info.target))) return place_in_ref();
-    if (has_source && in.info.target.starts_with(device))
-      return choose_placement("", in.info.target, settings, recorded_target);
-    return Diag{.message = has_source ? "the kernel's source was recorded for " + in.info.target
-                                      : "a kernel of " + imported_from(in).producer + " runs in REF as it is",
-                .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
-  }
-  const bool is_bundles = in.report.repro && device == in.report.repro->device;
-  if (is_bundles && session.over.target.empty() && (device == "REF" || device.starts_with("plugin:")))
-    return choose_placement(device, in.info.target, settings, recorded_target);
-  if (!device.empty()) return choose_placement(device, session.over.target, settings);
-  const std::string tensors_on = in.info.target.empty() ? recorded_device(in) : "";
-  if (session.over.target.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
-    return choose_placement("", tensors_on, settings);
-  if (!session.over.target.empty() || in.info.target.empty())
-    return choose_placement("", session.default_target(), settings);
-  bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
-  return choose_placement(runs_there ? "" : "REF", in.info.target, settings, recorded_target);
 }
 
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings) {

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "lib/driver/compile_copy.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/run/emulated_dtypes.h"
-#include "lib/text/recorded_stages.h"
 #include "lib/text/round_trip.h"
+#include "lib/uop/copy.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {
@@ -18,59 +17,46 @@ Failure failure_at(const std::string& where, Diag diag) {
 
 namespace {
 
-const GoldenRecord& record_of(const InputGraph& in) {
-  if (!in.record)
-    throw Failure(Diag{.message = "'" + in.info.name + "' has no recorded stages", .file = in.file,
-                       .expected = "--native with --each-stage, or a record"});
-  return *in.record;
+std::vector<UOp> nodes_of(const ImportedGraph& graph) { return graph.list.empty() ? toposort(graph.root) : graph.list; }
+
+// Runs a graph or list of the kernel `ast` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
+Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs, const VariableValues& variables,
+                            const ExecuteOptions& options) {
+  const Arrays own = with_dtypes_of(inputs, buffers_of(nodes_of(graph)));
+  const ReferenceRunner ref(own, variables, options);
+  auto done = graph.list.empty() ? ref.run(graph.root) : ref.run(graph.list);
+  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
+  return done;
 }
 
-// Reads and imports the recorded graph or list `text` after `stage` of an imported kernel. Recordings with rewrites
-// hold graphs as JSON, others as Python text.
-Result<InputGraph> import_recorded(const Session& session, const InputGraph& in, std::string_view text,
-                                   const std::string& stage) {
-  for (std::string_view instruction : {"Ops.INS", "X86Ops.", "\"INS\""})  // their registers are no text of a graph
-    if (text.find(instruction) != text.npos)
-      return Diag{.message = "machine instructions are listed, not executed, in " + imported_from(in).producer};
-  InputGraph out;
-  out.graph = std::make_shared<Graph>(in.graph->settings());
-  out.text = text, out.file = in.file + " (" + stage + ")";
-  out.report.producer = imported_from(in).producer;
-  auto read = read_graph(*out.graph, detect_kind(text), text, out.file, &out.report);
-  if (!read) return read.diag();
-  out.root = read->root, out.list = std::move(read->list);
-  out.info.producer = imported_from(in).producer;
-  auto imported = import_input(session, std::move(out), true);
-  if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
-  return imported;
+// Returns whether the row has a graph or list to run, other than that before it.
+bool has_new_graph(const Pipeline::Row& row) {
+  const bool only_compiles = row.result && row.result.is(Op::PROGRAM) && list_of_program(row.result).empty();
+  return !row.list.empty() || (row.result && row.changes_graph() && !only_compiles);
 }
-
-std::vector<UOp> nodes_of(UOp root) { return toposort(root); }
-std::span<const UOp> nodes_of(const std::vector<UOp>& list) { return list; }
 
 }  // namespace
 
-Result<InputGraph> last_recorded(const Session& session, const InputGraph& in) {
+Result<RecordedGraph> last_recorded(const Session& session, const InputGraph& in) {
   std::string why = "the record has no list and no stage";
-  const RecordedStages recorded(record_of(in));
-  for (size_t i = recorded.size(); i-- > 0;) {
-    const RecordedStage& s = recorded[i];
-    const bool is_list = s.kind == RecordedStage::Kind::Output && s.name == "linear";
-    if ((!is_list && s.kind != RecordedStage::Kind::Stage) || s.same || !s.text) continue;
-    auto read = import_recorded(session, in, *s.text, s.name);
-    if (read && (is_list || read->list.empty())) return read->info.stage = is_list ? "" : s.name, std::move(read);
-    if (!read) why = s.name + ": " + read.diag().message;
+  auto pipeline = session.pipeline(in);
+  if (!pipeline) return pipeline.diag();
+  auto rows = (*pipeline)->rows();
+  if (!rows) return rows.diag();
+  for (size_t i = rows->size(); i-- > 0;) {
+    const Pipeline::Row& row = (*rows)[i];
+    if (!has_new_graph(row)) continue;
+    auto graph = (*pipeline)->imported(row);
+    if (graph) return RecordedGraph{std::move(*graph), row.list.empty() ? std::string(row.stage->name) : ""};
+    why = std::string(row.stage->name) + ": " + graph.diag().message;
   }
   return Diag{.message = "no recorded graph runs in REF: " + why, .file = in.file,
               .expected = "the kernel's device, or --emulate"};
 }
 
-Result<Execution> run_recorded_graph(const InputGraph& last, UOp ast, const Arrays& inputs, const RunOptions& options) {
-  const Arrays own = with_dtypes_of(inputs, buffers_of(last.list.empty() ? toposort(last.root) : last.list));
-  const ReferenceRunner ref(own, options.input.variables, options.device.execute_options(place_in_ref()));
-  auto done = last.list.empty() ? ref.run(last.root) : ref.run(last.list);
-  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
-  return done;
+Result<Execution> run_recorded_graph(const RecordedGraph& last, UOp ast, const Arrays& inputs,
+                                     const VariableValues& variables, const ExecuteOptions& ref) {
+  return run_graph(last.graph, ast, inputs, variables, ref);
 }
 
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
@@ -81,14 +67,11 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
   Arrays first;  // results of the input graph, which are expected if `expected` is empty
   // Runs `graph`, the graph after the stage `name`, in REF. Returns whether its results are as expected.
-  auto is_same = [&](std::string_view name, const auto& graph) {
+  auto is_same = [&](std::string_view name, const ImportedGraph& graph) {
     const std::string where = "after '" + std::string(name) + "'";
-    const Arrays as_stage = is_imported(in) ? with_dtypes_of(inputs, buffers_of(nodes_of(graph))) : Arrays();
-    const ReferenceRunner ref_of_stage(is_imported(in) ? as_stage : inputs, options.input.variables,
-                                       options.device.execute_options(place_in_ref()));
-    auto done = ref_of_stage.run(graph);
+    auto done = run_graph(graph, in.root, inputs, options.input.variables,
+                          options.device.execute_options(place_in_ref()));
     if (!done) throw failure_at(where, done.diag());
-    if (is_imported(in)) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(in.root)));
     out.stages_run++;
     if (expected.empty() && first.empty()) return first = std::move(done->outputs), true;
     const Arrays& wanted = expected.empty() ? first : expected;
@@ -106,47 +89,28 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     if (!passed) out.stage = name;
     return passed;
   };
-  if (!is_same("ast", in.root)) return out;
-  if (is_imported(in) && !session.over.native) {
-    std::optional<InputGraph> before;  // the last stage that ran
-    for (const RecordedStage& s : RecordedStages(record_of(in))) {
-      if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
-      Result<InputGraph> stage = import_recorded(session, in, *s.text, s.name);
-      // many stages change only what the import changes too, such as weak dtypes: their graphs need not run again
-      const bool is_known = stage && stage->list.empty() && same_graph(before ? before->root : in.root, stage->root);
-      if (is_known) out.stages_run++;
-      else if (!stage) out.refused.push_back(s.name + ": " + stage.diag().message);
-      else if (stage->list.empty() ? !is_same(s.name, stage->root) : !is_same(s.name, stage->list)) return out;
-      if (stage && stage->list.empty()) before = std::move(*stage);
+  ImportedGraph before{.graph = in.graph, .root = in.root};
+  if (!is_same("ast", before)) return out;
+  InputGraph copy = in;  // facts that REF caches in a graph may change rewrites
+  copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
+  copy.graph->extension<ImportedFrom>() = imported_from(in);
+  copy.info.target = target.name();
+  Session own = session;
+  own.over.target.clear(), own.over.recorded |= options.input.recorded;
+  auto pipeline = std::move(own.pipeline(std::move(copy)).value_or_throw());
+  for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
+    if (row.error) throw Failure(*row.error);
+    if (!has_new_graph(row)) continue;
+    auto graph = pipeline->imported(row);
+    if (!graph) {
+      out.refused.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
+      continue;
     }
-    if (!in.record->linear) return out;
-    Result<InputGraph> list = import_recorded(session, in, *in.record->linear, "linear");
-    if (!list) out.refused.push_back("linear: " + list.diag().message);
-    else is_same("linear", list->list);
-    return out;
+    // many recorded stages change only what the import changes too, such as weak dtypes: these need not run again
+    if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root)) out.stages_run++;
+    else if (!is_same(row.stage->name, *graph)) return out;
+    if (graph->list.empty()) before = std::move(*graph);
   }
-  if (options.input.recorded) {
-    for (const RecordedStage& s : RecordedStages(*in.record)) {
-      if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
-      auto recorded = load_text(in.graph->settings(), detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")");
-      const UOp root = recorded.value_or_throw().root;
-      const std::span<const UOp> list = list_of_program(root);  // of the stage that compiles the kernel
-      if (root.is(Op::PROGRAM) && list.empty()) continue;
-      if (list.empty() ? !is_same(s.name, root) : !is_same(s.name, std::vector(list.begin(), list.end()))) return out;
-    }
-    return out;
-  }
-
-  Compilation compilation = compile_copy(session, in, target.name(), in.graph->settings());
-  while (const StageRow* row = compilation.next()) {
-    if (!row->is_graph_stage()) break;
-    auto step = std::move(compilation.step().value_or_throw());
-    if (!step.changed()) continue;
-    if (!is_same(row->name, step.after)) return out;
-  }
-  auto& list = compilation.list();
-  if (!list) throw Failure(list.diag());
-  is_same("linear", *list);
   return out;
 }
 

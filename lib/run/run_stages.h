@@ -1,5 +1,6 @@
 // Finds the first stage after which the graph of a kernel computes wrong results (--each-stage).
 #pragma once
+#include "lib/import/import.h"
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
 
@@ -11,12 +12,17 @@ namespace tgc {
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// Returns the linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
-// If the list cannot be imported, returns the last recorded graph that can be; `info.stage` names its stage. Fails if
+// A graph or linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
+struct RecordedGraph {
+  ImportedGraph graph;
+  std::string stage;  // the stage that made it; empty: the linear list
+};
+// Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
 // there is none.
-Result<InputGraph> last_recorded(const Session& session, const InputGraph& in);
-// Runs what last_recorded() returned in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<Execution> run_recorded_graph(const InputGraph& last, UOp ast, const Arrays& inputs, const RunOptions& options);
+Result<RecordedGraph> last_recorded(const Session& session, const InputGraph& in);
+// Runs it in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
+Result<Execution> run_recorded_graph(const RecordedGraph& last, UOp ast, const Arrays& inputs,
+                                     const VariableValues& variables, const ExecuteOptions& ref);
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);

@@ -7,12 +7,12 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/diff/run_diff.h"
 #include "lib/driver/import_input.h"
 #include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
-#include "lib/recordings/diff_input.h"
 #include "lib/run/run_model.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
@@ -72,7 +72,7 @@ struct LaterNames {
 };
 
 // Returns the release that made the graphs of an INPUT; "" for tinygrad 0.12.0 and what cannot be read yet.
-std::string foreign_producer(const std::string& spec) {
+std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
   if (InputName::parse(spec).file == "-" || std::filesystem::is_directory(spec, error)) return {};
@@ -82,11 +82,11 @@ std::string foreign_producer(const std::string& spec) {
   std::string producer = source->header() ? source->header()->producer : "";
   if (!source->header() && source->kind() != InputKind::Onnx)
     if (auto first = source->next(); first && *first) producer = (*first)->info.producer;
-  return release_of(producer) == Release::v0_12 ? "" : producer;
+  return producer;
 }
 
 LaterNames later_names(const std::string& a, const std::string& b) {
-  const std::string in_a = foreign_producer(a), in_b = foreign_producer(b);
+  const std::string in_a = producer_of_input(a), in_b = producer_of_input(b);
   const Release of_a = release_of(in_a), of_b = release_of(in_b);
   if (of_a == of_b) return {};
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
@@ -127,7 +127,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
     auto read = read_graph(graph, detect_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
     steps.push_back({names.renames.stage(t.stage), read->root});
-    if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
+    if (producer.empty()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
   if (const auto later = names.of(run.producer)) {
@@ -191,7 +191,7 @@ class Gatherer {
   // Adds the graphs of an input. If `as_recorded`, shows golden records without compiling them.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
-    if (std::filesystem::is_directory(name, error)) return add_runs(name);
+    if (std::filesystem::is_directory(name, error)) return add_folder(name);
     if (is_trace_file(name)) {
       TraceGraphs graphs(content_.graphs);
       return read_trace(name, graphs);
@@ -199,23 +199,16 @@ class Gatherer {
     if (as_recorded) {
       auto source = Source::open(session_, name);
       if (!source) return source.diag();
-      if (source->kind() == InputKind::Golden && foreign_producer(name).empty()) return add_runs(name);
       if (source->kind() == InputKind::Golden)
         return for_each_graph(session_, name, plan_.kernel, [&](const InputGraph& in) { return add_as_recorded(in); });
     }
     return for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
   }
 
-  Status add_runs(const std::string& name) {
-    auto side = open_diff_input(session_, name);
-    if (!side) return side.diag();
-    if (side->is_graph) {
-      Run alone;
-      alone.id = InputName::parse(name).stem(), alone.file = side->file;
-      alone.texts.push_back({"ast", side->text, true});
-      side->runs.push_back(std::move(alone));
-    }
-    for (const Run& run : side->runs)
+  Status add_folder(const std::string& path) {
+    auto runs = runs_of_folder(path);
+    if (!runs) return runs.diag();
+    for (const Run& run : *runs)
       if (auto status = add_recorded(run); !status) return status;
     return Unit{};
   }

@@ -1,0 +1,186 @@
+#include "lib/run/candidate.h"
+
+#include "lib/compilation/imported_graph.h"
+#include "lib/driver/compile_copy.h"
+#include "lib/driver/recorded_device.h"
+#include "lib/driver/recorded_refusal.h"
+#include "lib/execute/sanitized.h"
+#include "lib/run/recorded_source.h"
+#include "lib/run/run_stages.h"
+#include "lib/runtime/emulated.h"
+#include "lib/support/deadline.h"
+#include "lib/target/recorded_target.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/repro.h"
+
+namespace tgc {
+
+KernelGraph kernel_graph(const Session& session, const InputGraph& in) {
+  return {.root = in.root, .stage = in.info.stage, .list = in.list, .opts = session.over.opts};
+}
+
+Status Candidate::check() const {
+  const auto& refused = imported_from(in_).refused;
+  return refused ? Status(*refused) : Status(Unit{});
+}
+
+Result<Placement> Candidate::place(const std::string& device) const {
+  const Settings& settings = in_.graph->settings();
+  const std::string& asked = session_.over.target;
+  const bool is_bundles = in_.report.repro && device == in_.report.repro->device;
+  if (is_bundles && asked.empty() && (device == "REF" || device.starts_with("plugin:")))
+    return choose_placement(device, in_.info.target, settings, recorded_target);
+  if (!device.empty()) return choose_placement(device, asked, settings);
+  const std::string tensors_on = in_.info.target.empty() ? recorded_device(in_) : "";
+  if (asked.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
+    return choose_placement("", tensors_on, settings);
+  if (!asked.empty() || in_.info.target.empty())
+    return choose_placement("", session_.default_target(), settings);
+  bool runs_there = works_here(in_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
+  return choose_placement(runs_there ? "" : "REF", in_.info.target, settings, recorded_target);
+}
+
+Result<Execution> Candidate::run(Executable& kernel, Placement& place, const Arrays& inputs,
+                                 const VariableValues& variables, const DeviceOptions& device,
+                                 const ExecuteOptions& options) const {
+  return device.sanitize ? execute_sanitized(kernel, inputs, variables, options)
+                         : execute(kernel, *place.device, inputs, variables, options);
+}
+
+namespace {
+
+// tgc's own compilation of the graph.
+class OwnCandidate : public Candidate {
+ public:
+  OwnCandidate(const Session& session, const InputGraph& in) : Candidate(session, in) {}
+
+  std::optional<Diag> refusal(Placement& place) override {
+    if (!in_.list.empty() || !place.target) return std::nullopt;
+    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings());
+    auto& made = compilation_->list();
+    if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
+    if (!made) return made.diag();
+    if (place.is_ref) return std::nullopt;
+    auto& source = compilation_->source();
+    return source ? std::nullopt : std::optional(source.diag());
+  }
+
+  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
+    if (place.target && !place.is_ref)
+      if (auto status = check_dtypes(*place.target); !status) return status.diag();
+    if (!compilation_) return make_executable(kernel_graph(session_, in_), place, options);
+    const std::vector<UOp>& lowered = *compilation_->list();
+    return place.is_ref ? Executable::for_ref(lowered) : Executable::for_device(lowered, *place.target, *place.device);
+  }
+
+ private:
+  // Fails if the kernel has a dtype that tinygrad 0.12's renderer for `target` lacks.
+  Status check_dtypes(const Target& target) const {
+    for (UOp u : in_.list.empty() ? toposort(in_.root) : in_.list)
+      if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))
+        return Diag{.message = "tgc's own pipeline has no " + std::string(u.dtype().repr()) + " on " + target.name(),
+                    .expected = "--device=REF, or --target=CUDA:CUDA:sm_89 with --emulate"};
+    return Unit{};
+  }
+
+  std::optional<Compilation> compilation_;  // of a copy of the graph; set by refusal()
+};
+
+// The linear list of the golden record, as tinygrad recorded it, and on the record's own device its source.
+class RecordedListCandidate : public OwnCandidate {
+ public:
+  using OwnCandidate::OwnCandidate;
+
+  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
+    if (!in_.record || !in_.record->linear)
+      return Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
+                  .expected = "a kernel of golden records for --recorded"};
+    auto read = read_uops(*in_.graph, *in_.record->linear, in_.file + " (linear)");
+    if (!read) return read.diag();
+    list_ = std::move(read->list);
+    const bool is_same_target = place.target && !place.is_ref && place.target->name() == in_.info.target;
+    runs_source_ = is_same_target && has_recorded_source(in_);
+    ran_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
+    if (runs_source_) return recorded_executable(in_, place, options.compile_seconds);
+    KernelGraph kernel = kernel_graph(session_, in_);
+    kernel.list = list_;
+    return make_executable(kernel, place, options);
+  }
+};
+
+// What another release compiled: the recorded source on its own device; else the recorded list in REF, or the last
+// recorded graph that REF can run. A graph without a record runs in REF as it is.
+class ImportedCandidate : public Candidate {
+ public:
+  ImportedCandidate(const Session& session, const InputGraph& in) : Candidate(session, in) {}
+
+  Status check() const override {
+    auto status = Candidate::check();
+    return status ? check_compiled(in_) : status;
+  }
+
+  Result<Placement> place(const std::string& device) const override {
+    const Settings& settings = in_.graph->settings();
+    const bool has_source = has_recorded_source(in_) && !settings.IMAGE;
+    if (device == "REF") return Candidate::place(device);
+    if (device.empty() && !(has_source && works_here(in_.info.target))) return place_in_ref();
+    if (has_source && in_.info.target.starts_with(device))
+      return choose_placement("", in_.info.target, settings, recorded_target);
+    return Diag{.message = has_source ? "the kernel's source was recorded for " + in_.info.target
+                                      : "a kernel of " + producer_of(in_) + " runs in REF as it is",
+                .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
+  }
+
+  std::optional<Diag> refusal(Placement& place) override {
+    if (!in_.record || !place.target || !in_.record->error) return std::nullopt;
+    return Diag{*in_.record->error};
+  }
+
+  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
+    if (in_.record && place.is_ref) choose_graph();
+    return place.target ? recorded_executable(in_, place, options.compile_seconds)
+                        : make_executable(kernel_graph(session_, in_), place, options);
+  }
+
+  Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs, const VariableValues& variables,
+                        const DeviceOptions& device, const ExecuteOptions& options) const override {
+    if (!last_) return Candidate::run(kernel, place, inputs, variables, device, options);
+    return run_recorded_graph(*last_, in_.root, inputs, variables, device.execute_options(place_in_ref()));
+  }
+
+  std::optional<std::string> not_compared() const override {
+    return in_.record ? std::optional(not_compared_) : std::nullopt;
+  }
+
+ private:
+  // Chooses what to run in REF in place of the recorded source, whose device is not there.
+  void choose_graph() {
+    auto last = last_recorded(session_, in_);
+    if (!last) {
+      not_compared_ = last.diag().text();
+      return;
+    }
+    last_ = std::move(*last);
+    ran_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
+    if (const std::string& target = in_.info.target; !works_here(target))
+      ran_ += ", because " + shown_target(target) + " does not work here" +
+              (has_emulator(target) ? ", but --emulate emulates it" : "");
+  }
+
+  std::optional<RecordedGraph> last_;
+  std::string not_compared_;  // why there is no `last_`
+};
+
+}  // namespace
+
+std::unique_ptr<Candidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
+  if (is_imported(in) && !session.over.native) return std::make_unique<ImportedCandidate>(session, in);
+  if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
+  return std::make_unique<OwnCandidate>(session, in);
+}
+
+Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
+  return candidate_of(session, in)->place(device);
+}
+
+}  // namespace tgc

@@ -1,0 +1,64 @@
+// Candidate: what a run executes of an input, and where: tgc's own compilation of the kernel, the linear list of its
+// golden record (--recorded), or what another tinygrad release compiled, as it was recorded.
+//
+//   auto candidate = candidate_of(session, in);
+//   candidate->check().value_or_throw();                                  // is there something to run?
+//   Placement place = candidate->place("CPU").value_or_throw();
+//   if (auto refused = candidate->refusal(place)) ...                     // a stage or the renderer refuses the graph
+//   Executable kernel = candidate->prepare(place, {}).value_or_throw();
+//   auto done = candidate->run(kernel, place, inputs, variables, options);
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lib/execute/lower.h"
+#include "lib/run/run_options.h"
+
+namespace tgc {
+
+// Returns the kernel of `in` for lowering, with the session's opts.
+KernelGraph kernel_graph(const Session& session, const InputGraph& in);
+
+class Candidate {
+ public:
+  virtual ~Candidate() = default;
+
+  // Fails if there is nothing to run, as if tinygrad did not finish the kernel.
+  virtual Status check() const;
+  // Chooses where the kernel runs: see placement_for().
+  virtual Result<Placement> place(const std::string& device) const;
+  // Returns why a stage or the renderer refuses the graph, before a compiler gets the source; unset: nothing does.
+  // Throws Failure if the time limit is over.
+  virtual std::optional<Diag> refusal(Placement& place) = 0;
+  // Makes the kernel ready to run at `place`.
+  virtual Result<Executable> prepare(Placement& place, const LowerOptions& options) = 0;
+  // Runs what prepare() returned. `inputs` and the results have the dtypes of the buffers of the input graph.
+  virtual Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs,
+                                const VariableValues& variables, const DeviceOptions& device,
+                                const ExecuteOptions& options) const;
+  // Returns why nothing could be compared; "" if the results tell why; unset if a run may compare nothing.
+  virtual std::optional<std::string> not_compared() const { return std::nullopt; }
+
+  // What runs if it is not what the input says, as reports name it: "the recorded source"; else "". Set by prepare().
+  const std::string& ran() const { return ran_; }
+  // The recorded linear list, if --recorded asks for it; and whether its recorded source runs. Set by prepare().
+  std::span<const UOp> recorded_list() const { return list_; }
+  bool runs_recorded_source() const { return runs_source_; }
+
+ protected:
+  Candidate(const Session& session, const InputGraph& in) : session_(session), in_(in) {}
+
+  const Session& session_;
+  const InputGraph& in_;
+  std::string ran_;
+  std::vector<UOp> list_;
+  bool runs_source_ = false;
+};
+
+// Returns the candidate of `in`; with `recorded`, the linear list of its golden record. `session` and `in` must outlive
+// the candidate.
+std::unique_ptr<Candidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
+
+}  // namespace tgc
