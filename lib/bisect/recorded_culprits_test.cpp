@@ -96,6 +96,13 @@ TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program
   CHECK(moved.verdict.detail.find("which the program uses afterwards") != std::string::npos);
 }
 
+TEST_CASE("schedule: a kernel that loads what an earlier iteration stored through another argument is a hazard") {
+  const BisectReport report = bisected_record("shared_arguments14.tensor.jsonl.gz", "attack.s3");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Hazard);
+  CHECK(report.verdict.detail.find("iteration r0=1 loads data1[1], which iteration r0=0 stores") != std::string::npos);
+}
+
 TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compared with these arrays") {
   const std::string file = test_path("verdicts/lt_float13.tensor.jsonl.gz");
   RunOptions options;

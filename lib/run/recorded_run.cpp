@@ -65,7 +65,8 @@ void RecordedRun::run() {
   if (recorded_) report_.outputs = compare(actual);
   const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
   if (o_.compare.each_stage || !recorded_ || (differs && finds_stage_)) compare_stages(differs);
-  if (recorded_ && (!differs || !report_.stages || report_.stages->stage.empty())) find_hazard_in_kernels();
+  if (recorded_ && (!differs || !report_.stages || report_.stages->stage.empty()))
+    find_hazard_in_kernels(differs);
   const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
   report_.stores_nothing = !recorded_ && (reference_.program.outputs.empty() || no_stage_changes);
   show(actual);
@@ -74,8 +75,8 @@ void RecordedRun::run() {
 }
 
 // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
-std::vector<OtherValues> RecordedRun::more_values() const {
-  std::vector<OtherValues> out;
+std::vector<VariableValues> RecordedRun::more_values() const {
+  std::vector<VariableValues> out;
   for (bool largest : {false, true}) {
     VariableValues values;
     bool is_other = false;
@@ -86,7 +87,7 @@ std::vector<OtherValues> RecordedRun::more_values() const {
       values[name] = value;
     }
     for (auto& [name, value] : o_.input.variables) values[name] = value;
-    if (is_other) out.push_back({largest ? "the largest" : "the smallest", std::move(values)});
+    if (is_other) out.push_back(std::move(values));
   }
   return out;
 }

@@ -19,12 +19,6 @@ using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 // The name of the array of a buffer, "data3", or of a value of the sink, "value0".
 std::string data_name(int64_t slot);
 
-// Values of variables to try besides those of the run.
-struct OtherValues {
-  std::string_view which;  // "the smallest" or "the largest"
-  VariableValues values;
-};
-
 // The functions throw Failure.
 class RecordedRun {
  public:
@@ -37,7 +31,7 @@ class RecordedRun {
 
   // After run(): returns values of the variables to try besides those of the run: all at their smallest, and all at
   // their largest.
-  std::vector<OtherValues> more_values() const;
+  std::vector<VariableValues> more_values() const;
 
  private:
   // The values of variables: --var, else the file of --inputs, else the recording.
@@ -92,7 +86,7 @@ class RecordedRun {
   void find_faulty_stage(const Diag& fault);
 
   // A scheduler must not make one kernel of a store and of a read that other iterations of the store change.
-  void find_hazard_in_kernels();
+  void find_hazard_in_kernels(bool differs);
   void note_import(const std::string& stage);
 
   void show(const SlotArrays& actual);

@@ -99,10 +99,13 @@ std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
 }
 
 std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableValues& variables,
-                                const ArgumentUnits& places) {
+                                const ArgumentUnits& places, bool only_shared) {
   const UOp buffer = store.src(0).src(0);
   std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
-  std::erase(loads, store.src(0));  // the element that the same iteration stores
+  std::erase_if(loads, [&](UOp load) {
+    const bool is_same_element = load == store.src(0);  // the element that the same iteration stores
+    return is_same_element || (only_shared && load.src(0) == buffer);
+  });
   if (loads.empty()) return std::nullopt;
   const std::optional<Array> stored = addresses(store.src(0), loops, variables);
   if (!stored) return std::nullopt;
@@ -153,7 +156,7 @@ std::string Hazard::text() const {
 }
 
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
-                                  const std::vector<ArgumentPlace>& places) {
+                                  const std::vector<ArgumentPlace>& places, bool only_shared) {
   std::optional<Hazard> out;
   Graph graph(ast.graph().settings());
   for (UOp end : toposort(copy_into(graph, ast))) {
@@ -161,7 +164,7 @@ std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
     if (!store || !store.is(Op::STORE) || !is_plain(store.src(0))) continue;
     Loops loops;
     if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add(r); })) continue;
-    auto hazard = hazard_of(store, loops, variables, ArgumentUnits(places));
+    auto hazard = hazard_of(store, loops, variables, ArgumentUnits(places), only_shared);
     if (hazard && (!out || hazard->stores_first)) out = std::move(hazard);
     if (out && out->stores_first) return out;
   }

@@ -25,11 +25,12 @@ struct ArgumentPlace {
   int64_t offset = 0;  // in bytes
 };
 
-// Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel, if possible one with
-// `stores_first`; nullopt if there is none. `places`: of the arguments, by slot; empty: each has memory of its own. Skips
-// an access whose index depends on loaded values, and loops with more than 4M accesses.
+// Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel, if possible one
+// with `stores_first`; nullopt if there is none. `places`: of the arguments, by slot; empty: each has memory of its
+// own. Skips an access whose index depends on loaded values, and loops with more than 4M accesses. With `only_shared`,
+// looks only at loads through another argument than the store's.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
-                                  const std::vector<ArgumentPlace>& places = {});
+                                  const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores to, or loads: sorted, without
 // duplicates; nullopt if they are not known.
