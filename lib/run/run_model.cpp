@@ -168,8 +168,9 @@ class ModelRun {
     report_.ran = work(runner, options);
     report_.total_seconds = seconds_since(begin);
     if (!expect.empty()) compare(expect);
+    report_.stores_nothing = !report_.ran.kernels && report_.names.empty();
     if (by_kernel && report_.result() == RunReport::Result::NotCompared)
-      throw Failure("nothing was compared: no kernel ran");
+      throw Failure("nothing was compared: " + (report_.notes.empty() ? "no kernel ran" : report_.notes[0]));
     if (save.empty()) return;
     Arrays arrays;
     for (size_t i = 0; i < report_.names.size(); i++)
@@ -382,7 +383,13 @@ class ModelRun {
 
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
+    constexpr double kMostWork = 1e9;  // UOps, about 7 s
     if (!report_.different.empty()) return;
+    if (!o_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
+      report_.notes.push_back("kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
+                              ") was not compared: it is too large for REF; --timeout=S allows it");
+      return;
+    }
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
     const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(place_in_ref()));
     Execution done = std::move(ref.run(step.ast).value_or_throw());
