@@ -2,19 +2,19 @@
 
 #include "lib/driver/environment.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/target/recorded_target.h"
 
 namespace tgc {
 
+std::shared_ptr<const GraphCompiler> Session::compiler() const {
+  auto note = [to = events](const std::string& what) {
+    if (to) to->note(what);
+  };
+  CompilerChoices choices{.over = over, .default_target = default_target(), .compile = compile, .note = note};
+  return live ? live_compiler(std::move(choices), live) : own_compiler(std::move(choices));
+}
+
 Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
-  auto settings = Settings::from_environment();
-  if (!settings) return settings;
-  for (auto& [key, value] : recorded)
-    if (auto status = settings->set(key, value); !status && !live) return status.diag();
-  for (const std::string& s : over.sets)
-    if (!live)
-      if (auto status = settings->set(s); !status) return status.diag();
-  return settings;
+  return compiler()->settings_for(recorded);
 }
 
 Status Session::go_live() {
@@ -33,19 +33,8 @@ std::string Session::default_target() const {
   return target.empty() ? "CPU" : target;
 }
 
-std::string Session::target_for(const InputGraph& in) const {
-  if (!over.target.empty()) return over.target;
-  if (!in.info.target.empty()) return in.info.target;
-  return in.is_tensor_graph ? "" : default_target();
-}
-
-Result<JobSpec> Session::job_for(const InputGraph& in) const {
-  JobSpec job{.target = target_for(in), .opts = over.opts, .compile = compile};
-  auto* parse = over.target.empty() ? recorded_target : parse_target;
-  if (!job.target.empty())
-    if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
-  return job;
-}
+std::string Session::target_for(const InputGraph& in) const { return compiler()->target_for(in); }
+Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()->job_for(in); }
 
 Result<Compilation> Session::begin(InputGraph in) const {
   auto job = job_for(in);

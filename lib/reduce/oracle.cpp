@@ -5,8 +5,7 @@
 
 #include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -216,7 +215,7 @@ InputGraph Oracle::compiled(const TestCase& c, bool with_rewrites) const {
   if (!session_.live) return in;
   Session session = session_;
   session.over.live_rewrites &= with_rewrites;
-  auto out = std::move(compile_live(session, std::move(in)).value_or_throw());
+  auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
   if (auto& refused = imported_from(out).refused) throw Failure(*refused);
   return out;
 }

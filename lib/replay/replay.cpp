@@ -11,6 +11,11 @@
 namespace tgc {
 namespace {
 
+// Returns whether the plan compares more than the texts, which need no compilation.
+bool compares_stages(const ReplayPlan& plan) {
+  return plan.check.wanted != std::set<std::string, std::less<>>{"text"};
+}
+
 // Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
 Result<std::optional<RecordReport>> check_line(const Session& session, const GoldenLine& line, const std::string& file,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
@@ -25,8 +30,7 @@ Result<std::optional<RecordReport>> check_line(const Session& session, const Gol
     if (report) report->line = line.line;
     return report ? Result(std::optional(std::move(*report))) : report.diag();
   }
-  const bool ours = release_of(header.producer) == Release::v0_12;
-  auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
+  auto settings = compares_stages(plan) ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
   if (!settings) return settings.diag();
   auto report = catch_failures([&] { return check_record(*record, *settings, plan.check, header.producer); });
   if (!report) return report.diag();
@@ -56,12 +60,8 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   if (!records) return records.diag();
   const GoldenReader& file = records->file();
   const std::string& producer = file.header().producer;
-  const bool needs_pipeline = plan.check.wanted != std::set<std::string, std::less<>>{"text"};
-  if (release_of(producer) != Release::v0_12 && needs_pipeline && !session.live) {
-    Diag diag = foreign_graph_error(producer, name.shown());
-    diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
-    return diag;
-  }
+  if (compares_stages(plan))
+    if (auto status = session.compiler()->can_check(producer, name.shown()); !status) return status;
   bool found = name.id.empty();
   OrderedPool pool(session.jobs);
   for (GoldenLine line;; line = {}) {

@@ -4,7 +4,7 @@
 
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/support/clocks.h"

@@ -7,7 +7,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
@@ -238,7 +238,7 @@ class Gatherer {
                              in.info.producer, .file = in.file};
     Session imports = session_;
     imports.over.imports = true;
-    auto imported = import_input(imports, in);
+    auto imported = imports.compiler()->import(in);
     if (!imported) return imported.diag();
     if (auto& refused = imported_from(*imported).refused) return *refused;
     imported->info.target = known_target(in.info.target, imported->graph->settings());
