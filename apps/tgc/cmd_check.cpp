@@ -1,7 +1,6 @@
 // tgc check: replays golden records and compares the text of every stage exactly.
 #include "apps/tgc/options.h"
 #include "lib/replay/check_merge.h"
-#include "lib/replay/live_check.h"
 #include "lib/replay/replay.h"
 #include "lib/support/write_file.h"
 
@@ -25,7 +24,7 @@ class Checker {
 
   int run() {
     ReplayPlan plan = o_.plan;
-    plan.check = require(session_.live ? make_live_check_plan(o_.stages) : make_check_plan(o_.stages));
+    plan.check = require(checker_of(session_)->plan(o_.stages));
     plan.check.isolated = o_.isolated;
     plan.check.traced = o_.traced;
     plan.check.explain = o_.show > 0 || o_.ci.any();

@@ -45,12 +45,10 @@ int dump(const DumpOptions& o) {
   StageSelection stages(o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
-    if (o.over.recorded && !graph.record)
-      return Diag{.message = "'" + graph.info.name + "' is not a golden record", .file = graph.file,
-                  .expected = "FILE#ID for --recorded"};
     DebugPrints debug(session, graph.graph->settings());
     auto pipeline = session.pipeline(std::move(graph));
     if (!pipeline) return pipeline.diag();
+    need_for_options(*o.app, **pipeline, Ability::Recording, {"--recorded"});
     need_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
     need_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))

@@ -58,12 +58,12 @@ int verify_input(const VerifyOptions& o) {
       session, o.input, o.kernel,
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
-        if (in.graph->is_foreign()) {
-          need_for_options(*o.app, *recorded_pipeline(in), Ability::Specification, {"--spec"});
+        if (auto pipeline = recorded_pipeline(in); !pipeline->can(Ability::Specification)) {
+          need_for_options(*o.app, *pipeline, Ability::Specification, {"--spec"});
           exit_code = std::max(exit_code, verify_structure(in, o.json, out));
           if (!std::exchange(is_noted, true))
-            session.note("only the structure of graphs of " + in.info.producer + " was checked: the specification is "
-                         "tinygrad 0.12.0's");
+            session.note("only the structure of graphs of " + pipeline->producer() + " was checked: the specification "
+                         "is tinygrad 0.12.0's");
           return Unit{};
         }
         Spec spec = asked.value_or(fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));

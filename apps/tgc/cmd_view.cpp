@@ -57,8 +57,7 @@ ViewPlan plan_of(const ViewOptions& o) {
 }
 
 int view(const ViewOptions& o) {
-  // record the kernels of a tensor graph with all processors, but start only one live tinygrad
-  Session session = terminal_session(o.over, o.over.live.empty() ? 0 : 1);
+  Session session = terminal_session(o.over, 0);
   session.compile.lines = true;
   std::string page;
   if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {

@@ -11,6 +11,7 @@
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
 #include "lib/prove/prove_rules.h"
+#include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/write_file.h"
 #include "lib/trace/trace_print.h"
@@ -28,16 +29,29 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   cache.read();
   std::vector<LiveRuleProof> all;
   std::string producer;
+  const Shard shard = require(Shard::parse(o.shard));
+  size_t done_rules = 0;
+  const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
+                                .on_rule = [&](const LiveRuleProof& rule) {
+                                  const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
+                                  if (!o.json && is_told) print_report(live_rule_text(rule));
+                                  flush_output();  // verdicts are read as they come
+                                  session.progress(counted(++done_rules, "rule"));
+                                },
+                                .seconds = o.timeout};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
-    return catch_failures([&] { return all = prove_live_rules(in, cache), Unit{}; });
+    return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
   std::error_code error;
   std::filesystem::remove(path, error);
   require(done);
   cache.write();
+  if (all.empty() && shard.of == 1)
+    throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "'",
+                       .expected = "a part of FILE.py:LINE, the line on which the rule's pattern begins"});
   if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
-  print_report(o.json ? live_rules_json(all) : live_rules_text(all));
+  print_report(o.json ? live_rules_json(all) : live_rules_summary(all));
   return std::ranges::any_of(all, [](const LiveRuleProof& r) { return r.verdict == "refuted"; });
 }
 

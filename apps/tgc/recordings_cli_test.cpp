@@ -25,7 +25,8 @@ TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in
     trouble(command + kernels(), "the recorded pipeline of tinygrad 0.14.0 has no rewrites, expected a recording of");
   trouble("check " + kernels(), "expected --live=PYTHON");
   trouble("reduce -o x " + kernels() + "#nn_randint.0",
-          "a kernel of tinygrad 0.14.0: reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON");
+          "reduce: the recorded pipeline of tinygrad 0.14.0 cannot compile again, expected --live=PYTHON, or --native");
+  trouble("dump --recorded " + test_path("import/unary_relu.0.uop"), "--recorded: the recorded pipeline of tinygrad");
   trouble("bench " + kernels(), "is not compiled by tgc's own stages, expected --native");
   Ran verified = run_tgc("verify " + kernels());
   CHECK(verified.code == 0);
@@ -43,6 +44,14 @@ TEST_CASE("cli: stages, patterns and stats of a recording take stages by slug, a
   CHECK(has(run_tgc("stats --stage=expander --json " + rewrites()).out, "\"matches\":{\"codegen/"));
   trouble("stats --stage=expandr " + rewrites(), "unknown stage 'expandr', expected expander");
   CHECK(has(run_tgc("trace --stage=expandr " + rewrites()).err, "unknown stage 'expandr', expected expander"));
+}
+
+TEST_CASE("cli: rewrites of a discarded attempt are marked, and not counted") {
+  const std::string file = test_path("import/discarded.tensor.jsonl.gz");
+  CHECK(has(run_tgc("trace " + file).out, "--- 1 rewrite, 1 more in discarded attempts"));
+  CHECK(has(run_tgc("trace --nested -q " + file).out, "uop/ops.py:1756 [discarded]  #54 -> #71"));
+  CHECK(has(run_tgc("stats " + file).out, "not counted: 1 rewrite in discarded attempts"));
+  CHECK(has(run_tgc("stats --json " + file).out, "\"discarded\":1"));
 }
 
 TEST_CASE("cli: prove decides the rewrites of a recording, and those of a compilation") {

@@ -180,12 +180,6 @@ class OwnCompiler : public GraphCompiler {
     if (by == tinygrad_version()) return Unit{};
     return Diag{"tinygrad " + by + " failed so, which only --live=PYTHON can repeat"};
   }
-  Status can_check(std::string_view producer, const std::string& file) const override {
-    if (release_of(producer) == Release::v0_12) return Unit{};
-    Diag diag = foreign_graph_error(producer, file);
-    diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
-    return diag;
-  }
   bool compile_for(const std::string&, Overrides&) const override { return false; }
 
  protected:

@@ -76,8 +76,6 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless it can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
-  // Fails unless it makes the stages of recordings of `producer`.
-  virtual Status can_check(std::string_view producer, const std::string& file) const = 0;
   // Makes the compiler compile for --device, if it compiles before a run. Returns whether the run uses the list of the
   // record that it made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;

@@ -93,7 +93,6 @@ class LiveCompiler : public GraphCompiler {
   }
   Status need_scheduler(const std::string& message) const override { return Diag{message}; }
   Status can_repeat(const std::string&) const override { return Unit{}; }
-  Status can_check(std::string_view, const std::string&) const override { return Unit{}; }
   bool compile_for(const std::string& device, Overrides& over) const override {
     if (over.target.empty() && device != "REF") over.target = device;
     return release_of(facts().producer) == Release::v0_12;

@@ -52,7 +52,7 @@ class NativePipeline : public Pipeline {
   std::string target() const override { return begun_.is_tensor_graph() ? "" : begun_.target().name(); }
   std::string_view kind() const override { return "native"; }
   const StageRow* begun_at() const override { return begun_.begun_at(); }
-  bool can(Ability) const override { return true; }
+  bool can(Ability ability) const override { return ability != Ability::Recording; }
 
   Result<std::vector<Stage>> stages() override {
     if (auto made = rows(); !made) return made.diag();

@@ -24,6 +24,7 @@ AbilityText text_of(Ability ability) {
     case Ability::Specification:
       return {.lacks = "has graphs that tinygrad 0.12.0's specification does not describe", .native = true,
               .other = "--structure"};
+    case Ability::Recording: return {.lacks = "has no record", .other = "FILE#ID of a recording"};
   }
   return {};
 }

@@ -2,7 +2,7 @@
 // stages, those of tinygrad 0.12.0), the recorded pipeline (the stages that some tinygrad made, as the exporter wrote
 // them down), and the live pipeline (a recorded one, whose record a tinygrad process of the user makes on demand).
 // Commands and tools do not ask for the kind: they ask what the pipeline can do, and lacks() makes the message for what
-// it cannot do. Session::pipeline() (lib/driver) makes the pipeline of an input.
+// it cannot do. A GraphCompiler makes the pipeline of an input.
 //
 // A prover looks at each rewrite of each stage; a bisector looks for the first wrong stage, then for its rewrite:
 //
@@ -43,6 +43,7 @@ enum class Ability : uint8_t {
   Attempts,       // count(): how often rules were tried, and how long this took
   Reasons,        // why each kernel of a schedule is one of its own
   Specification,  // tinygrad 0.12.0's specification describes the graphs
+  Recording,      // a record has the stages that tinygrad made
 };
 
 // Names for a recording that is shown beside one of a later release: those of the later release.
@@ -102,7 +103,6 @@ class Pipeline {
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
   virtual Result<ImportedGraph> imported(const Row& row) = 0;
-  bool is_evaluable(const Row& row) { return imported(row).ok(); }
 
   // Returns the graphs that `stages` selects, in the release's own nodes: the AST, results of stages that are not the
   // graph before, and the recorded kernels of a schedule.

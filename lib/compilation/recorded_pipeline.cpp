@@ -30,6 +30,7 @@ class RecordedPipeline : public Pipeline {
       case Ability::Rewrites: return record_ && !record_->rewrites.empty();
       case Ability::LeaveOut: return bool(again_);
       case Ability::Specification: return is_own_release();
+      case Ability::Recording: return record_;
       case Ability::Compile:
       case Ability::Attempts:
       case Ability::Reasons: return false;

@@ -13,10 +13,10 @@ namespace {
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
-    if (release_of(header.producer) != Release::v0_12 || detect_kind(r.ast) != InputKind::Pyrender) return;
+    if (detect_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_from(settings_of(header, r));
     if (!settings) return;
-    auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id);
+    auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id, false, header.producer);
     if (!in) return;
     in->is_tensor_graph = r.target.empty();
     auto begun = Compilation::begin(std::move(*in), {.target = r.target});

@@ -7,7 +7,6 @@
 namespace tgc {
 namespace {
 
-constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
 // Number of candidate pairs of one node whose sources are paired, too. It limits the work on very regular graphs.
 constexpr size_t kPartners = 4;

@@ -111,8 +111,6 @@ Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText
   return read_renamed(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
 }
 
-bool is_ours(const Run& run) { return release_of(run.producer) == Release::v0_12; }
-
 // Returns the text without tgc's header.
 std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
@@ -120,12 +118,13 @@ std::string_view without_header(std::string_view text) {
 
 void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
                 const Settings& settings) {
-  if (!is_ours(a) || !is_ours(b)) return;
+  if (release_of(a.producer) != release_of(b.producer)) return;
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
   Graph graph(settings);  // a new Graph, because only nodes that do not exist yet get a maker
-  auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
+  ReadReport report{.producer = known->producer};
+  auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
   Makers makers(graph);
   const bool is_tensor_graph = known->target.empty();
@@ -170,8 +169,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
     return Unit{};
   }
   Settings settings;
-  for (auto& [key, value] : is_ours(a) ? a.settings : decltype(a.settings)())  // other releases have other settings
-    if (auto status = settings.set(key, value); !status) return status;
+  for (auto& [key, value] : a.settings) (void)settings.set(key, value);  // other releases have other settings
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
   if (!sides) return sides.diag();
@@ -195,12 +193,11 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
   };
   auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  // Both graphs are in one Graph, which can have only one release. Use that of `a` unless it is 0.12.0.
-  if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
+  const Release of_a = release_of(a->info.producer), of_b = release_of(b->info.producer);
+  graph.set_release(std::max(of_a, of_b));  // both graphs are in one Graph, which has one release
   bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
-               letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, release_of(a->info.producer),
-               release_of(b->info.producer)};
+               letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, of_a, of_b};
 }
 
 }  // namespace
@@ -224,8 +221,7 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_
   auto [a, b, of_a, of_b] = *sides;
   const bool is_known = of_a != Release::Other && of_b != Release::Other;
   const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
-  const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
-  if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
+  if (renames.empty() && !asked) return std::pair(a, b);
   return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
 }
 

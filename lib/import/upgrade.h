@@ -50,7 +50,6 @@ Value make_vector_const(Importer& im, UOp u);
 Value make_cast(Importer& im, UOp u);
 Value make_bitcast(Importer& im, UOp u);
 Value make_alu(Importer& im, UOp u);
-Value make_floor_division(Importer& im, UOp u);
 // ---- shapes (shapes.cpp)
 Value make_stack(Importer& im, UOp u);
 Value make_gep(Importer& im, UOp u);

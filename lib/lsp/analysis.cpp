@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/compilation/input_graph.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/recordings/structure.h"
 #include "lib/recordings/verify_nodes.h"
 #include "lib/text/json_scan.h"
@@ -45,7 +45,8 @@ class Analyzer {
     out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
     if (section_.part != Section::Part::List)  // tinygrad's listings always lose the same facts
       for (const std::string& note : report.notes) add(first_statement(), false, note);
-    if (out_.graph->is_foreign()) return check_foreign(is_list);
+    auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
+    if (!pipeline->can(Ability::Specification)) return check_structure_only(is_list);
     out_.is_valid = !first_malformed(out_.order);
     using enum Section::Part;
     const Spec spec = section_.part == Graph  ? fitting_spec(is_list, out_.is_tensor_graph, out_.info.stage)
@@ -61,7 +62,7 @@ class Analyzer {
  private:
   using Range = std::pair<size_t, size_t>;
 
-  void check_foreign(bool is_list) {
+  void check_structure_only(bool is_list) {
     const StructureReport report = check_structure(out_.order, is_list);
     constexpr size_t kMostProblems = 100;
     for (size_t i = 0; i < std::min(report.wrong.size(), kMostProblems); i++)

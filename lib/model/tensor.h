@@ -113,7 +113,6 @@ class Tensor {
   Tensor scatter(int64_t dim, Tensor index, Tensor src) const;
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
-  Tensor masked_fill(Tensor mask, Const value) const;
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
@@ -169,7 +168,6 @@ class Tensor {
   Tensor clamp(std::optional<Const> min, std::optional<Const> max) const;
   Tensor clamp(Tensor min, Tensor max) const;  // `min` or `max` may be None
   Tensor relu() const;
-  Tensor relu6() const;
   Tensor sigmoid() const;
   Tensor hardswish() const;
   Tensor leaky_relu(double slope = 0.01) const;
@@ -217,7 +215,6 @@ class Tensor {
   Tensor where(Const yes, Const no) const;
   Tensor logaddexp(Tensor other) const;
   Tensor logaddexp(Const other) const;
-  Tensor lerp(Tensor end, Tensor weight) const;
 
   // ---- neural networks
   Tensor dot(Tensor w) const;

@@ -235,8 +235,6 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
   return masked_reduce(*this, values, mask, {-1}, reduce);
 }
 
-Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }
-
 // Sorts by a bitonic network, then compares elements to find the sorted indices; equal elements keep their order.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);

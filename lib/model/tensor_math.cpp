@@ -121,14 +121,6 @@ Tensor Tensor::logaddexp(Tensor other) const {
 }
 Tensor Tensor::logaddexp(Const other) const { return logaddexp(number(other)); }
 
-Tensor Tensor::lerp(Tensor end, Tensor weight) const {
-  if (dtype() != dtypes::uint8) return *this + (end - *this) * weight;
-  constexpr int kBits = 7;
-  Tensor w = (weight * (1 << kBits) + 0.5).cast(dtypes::int16);
-  Tensor step = ((end - *this).cast(dtypes::int8) * w + (1 << (kBits - 1))).cast(dtypes::uint16);
-  return (*this + step.idiv(step.number(1 << kBits))).cast(dtypes::uint8);
-}
-
 Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
 Tensor operator-(const Tensor& a, const Tensor& b) { return a.sub(b); }
 Tensor operator*(const Tensor& a, const Tensor& b) { return a.mul(b); }
@@ -236,7 +228,6 @@ Tensor Tensor::clamp(Tensor min, Tensor max) const {
 // ---- activations ----------------------------------------------------------------------------------------------------
 
 Tensor Tensor::relu() const { return gt(Const(0)).where(*this, Const(0)); }
-Tensor Tensor::relu6() const { return relu() - (*this - 6).relu(); }
 Tensor Tensor::sigmoid() const { return (1 + (*this * (-1 / kLog2)).exp2()).reciprocal(); }
 Tensor Tensor::hardswish() const { return *this * (*this * (1.0 / 6) + 0.5).clamp(Const(0.0), Const(1.0)); }
 Tensor Tensor::leaky_relu(double slope) const { return lt(Const(0)).where(slope * *this, *this); }

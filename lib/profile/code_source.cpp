@@ -64,7 +64,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
 // 0.12.0 stores a kernel's graph after the last stage, later versions its AST. The optimizer gives a kernel its name,
 // with colors.
 bool is_lowered(UOp root) {
-  if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo) || root.graph().is_foreign()) return false;
+  if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
   return RecordView(root.arg()).values()[0].is_str() &&
          RecordView(root.arg()).values()[0].text().find('\x1b') != std::string_view::npos;
 }

@@ -4,6 +4,9 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/prove/right_sides.h"
+#include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/json_writer.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -13,15 +16,17 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Returns whether the node has a constant, of which the instances are only some.
-bool has_constant(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::CONST); });
-}
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
   std::string out = render(u);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
+}
+
+// Returns whether the node takes the bits of an integer for a float. REF does not keep the payload of a NaN.
+bool has_float_bits(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
 }
 
 std::string counterexample_text(const std::map<std::string, std::string>& values) {
@@ -30,67 +35,147 @@ std::string counterexample_text(const std::map<std::string, std::string>& values
   return out;
 }
 
-constexpr const char* kVerdicts[] = {"proven", "refuted", "instances", "unknown", "structural"};
+constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
+                                     "refuted", "unknown",   "structural",  "no instance"};
+
+class LiveRulesProver {
+ public:
+  LiveRulesProver(const Settings& settings, ProofCache& cache)
+      : importer_(settings), prover_(importer_.graph(), {}, cache) {}
+
+  // Decides a rule by its instances.
+  void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+    if (instances.empty()) return (void)(rule.verdict = "no instance");
+    rule.verdict = "structural";
+    size_t open = 0, sampled = 0;
+    for (const Rewrite* m : instances) {
+      SidePairs pairs;
+      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      if (proof && pairs.empty()) continue;
+      rule.instances++;
+      if (!proof) proof = RewriteProof{.why = first_line(proof.diag().message)};
+      if (proof->kind == Kind::Refuted) explain(rule, pairs, *proof);
+      const Kind kind = proof->kind;
+      if (kind == Kind::Proven) {
+        rule.proven++;
+        rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
+        continue;
+      }
+      open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
+      const bool is_first = (rule.why.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
+      if (is_first || kind == Kind::Refuted) {
+        if (!pairs.empty()) rule.before = text_of(pairs[0].before), rule.after = text_of(pairs[0].after);
+        rule.why = proof->why, rule.counterexample = proof->counterexample;
+      }
+      if (kind == Kind::Refuted) return (void)(rule.verdict = "refuted");
+      if (current_deadline().is_over()) break;
+    }
+    if (rule.instances == 0) return;
+    rule.verdict = open                      ? "unknown"
+                   : !rule.condition.empty() ? "conditional"
+                   : sampled                 ? "sampled"
+                   : rule.is_general         ? "proven"
+                                             : "instances";
+  }
+
+ private:
+  // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
+  void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
+    auto set_unknown = [&](std::string why) {
+      proof.kind = Kind::Unknown, proof.why = std::move(why), proof.counterexample.clear();
+    };
+    if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
+    if (proof.counterexample["before"] == "Invalid")
+      return set_unknown("it gives an Invalid index a value, which is right only if nothing is read or stored there");
+    if (std::ranges::any_of(pairs, [](const Sides& s) { return has_float_bits(s.before) || has_float_bits(s.after); }))
+      return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
+    SidePairs restricted;
+    for (const Sides& s : pairs) {
+      if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
+      const UOp a = has_no_overflow(s.before, true), b = has_no_overflow(s.after, true);
+      const UOp when = a && b ? a & b : a ? a : b;
+      if (!when) return;
+      const UOp zero = s.before.const_like(0);
+      restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
+    }
+    const RewriteProof again = decide(restricted);
+    if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
+    if (rule.condition.empty()) {
+      rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
+      rule.before = text_of(pairs[0].before), rule.after = text_of(pairs[0].after);
+    }
+    proof.kind = again.kind, proof.has_floats = again.has_floats, proof.sense = again.sense;
+  }
+
+  RewriteProof decide(const SidePairs& pairs) {
+    RewriteProof proof = prover_.decide(pairs);
+    if (proof.kind != Kind::Unknown) return proof;
+    RewriteProof* open = &proof;
+    const SidePairs* sides = &pairs;
+    prover_.sample({&open, 1}, {&sides, 1});
+    return proof;
+  }
+
+  RewriteProof decide(const Rewrite& m, SidePairs& pairs) {
+    auto both = importer_.import(m.before, m.after);
+    if (!both) return {.why = both.diag().message};
+    for (auto [before, after] : both->pairs) pairs.push_back({before, after, both->tolerance});
+    return pairs.empty() ? RewriteProof{} : decide(pairs);
+  }
+
+  SidesImporter importer_;
+  SidesProver prover_;
+};
 
 }  // namespace
 
-std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache) {
+std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = recorded_pipeline(in);
-  SidesImporter importer(in.graph->settings());
-  SidesProver prover(importer.graph(), {}, cache);
-  std::vector<LiveRuleProof> out;
-  std::map<std::string, size_t> of;  // index of `out` by place
-  auto rule_at = [&](const std::string& place) -> LiveRuleProof& {
-    auto [it, is_new] = of.try_emplace(place, out.size());
-    if (is_new) out.push_back({.place = place, .verdict = "structural"});
-    return out[it->second];
-  };
-  for (const GoldenMetadata& m : in.record->metadata) (void)rule_at(m.name);
+  std::map<std::string_view, std::vector<const Rewrite*>> instances;  // by place
   for (const Pipeline::Row& row : pipeline->rows().value_or_throw())
-    for (const Rewrite& m : row.rewrites) {
-      LiveRuleProof& rule = rule_at(m.place);
-      if (rule.verdict == "refuted") continue;
-      auto both = importer.import(m.before, m.after);
-      if (!both || both->pairs.empty()) continue;
-      SidePairs pairs;
-      for (auto [before, after] : both->pairs) pairs.push_back({before, after, both->tolerance});
-      RewriteProof proof = prover.decide(pairs);
-      if (proof.kind == Kind::Unknown) {
-        RewriteProof* open = &proof;
-        const SidePairs* sides = &pairs;
-        prover.sample({&open, 1}, {&sides, 1});
-      }
-      rule.instances++, rule.proven += proof.kind == Kind::Proven;
-      if (rule.verdict == "structural") rule.verdict = "proven";
-      if (proof.kind == Kind::Proven) {
-        rule.has_floats |= proof.has_floats, rule.sense = std::max(rule.sense, proof.sense);
-        if (rule.verdict == "proven" && has_constant(pairs[0].before)) rule.verdict = "instances";
-        continue;
-      }
-      rule.verdict = proof.kind == Kind::Refuted ? "refuted" : "unknown";
-      rule.before = text_of(pairs[0].before), rule.after = text_of(pairs[0].after);
-      rule.why = proof.why, rule.counterexample = proof.counterexample;
-    }
+    for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
+  LiveRulesProver prover(in.graph->settings(), cache);
+  std::vector<LiveRuleProof> out;
+  size_t number = 0;
+  for (const GoldenMetadata& m : in.record->metadata) {
+    if (options.is_selected && !options.is_selected(number++)) continue;
+    LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
+    rule.is_of_values = m.caller.find("values") != m.caller.npos;
+    rule.has_context = m.caller.find("context") != m.caller.npos;
+    rule.is_general = m.caller.find("general") != m.caller.npos;
+    const DeadlineScope limit(options.seconds);
+    if (auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; }); !done)
+      rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    if (options.on_rule) options.on_rule(rule);
+  }
   return out;
 }
 
-std::string live_rules_text(const std::vector<LiveRuleProof>& all) {
-  std::string out;
-  for (const LiveRuleProof& r : all) {
-    if (r.verdict == "structural") continue;
-    out += r.place + ": " + r.verdict + ", " + std::to_string(r.proven) + " of " + std::to_string(r.instances) +
-           " instances";
-    if (r.has_floats) out += ", " + std::string(name_of(r.sense));
-    if (!r.counterexample.empty()) out += ": " + counterexample_text(r.counterexample);
-    else if (!r.why.empty()) out += ": " + r.why;
-    out += "\n";
-    if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
-  }
-  out += std::to_string(all.size()) + " rules";
-  for (const char* verdict : kVerdicts)
-    if (auto n = std::ranges::count(all, verdict, &LiveRuleProof::verdict))
-      out += ", " + std::to_string(n) + " " + verdict;
-  return out + "\n";
+std::string live_rule_text(const LiveRuleProof& r) {
+  std::string out = r.place + ": " + r.verdict;
+  if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.has_floats) out += ", " + std::string(name_of(r.sense));
+  if (r.verdict == "conditional") out += ", if " + r.condition;
+  if (!r.counterexample.empty()) out += ": " + counterexample_text(r.counterexample);
+  else if (!r.why.empty()) out += ": " + r.why;
+  out += "\n";
+  if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
+  return out;
+}
+
+std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
+  auto counts = [&](auto&& is_counted) {
+    std::string out;
+    for (const char* verdict : kVerdicts)
+      if (auto n = std::ranges::count_if(all, [&](auto& r) { return r.verdict == verdict && is_counted(r); }))
+        out += (out.empty() ? ": " : ", ") + std::to_string(n) + " " + verdict;
+    return out + "\n";
+  };
+  const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::is_of_values));
+  std::string out = counted(all.size(), "rule") + counts([](auto&) { return true; });
+  if (values && values < all.size())
+    out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.is_of_values; });
+  return out;
 }
 
 std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
@@ -103,7 +188,9 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
         for (const LiveRuleProof& r : all)
           json.object([&] {
             json.member("rule", r.place).member("verdict", r.verdict).member("instances", r.instances);
+            json.member("proven", r.proven).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
+            if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
@@ -117,7 +204,7 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
   std::string out = "# Rules of " + producer + "\n\n" +
                     "| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
   for (const LiveRuleProof& r : all) {
-    if (r.verdict == "structural") continue;
+    if (r.verdict == "structural" || r.verdict == "no instance") continue;
     std::string detail = r.counterexample.empty() ? r.why : counterexample_text(r.counterexample);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +

@@ -1,6 +1,7 @@
 // Proves the rules of a running tinygrad: instances that tgc.export.rules makes of each pattern, and what that tinygrad
 // makes of them.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,21 +13,35 @@ namespace tgc {
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
-  // "proven": each instance, and the pattern binds no constant; "instances": each instance; "refuted": REF computes
-  // other values for an instance; "unknown": neither; "structural": no instance is a value
+  // "proven": all instances, and the rule builds the same nodes for all operands; "instances": all instances;
+  // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
+  // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
+  // these; "structural": no instance is a value; "no instance": none could be made
   std::string verdict;
+  bool is_of_values = false;  // the root of the pattern is an operation on values
+  bool is_general = false;  // the pattern binds no constant, and the function does not look at its operands
+  bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
+  std::string condition = {};
   std::string before = {}, after = {}, why = {};  // of an instance that is not proven
   std::map<std::string, std::string> counterexample = {};
 };
 
-// Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
-std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache);
+struct LiveRuleOptions {
+  std::function<bool(size_t)> is_selected;  // by the number of the rule
+  std::function<void(const LiveRuleProof&)> on_rule;  // called after each rule
+  double seconds = 0;  // time limit for one rule; 0: none
+};
 
-// Return the verdicts as text, as JSON and as a table of a Markdown file.
-std::string live_rules_text(const std::vector<LiveRuleProof>& all);
+// Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
+std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
+
+// Return one verdict, and the counts of all, as text.
+std::string live_rule_text(const LiveRuleProof& rule);
+std::string live_rules_summary(const std::vector<LiveRuleProof>& all);
+// Return the verdicts as JSON and as a table of a Markdown file.
 std::string live_rules_json(const std::vector<LiveRuleProof>& all);
 std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer);
 

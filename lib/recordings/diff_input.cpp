@@ -48,13 +48,20 @@ void add_kernels(Compilation& c, Run& to) {
 
 Result<Run> run_by_tgc(const Run& recorded) {
   Settings settings;
+  Status known = Unit{};
   for (auto& [key, value] : recorded.settings)
-    if (auto status = settings.set(key, value); !status) return status.diag();
-  auto in = load_text(settings, detect_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file);
+    if (auto status = settings.set(key, value); !status) known = status;
+  auto in = load_text(settings, detect_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file, false,
+                      recorded.producer);
   if (!in) return in.diag();
   in->is_tensor_graph = recorded.target.empty();
   auto c = Compilation::begin(std::move(*in), {.target = recorded.target});
-  if (!c) return c.diag();
+  if (!c) {
+    Diag diag = c.diag();
+    diag.expected = "a second recording to compare with";
+    return diag;
+  }
+  if (!known) return known.diag();
   Run out{recorded.id, recorded.target, recorded.file, recorded.settings, {recorded.texts[0]}};
   bool kernels = false;
   for (const RunText& t : recorded.texts) {
@@ -117,11 +124,6 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
                 .expected = "two graphs, or a record"};
   DiffInput out{.file = "tgc"};
   for (const Run& run : side.runs) {
-    if (release_of(run.producer) != Release::v0_12) {
-      Diag diag = foreign_graph_error(run.producer, side.file);
-      diag.expected = "a second recording to compare with";
-      return diag;
-    }
     auto ours = run_by_tgc(run);
     if (!ours) return ours.diag();
     out.runs.push_back(std::move(*ours));

@@ -144,11 +144,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
 class PairDiff {
  public:
   PairDiff(const ReplayDiffPlan& plan, const Renames& renames, const GoldenHeader& a, const GoldenHeader& b)
-      : plan_(plan),
-        renames_(renames),
-        a_(a),
-        b_(b),
-        foreign_(release_of(a.producer) != Release::v0_12 || release_of(b.producer) != Release::v0_12) {}
+      : plan_(plan), renames_(renames), a_(a), b_(b) {}
 
   Result<ReplayPair> run(const GoldenLine& in_a, const std::string& file_a, const GoldenLine& in_b,
                          const std::string& file_b) const {
@@ -195,7 +191,7 @@ class PairDiff {
         out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
         for (const std::string& cause : causes_of(c)) out.causes[cause]++;
       }
-      if (out.rule.empty() && !foreign_) blame_ours(out, run_a, run_b);
+      if (out.rule.empty()) blame_ours(out, run_a, run_b);
       return Unit{};
     }
     return Unit{};
@@ -245,7 +241,7 @@ class PairDiff {
     });
   }
 
-  // If both recordings are of 0.12.0, sets out.rule to the rule of tgc that made the differing nodes.
+  // If tgc makes one of the two graphs, sets out.rule to the rule of tgc that made the differing nodes.
   void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
     auto diff = diff_runs(a, b, plan_.options);
     if (!diff || diff->same || diff->blame.empty()) return;
@@ -256,7 +252,6 @@ class PairDiff {
   const ReplayDiffPlan& plan_;
   const Renames& renames_;
   const GoldenHeader &a_, &b_;
-  const bool foreign_;
 };
 
 std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }

@@ -10,9 +10,9 @@
 namespace tgc {
 
 Session without_overrides(const Session& session) {
-  Session out{.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
-  if (!session.live) return out;
-  out.live = session.live, out.over = session.over, out.over.target.clear();
+  Session out = session;
+  out.events = nullptr;
+  out.over.target.clear(), out.over.opts.clear(), out.over.from.clear();
   return out;
 }
 

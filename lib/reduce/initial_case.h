@@ -12,8 +12,7 @@ namespace tgc {
 // Throws Failure for a linear list, an unknown device or target, or arrays that do not fit.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
-// Returns the session without --opts, settings and target, because each test case has its own. A live pipeline stays,
-// with its settings.
+// Returns the session without --opts, --from and --target, because each test case has its own, and without a listener.
 Session without_overrides(const Session& session);
 
 }  // namespace tgc

@@ -55,6 +55,10 @@ class Oracle {
   std::optional<bool> known(const TestCase& c);
   // Returns whether the prefilter can reject any candidate for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
+  // Returns whether tgc's own stages compile the cases, so that a case can begin after a stage.
+  bool has_stages() const { return has_stages_; }
+  // Returns whether cases are tried with arrays that are drawn anew, not with those of the case.
+  bool draws_arrays() const { return is_wrong_live_; }
 
   // Returns the kind of failure that fails() found for `c`; if fails() found none, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
@@ -86,6 +90,7 @@ class Oracle {
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
   TinygradProcess tinygrad_;  // used only for Kind::Differs
   Shown shown_;
+  bool has_stages_ = true;
   bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // both are set by first(), which determines the failure of the initial case

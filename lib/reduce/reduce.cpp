@@ -12,6 +12,7 @@
 #include "lib/reduce/steps.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/uop/facts.h"
+#include "lib/support/first_wrong.h"
 
 namespace tgc {
 namespace {
@@ -178,7 +179,7 @@ class Reduction {
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to it, or begins at the graph before its stage.
   // Otherwise keeps only parts of the AST that still fail.
   void approach() {
-    const bool has_stages = is_rewrite() && !session_.live;  // tgc runs them: a live pipeline compiles only whole ASTs
+    const bool has_stages = is_rewrite() && oracle_.has_stages();  // else only a whole AST can be compiled
     if (has_stages && (slice_to_rewrite() || stopped())) return;
     if (has_stages) begin_at_stage();
     else if (!oracle_.has_prefilter()) try_first_application();
@@ -237,12 +238,9 @@ class Reduction {
       return true;
     };
     trusts_prefilter_ &= oracle_.has_prefilter();
-    size_t least = slice.looked_at(), most = slice.depth();
+    const size_t least = slice.looked_at(), most = slice.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
-      while (most - least > 1 && !stopped()) {
-        size_t middle = (least + most) / 2;
-        (fails(middle) ? most : least) = middle;
-      }
+      first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
     if (found && trusts_prefilter_) ahead_ = std::move(found);
     else if (found) take(std::move(*found));
     return found.has_value() || ahead_.has_value();
@@ -264,7 +262,7 @@ class Reduction {
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (session_.live) one.pop_back(), other.pop_back();  // the oracle draws arrays anew, so their bytes say nothing
+    if (oracle_.draws_arrays()) one.pop_back(), other.pop_back();  // the bytes of the case's arrays say nothing
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }

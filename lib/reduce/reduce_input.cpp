@@ -1,4 +1,6 @@
 #include "lib/bisect/failing_kernel.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
 #include "lib/run/repro_bundle.h"
@@ -57,15 +59,16 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 }  // namespace
 
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
-  if (in.is_tensor_graph && in.graph->is_foreign())
-    return {.error =
-                "a schedule of another release is not reduced; `tgc bisect` names the rule, and reduce takes one "
-                "of its kernels, with --live=PYTHON"};
-  if (in.graph->is_foreign() && !session.live && wanted.kind != FailureSignature::Kind::Script)
-    return {.error = in.file + ": a kernel of " +
-                     (in.info.producer.empty() ? "tinygrad " + std::string(name_of(in.graph->release()))
-                                               : in.info.producer) +
-                     ": reduce compiles smaller kernels, which takes this tinygrad: --live=PYTHON"};
+  if (!compiles(session, in)) {
+    auto pipeline = session.pipeline(in);
+    if (!pipeline) return {.error = pipeline.diag().text()};
+    if (in.is_tensor_graph && !(*pipeline)->can(Ability::Specification))
+      return {.error = (*pipeline)->lacks(Ability::Compile, "reduce").text() +
+                       "; `tgc bisect` names the rule, and reduce takes a kernel, with --live=PYTHON"};
+    const bool needs_none = in.is_tensor_graph || wanted.kind == FailureSignature::Kind::Script;
+    if (auto status = (*pipeline)->need(Ability::LeaveOut, "reduce"); !status && !needs_none)
+      return {.error = status.diag().text()};
+  }
   if (!in.is_tensor_graph) return reduce(session, in, options, wanted);
   return timed([&] {
     if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, wanted);

@@ -150,7 +150,7 @@ class LiveCheck {
 
 }  // namespace
 
-Result<CheckPlan> make_live_check_plan(std::string_view stages) {
+Result<CheckPlan> LiveRecordChecker::plan(std::string_view stages) const {
   CheckPlan plan;
   for (size_t at = 0; at <= stages.size();) {
     const size_t end = std::min(stages.find(',', at), stages.size());
@@ -163,25 +163,25 @@ Result<CheckPlan> make_live_check_plan(std::string_view stages) {
   return plan;
 }
 
-Result<RecordReport> check_live(const Session& session, const GoldenHeader& header,
-                                std::shared_ptr<const GoldenRecord> record, const CheckPlan& plan) {
+Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const GoldenRecord& record,
+                                              const CheckPlan& plan) const {
   return catch_failures([&] {
-    RecordReport skipped{.id = record->id, .target = record->target};
-    if (is_runtime_kernel(*record, header.producer)) {
+    RecordReport skipped{.id = record.id, .target = record.target};
+    if (is_runtime_kernel(record, header.producer)) {
       skipped.skipped = "a kernel of tinygrad's runtime";
       return skipped;
     }
-    const std::string& text = record->ast_full ? *record->ast_full : record->ast;
-    auto in = load_text({}, detect_kind(text), text, record->id);
+    const std::string& text = record.ast_full ? *record.ast_full : record.ast;
+    auto in = load_text({}, detect_kind(text), text, record.id);
     if (!in) {
       skipped.items.push_back({"ast", CheckVerdict::Error});
       skipped.first = "ast", skipped.explanation = "  " + in.diag().text() + "\n";
       return skipped;
     }
-    in->info.name = record->id, in->info.target = record->target, in->info.settings = settings_of(header, *record);
-    in->info.stage.clear(), in->is_tensor_graph = record->target.empty();
-    const GoldenRecord made = session.compiler()->record(*in).value_or_throw();
-    return LiveCheck(header, *record, made, plan).run();
+    in->info.name = record.id, in->info.target = record.target, in->info.settings = settings_of(header, record);
+    in->info.stage.clear(), in->is_tensor_graph = record.target.empty();
+    const GoldenRecord made = session_.compiler()->record(*in).value_or_throw();
+    return LiveCheck(header, record, made, plan).run();
   });
 }
 

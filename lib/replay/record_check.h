@@ -47,4 +47,16 @@ struct RecordReport {
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
                           std::string_view producer = {});
 
+// Compares records with what one pipeline makes of their ASTs: tgc's own, or a live one (live_check.h).
+class RecordChecker {
+ public:
+  virtual ~RecordChecker() = default;
+  // Parses the list of --stages. Fails for an unknown name.
+  virtual Result<CheckPlan> plan(std::string_view stages) const = 0;
+  // Fails if the pipeline compiles no records of a file with this header, which `plan` needs.
+  virtual Status accepts(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }
+  virtual Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
+                                     const CheckPlan& plan) const = 0;
+};
+
 }  // namespace tgc

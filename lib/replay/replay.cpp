@@ -11,34 +11,49 @@
 namespace tgc {
 namespace {
 
-// Returns whether the plan compares more than the texts, which need no compilation.
-bool compares_stages(const ReplayPlan& plan) {
-  return plan.check.wanted != std::set<std::string, std::less<>>{"text"};
-}
+class NativeRecordChecker : public RecordChecker {
+ public:
+  Result<CheckPlan> plan(std::string_view stages) const override { return make_check_plan(stages); }
+  Status accepts(const GoldenHeader& header, const CheckPlan& plan) const override {
+    if (release_of(header.producer) == Release::v0_12 || !compiles(plan)) return Unit{};
+    Diag diag = foreign_graph_error(header.producer, "");
+    diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
+    return diag;
+  }
+  Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
+                             const CheckPlan& plan) const override {
+    auto settings = settings_from(settings_of(header, record));
+    if (!settings && compiles(plan)) return settings.diag();
+    return catch_failures(
+        [&] { return check_record(record, settings ? *settings : Settings(), plan, header.producer); });
+  }
+
+ private:
+  static bool compiles(const CheckPlan& plan) { return plan.wanted != std::set<std::string, std::less<>>{"text"}; }
+};
 
 // Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
-Result<std::optional<RecordReport>> check_line(const Session& session, const GoldenLine& line, const std::string& file,
-                                               const GoldenHeader& header, const ReplayPlan& plan) {
+Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, const GoldenLine& line,
+                                               const std::string& file, const GoldenHeader& header,
+                                               const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
   bool passes = plan.filter.empty();  // the filter may also match the device of a tensor record, which has no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
-  if (session.live) {
-    auto report = check_live(session, header, std::make_shared<const GoldenRecord>(std::move(*record)), plan.check);
-    if (report) report->line = line.line;
-    return report ? Result(std::optional(std::move(*report))) : report.diag();
-  }
-  auto settings = compares_stages(plan) ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
-  if (!settings) return settings.diag();
-  auto report = catch_failures([&] { return check_record(*record, *settings, plan.check, header.producer); });
+  auto report = checker.check(header, *record, plan.check);
   if (!report) return report.diag();
   report->line = line.line;
   return std::optional(std::move(*report));
 }
 
 }  // namespace
+
+std::unique_ptr<RecordChecker> checker_of(const Session& session) {
+  if (session.live) return std::make_unique<LiveRecordChecker>(session);
+  return std::make_unique<NativeRecordChecker>();
+}
 
 Result<Settings> settings_from(const GoldenSettings& recorded) {
   Settings settings;
@@ -59,9 +74,12 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   auto records = NamedRecords::open(name);
   if (!records) return records.diag();
   const GoldenReader& file = records->file();
-  const std::string& producer = file.header().producer;
-  if (compares_stages(plan))
-    if (auto status = session.compiler()->can_check(producer, name.shown()); !status) return status;
+  const auto checker = checker_of(session);
+  if (auto status = checker->accepts(file.header(), plan.check); !status) {
+    Diag diag = status.diag();
+    diag.file = name.shown();
+    return diag;
+  }
   bool found = name.id.empty();
   OrderedPool pool(session.jobs);
   for (GoldenLine line;; line = {}) {
@@ -71,7 +89,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!*more) break;
     if (!plan.shard.has(line.line)) continue;
     found = true;
-    auto check = [&, line = std::move(line)] { return check_line(session, line, name.file, file.header(), plan); };
+    auto check = [&, line = std::move(line)] { return check_line(*checker, line, name.file, file.header(), plan); };
     auto done = [&](std::optional<RecordReport>&& report) {
       if (report) on_report(name.file, *report);
     };

@@ -12,6 +12,9 @@
 
 namespace tgc {
 
+// Returns the checker of the session's pipeline. The session must outlive it.
+std::unique_ptr<RecordChecker> checker_of(const Session& session);
+
 struct ReplayPlan {
   CheckPlan check;
   std::string id;      // id of the only record to check; an #ID in the INPUT takes precedence

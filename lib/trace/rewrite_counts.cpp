@@ -58,7 +58,7 @@ std::string RewriteCounts::text() const {
     for (auto& [name, count] : by_count(counts)) out += count_row(count, name);
   };
   rows("matches of each rule:", hits());
-  if (discarded_) out += "not counted: " + std::to_string(discarded_) + " matches in discarded attempts\n";
+  if (discarded_) out += "not counted: " + counted(discarded_, "rewrite") + " in discarded attempts\n";
   rows("nodes of each op:", nodes_);
   return out;
 }

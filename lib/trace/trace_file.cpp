@@ -97,9 +97,8 @@ std::string TraceWriter::node(UOp u) {
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
   graph_ = &ast.graph();
-  const Graph& graph = ast.graph();  // node numbers restart at 0 in each kernel
-  const std::string release = "tinygrad " + std::string(name_of(graph.release()));
-  line(graph.is_foreign() ? event("graph", quoted(release)) : event("graph"));
+  // node numbers restart at 0 in each kernel
+  line(event("graph", quoted("tinygrad " + std::string(name_of(ast.graph().release())))));
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }

@@ -3,7 +3,7 @@
 //
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
-//   ["graph"] or ["graph","tinygrad 0.14"]                  node numbers restart at 0; the release, if not 0.12
+//   ["graph","tinygrad 0.14"]                               node numbers restart at 0; the release; without it, 0.12
 //   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]

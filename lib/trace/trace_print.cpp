@@ -35,8 +35,8 @@ bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && 
 // Returns the text of an arg; truncates a very long tuple.
 std::string arg_text(UOp u) {
   const Arg a = shown_arg(u);
-  if (u.graph().is_foreign() && !a.is_tuple()) return open_arg_str(u);
-  if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
+  if (!a.is_tuple()) return open_arg_str(u);
+  if (a.items().size() <= kMaxWidth) return a.str();
   std::string out = "(";
   for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
   return out;

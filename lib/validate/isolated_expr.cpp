@@ -241,8 +241,8 @@ IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
   if (!cond || !yes || !no) return leaf(u, bound);
   IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaves = joined_of(u, bound)};
-  UOp yes_valid = source(u, 1, bound).valid, no_valid = source(u, 2, bound).valid;
-  if (source(u, 1, bound).is_place() || source(u, 2, bound).is_place()) return out;
+  auto valid_of = [&](size_t i) { return source(u, i, bound).is_place() ? UOp() : source(u, i, bound).valid; };
+  const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // the gate of an address is in its loaded value
   if (!yes_valid && !no_valid) return out;
   int64_t n = u.dtype().count();
   auto wide = [&](UOp v) {
@@ -459,7 +459,8 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   std::ranges::sort(inside, {}, [](UOp r) { return r.id(); });
   isolate(u.src(0), inside);
   src[0] = value_of(u.src(0), inside);
-  if (!src[0]) return leaf(u, bound);
+  const IsolatedExpr& term = *known(u.src(0), inside);
+  if (!src[0] || (term.valid && !term.is_place())) return leaf(u, bound);  // a sum with an Invalid term has no value
   work_ += iterations * kPoints * 16;
   if (work_ > kMostWork) return leaf(u, bound);
   uint32_t leaves = known(u.src(0), inside)->leaves;

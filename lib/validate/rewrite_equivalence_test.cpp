@@ -44,6 +44,16 @@ TEST_CASE("compare_sides: sides are Same, Differ or Open") {
   CHECK(p.see(p.g.sink({p.r}), p.g.sink({other})).kind == Kind::Open);
 }
 
+TEST_CASE("compare_sides: a WHERE of an element and an Invalid value is Invalid where its condition does not hold") {
+  Parts p;
+  const UOp element = p.data.index_ptr(p.r), small = p.r.lt(50);
+  const UOp invalid = p.g.constant(dtypes::int32, Const::invalid());
+  const UOp value = p.g.node(Op::INDEX, dtypes::int32, element.src());
+  CHECK(p.see(small.where(value, invalid), small.where(value + value - value, invalid)).kind == Kind::Same);
+  CHECK(p.see(small.where(value, invalid), value).kind == Kind::Same);  // Invalid may become any value
+  CHECK(p.see(value, small.where(value, invalid)).kind == Kind::Differ);
+}
+
 TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unlike") {
   Parts p;
   UOp two = p.g.node(Op::VECTORIZE, dtypes::int32.vec(2), {p.load(p.r), p.load(p.r)});

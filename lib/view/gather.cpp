@@ -72,7 +72,7 @@ struct LaterNames {
 };
 
 // Returns the release that made the graphs of an INPUT; "" for tinygrad 0.12.0 and what cannot be read yet.
-std::string foreign_producer(const std::string& spec) {
+std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
   if (InputName::parse(spec).file == "-" || std::filesystem::is_directory(spec, error)) return {};
@@ -82,11 +82,11 @@ std::string foreign_producer(const std::string& spec) {
   std::string producer = source->header() ? source->header()->producer : "";
   if (!source->header() && source->kind() != InputKind::Onnx)
     if (auto first = source->next(); first && *first) producer = (*first)->info.producer;
-  return release_of(producer) == Release::v0_12 ? "" : producer;
+  return producer;
 }
 
 LaterNames later_names(const std::string& a, const std::string& b) {
-  const std::string in_a = foreign_producer(a), in_b = foreign_producer(b);
+  const std::string in_a = producer_of_input(a), in_b = producer_of_input(b);
   const Release of_a = release_of(in_a), of_b = release_of(in_b);
   if (of_a == of_b) return {};
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
@@ -127,7 +127,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
     auto read = read_graph(graph, detect_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
     steps.push_back({names.renames.stage(t.stage), read->root});
-    if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
+    if (producer.empty()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
   if (const auto later = names.of(run.producer)) {
@@ -199,7 +199,6 @@ class Gatherer {
     if (as_recorded) {
       auto source = Source::open(session_, name);
       if (!source) return source.diag();
-      if (source->kind() == InputKind::Golden && foreign_producer(name).empty()) return add_runs(name);
       if (source->kind() == InputKind::Golden)
         return for_each_graph(session_, name, plan_.kernel, [&](const InputGraph& in) { return add_as_recorded(in); });
     }

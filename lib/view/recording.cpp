@@ -37,7 +37,8 @@ void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
 }
 
 void Recorder::stage(std::string_view name, UOp input) {
-  stages_.push_back({std::string(name), input, UOp(), 0, events_.size(), events_.size()});
+  stages_.push_back({.name = std::string(name), .input = input, .result = {}, .first = events_.size(),
+                     .last = events_.size()});
   begun_ = Clock::now();
 }
 
@@ -62,7 +63,8 @@ void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost
                       string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
                      {int64_t(at->second), cost.made_from, cost.made_to}});
-  graph_.rewrites += !is_discarded(r);
+  if (!is_discarded(r)) graph_.rewrites++;
+  else if (!stages_.empty()) stages_.back().discarded++;
 }
 
 void Recorder::rebuilt(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }

@@ -92,6 +92,7 @@ class Recorder : public TraceConsumer {
     UOp input, result;
     double ms = 0;
     size_t first = 0, last = 0;  // indices in events_
+    size_t discarded = 0;        // number of rewrites in discarded attempts
   };
   friend class RecordingWriter;
 

@@ -261,6 +261,7 @@ void RecordingWriter::write_stages() {
         int64_t rewrites = 0;
         for (size_t i = s.first; i < s.last; i++) rewrites += r_.events_[i].kind == RecordedEvent::Kind::Rewrite;
         json_.member("rewrites", rewrites);
+        if (s.discarded) json_.member("discarded", s.discarded);
         if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
         json_.member("nodes", nodes);
       });

@@ -13,9 +13,10 @@ import {EventReader, Kind} from "./events.js";
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number,
  *   madeCount: number}} Rewrite */
 /** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `told`: its number of events, which
- * readEvents() reads.
+ * readEvents() reads; `discarded`: how many of the rewrites are of attempts that tinygrad discarded, if any.
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
- *   count: number, told: number, changed: boolean, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
+ *   count: number, discarded?: number, told: number, changed: boolean, events: Int32Array, runs: Run[],
+ *   rewrites: Rewrite[]}} Stage */
 
 const kSlice = 8000;  // number of events that are read before the page may handle input
 

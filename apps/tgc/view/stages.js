@@ -192,9 +192,10 @@ export class StageList {
       say("name", app.placeName(item.place));
       const loops = stage ? this.#loops(stage) : [], nodes = counted(app.nodeCount(item.place), "node");
       if (!loops.length && (!stage || stage.to >= 0)) say("count", nodes);
-      if (stage && stage.count) say("count", "\u00d7" + stage.count);
+      const made = stage ? stage.count - (stage.discarded || 0) : 0;
+      if (made) say("count", "\u00d7" + made);
       if (loops.length) say("count loops", loops[0] + (loops.length > 1 ? " \u2026" : ""));
-      const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
+      const watched = stage && stage.ms ? ": " + made + " rewrites, " + stage.ms + " ms, watched" : "";
       row.title = stage ? stage.name + watched + "\n" + [nodes, ...loops].join("\n") : "the input graph";
       row.title += "\nwith Shift: compare with this";
       if (stage && stage.to < 0) say("count", "refused");
