@@ -11,8 +11,8 @@
 #include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/uop/facts.h"
 #include "lib/support/first_wrong.h"
+#include "lib/uop/facts.h"
 
 namespace tgc {
 namespace {
