@@ -5,7 +5,6 @@
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
-#include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
@@ -72,7 +71,7 @@ int run(const ProveOptions& o) {
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
       if (!shard.has(number++)) return Status(Unit{});
-      if (!compiles(session, graph)) {
+      if (!session.compiler()->compiles(graph)) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
         require(recorded_pipeline(graph)->need(Ability::Rewrites));

@@ -38,6 +38,13 @@ Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
   return job;
 }
 
+Result<Compilation> GraphCompiler::begin(InputGraph in) const {
+  auto job = job_for(in);
+  if (!job) return job.diag();
+  if (!choices_.over.target.empty()) in.info.target = choices_.over.target;  // so that dumps name the target
+  return Compilation::begin(std::move(in), std::move(*job));
+}
+
 Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& recorded) const {
   in.info.settings = kept_settings(in, recorded);
   if (in.graph->is_foreign()) {
@@ -156,13 +163,8 @@ class OwnCompiler : public GraphCompiler {
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
     if (const auto& refused = imported_from(in).refused; refused && choices_.over.native) return *refused;
     if (!compiles(in)) return recorded_pipeline(std::move(in));
-    auto job = job_for(in);
-    if (!job) return job.diag();
-    const std::string& target = choices_.over.target;
-    if (!target.empty()) in.info.target = target;  // so that dumps of the graph name the target
-    auto begun = Compilation::begin(std::move(in), std::move(*job));
-    if (!begun) return begun.diag();
-    return native_pipeline(std::move(*begun));
+    auto begun = begin(std::move(in));
+    return begun ? Result(native_pipeline(std::move(*begun))) : begun.diag();
   }
 
   Result<GoldenRecord> record(const InputGraph& in) const override {

@@ -48,7 +48,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // unknown, or if an option has no effect on the graph.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
   // Compiles `in` as far as commands need it: tgc does nothing yet, a live pipeline makes the record. Then imports it,
-  // if the session does this. `kernel`: the number of a kernel of the schedule of `in`, which replaces `in`; empty: none.
+  // if the session does this. `kernel`: the number of a kernel of the schedule of `in`, which replaces `in`; "": none.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Returns `in`, a kernel of another release, imported; any other graph unchanged. Errors about its nodes show the
   // original's lines. If the kernel cannot be imported, returns `in` itself, with ImportedFrom::refused set, so that
@@ -59,6 +59,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns whether tgc's own stages compile `in`, so that its pipeline has Ability::Compile.
   virtual bool compiles(const InputGraph& in) const = 0;
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
+  // Begins a Compilation of `in` with job_for(in).
+  Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
   // for a graph after a stage, for an unknown setting, and if the graph has no form in the release.
   virtual Result<GoldenRecord> record(const InputGraph& in) const = 0;

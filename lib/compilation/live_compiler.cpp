@@ -175,7 +175,8 @@ class LiveCompiler : public GraphCompiler {
       const Settings settings = settings_for({}, "").value_or_throw();
       auto in = load_text(settings, InputKind::Json, record.kernels[number].ast, schedule.file).value_or_throw();
       if (in.root.is(Op::COPY)) throw Failure("kernel " + kernel + " of the schedule is a copy, which has no source");
-      in.info.name = record.id + ".kernel-" + kernel, in.info.target = device_of_kernel(in.root).value_or(record.device);
+      in.info.name = record.id + ".kernel-" + kernel;
+      in.info.target = device_of_kernel(in.root).value_or(record.device);
       in.info.settings = schedule.info.settings, in.is_tensor_graph = false;
       return std::move(compile(std::move(in), "").value_or_throw());
     });

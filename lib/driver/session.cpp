@@ -1,5 +1,6 @@
 #include "lib/driver/session.h"
 
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/environment.h"
 #include "lib/live/tinygrad_process.h"
 
@@ -36,11 +37,7 @@ std::string Session::default_target() const {
 std::string Session::target_for(const InputGraph& in) const { return compiler()->target_for(in); }
 Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()->job_for(in); }
 
-Result<Compilation> Session::begin(InputGraph in) const {
-  auto job = job_for(in);
-  if (!job) return job.diag();
-  if (!over.target.empty()) in.info.target = over.target;  // so that dumps of the graph name the target
-  return Compilation::begin(std::move(in), std::move(*job));
-}
+Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
+Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { return compiler()->pipeline(std::move(in)); }
 
 }  // namespace tgc

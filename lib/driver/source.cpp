@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "lib/compilation/pipeline.h"
 #include "lib/compile/llvm_fault.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
@@ -407,6 +408,14 @@ Status for_each_graph(const Session& session, const std::string& spec, const std
     if (session.cancelled()) return Diag{"cancelled"};
     if (auto status = each(std::move(**graph)); !status) return status;
   }
+}
+
+Status for_each_pipeline(const Session& session, const std::string& spec, const std::string& kernel,
+                         const std::function<Status(Pipeline&)>& each) {
+  return for_each_graph(session, spec, kernel, [&](InputGraph graph) -> Status {
+    auto pipeline = session.pipeline(std::move(graph));
+    return pipeline ? each(**pipeline) : Status(pipeline.diag());
+  });
 }
 
 }  // namespace tgc
