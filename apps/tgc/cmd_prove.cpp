@@ -5,7 +5,6 @@
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
-#include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
@@ -74,7 +73,7 @@ int run(const ProveOptions& o) {
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
       if (!shard.has(number++)) return Status(Unit{});
       // tgc's own pipeline keeps the rewrites of kernels: a schedule is proven as tinygrad made it
-      if (!compiles(session, graph) || graph.is_tensor_graph) {
+      if (!session.compiler()->compiles(graph) || graph.is_tensor_graph) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
         require(recorded_pipeline(graph)->need(Ability::Rewrites));

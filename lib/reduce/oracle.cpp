@@ -5,9 +5,7 @@
 
 #include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
-#include "lib/driver/make_pipeline.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -74,7 +72,7 @@ bool Oracle::is_wanted(const FailureSignature& symptom) const {
 
 Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
-  has_stages_ = compiles(session_, c.loaded());
+  has_stages_ = session_.compiler()->compiles(c.loaded());
   const auto begin = Clock::now();
   FailingInputs failing;
   auto shown = catch_failures([&] { return examine(c, nullptr, failing).value_or_throw(); });
@@ -218,7 +216,7 @@ InputGraph Oracle::compiled(const TestCase& c, bool with_rewrites) const {
   if (has_stages_) return in;
   Session session = session_;
   session.over.live_rewrites &= with_rewrites;
-  auto out = std::move(compile_live(session, std::move(in)).value_or_throw());
+  auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
   if (auto& refused = imported_from(out).refused) throw Failure(*refused);
   return out;
 }

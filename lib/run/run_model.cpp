@@ -483,10 +483,9 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
   if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
-  if (session.live)
-    return {.model = in.info.name,
-            .error = "--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc runs the schedule of "
-                     "0.12.0, which is its own"};
+  auto own = session.compiler()->need_scheduler("--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc "
+                                                "runs the schedule of 0.12.0, which is its own");
+  if (!own) return {.model = in.info.name, .error = own.diag().message};
   return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;
     copy.graph = std::make_shared<Graph>(in.graph->settings());

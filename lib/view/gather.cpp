@@ -6,10 +6,9 @@
 #include <memory>
 
 #include "lib/bisect/bisect.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/make_pipeline.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
@@ -231,7 +230,7 @@ class Gatherer {
                              in.info.producer, .file = in.file};
     Session imports = session_;
     imports.over.imports = true;
-    auto imported = import_input(imports, in);
+    auto imported = imports.compiler()->import(in);
     if (!imported) return imported.diag();
     if (auto& refused = imported_from(*imported).refused) return *refused;
     imported->info.target = known_target(in.info.target, imported->graph->settings());
@@ -254,7 +253,7 @@ class Gatherer {
   }
 
   Status add(InputGraph in) {
-    if (!compiles(session_, in)) return add_foreign(in);
+    if (!session_.compiler()->compiles(in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),
