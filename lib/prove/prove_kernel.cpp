@@ -132,7 +132,7 @@ class KernelProver {
         proof.has_floats |= one.has_floats, proof.sense = std::max(proof.sense, one.sense);
         if (one.kind == Kind::Proven) continue;
         if (proof.kind == Kind::Proven) why += text_of(s.before) + " became " + text_of(s.after);
-        proof.kind = Kind::Unknown, proof.by = {};
+        proof.kind = Kind::Unknown;
       }
       RewriteProof& finding = add_finding(number, proof.kind, why);
       finding.by = proof.by, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
@@ -229,11 +229,27 @@ class KernelProver {
   // alone need not be equal. They are wrong only if REF shows it.
   void doubt_moved_elements() {
     for (RewriteProof& r : out_.rewrites) {
-      const Application& a = list()[r.application];
-      const bool moves = r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
-      if (r.kind == Kind::Refuted && moves && !r.counterexample.contains("stored"))
+      if (r.kind == Kind::Refuted && moves_elements(r) && !r.counterexample.contains("stored"))
         set_unknown(r, "REF does not run the graph of the stage");
     }
+  }
+
+  bool moves_elements(const RewriteProof& r) const {
+    const Application& a = list()[r.application];
+    return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
+  }
+
+  // Returns whether both sides are indices that are computed from loops alone. REF runs all iterations of the loops.
+  bool has_only_loops(const Application& a) {
+    const auto pairs = history_.import({a.before, a.after});
+    auto is_of_loops = [](UOp u) {
+      return dtypes::is_int(u.dtype()) && std::ranges::all_of(toposort(u), [](UOp x) {
+               return x.in(ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST});
+             });
+    };
+    return pairs && !pairs->empty() && std::ranges::all_of(*pairs, [&](const Sides& s) {
+      return s.before && s.after && is_of_loops(s.before) && is_of_loops(s.after);
+    });
   }
 
   // Says where the sides of a rewrite differ, and why it is not refuted.
@@ -246,12 +262,15 @@ class KernelProver {
 
   // REF computes the same after a stage as before it: no rewrite of the stage is wrong for the sample inputs.
   void acquit(size_t stage) {
-    for (RewriteProof& f : out_.findings)  // REF saw no thread store another value to an element of another thread
-      if (f.place.stage_number == stage && f.by == "races" && f.kind == Kind::Unknown) f.kind = Kind::Sampled;
+    // REF shows what a gap computes, and saw no thread store another value to an element of another thread
+    for (RewriteProof& f : out_.findings)
+      if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.by == "races" || f.by == "graphs"))
+        f.kind = Kind::Sampled;
     for (RewriteProof* r : rewrites_of(stage)) {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
       if (r->kind != Kind::Refuted || is_shown_by(*r, stage)) continue;
       set_unknown(*r, "the stage computes the same at sample inputs");
+      if (moves_elements(*r) || has_only_loops(list()[r->application])) r->kind = Kind::Sampled;
     }
   }
 
