@@ -105,10 +105,10 @@ bool are_identical(const Array& actual, const Array& expected) {
 UOp with_one_range_per_loop(UOp root) {
   Substitution same;
   const std::vector<UOp> nodes = toposort(root);
-  const std::span<const UOp> open = ranges_of(root);
+  const std::vector<UOp> open(ranges_of(root).begin(), ranges_of(root).end());
   for (UOp range : open) {
     const auto ended = std::ranges::find_if(nodes, [&](UOp u) {
-      return u.is(Op::RANGE) && u.arg() == range.arg() && std::ranges::find(open, u) == open.end() &&
+      return u.is(Op::RANGE) && u.arg() == range.arg() && !std::ranges::count(open, u) &&
              u.vmax().as_int() == range.vmax().as_int();
     });
     if (ended == nodes.end()) return root;
