@@ -36,7 +36,7 @@ int run(const LintOptions& o) {
   if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
   if (has_events) finish_ci(o.ci, lint.ci(), o.json);
   if (!has_events) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
-  return lint.findings().empty() ? 0 : 1;
+  return !lint.findings().empty() ? 1 : lint.is_decided() ? 0 : 2;
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void add_lint(Command& cmd) {
                "tgc lint run.jit.jsonl.gz",
                "To record: python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   (writes OUT.jit.jsonl.gz, too)\n"
                "A note is no finding: it names something that works, and what it depends on.\n"
-               "Exit codes: 0 no finding, 1 findings, 2 trouble.");
+               "Exit codes: 0 no finding, 1 findings, 2 trouble, or no finding in a recording that lacks facts.");
   cmd.positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd.group(Group::Output);
   cmd.json(o.json);

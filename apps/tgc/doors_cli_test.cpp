@@ -1,9 +1,13 @@
 // Files of a stranger that once crashed tgc, took its memory, overwrote a file or forged its output: rows of
 // testdata/hostile/doors2. Variants of each kind are beside the code that reads them.
+#include <elf.h>
+
 #include <chrono>
+#include <cstring>
 #include <string>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/support/sha256.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
@@ -34,6 +38,7 @@ TEST_CASE("doors: numbers of a recording that lie outside of what they index are
 TEST_CASE("doors: a pickle expands to no more than the limit for inputs") {
   refused("records " + door("bomb40.pkl"));
   refused("profile " + door("pmc.pkl.gz"));
+  refused("records " + door("shared_matches.pkl.gz"));  // 30,000 rewrites that share 30,000 matches
 }
 
 TEST_CASE("doors: names and ids are of one line, without control characters") {
@@ -82,5 +87,104 @@ TEST_CASE("doors: --timeout bounds lowering, linearizing and rendering") {
     CHECK(r.code == 2);
     CHECK(has(r.err, "did not end within"));
     CHECK(took < std::stod(seconds) + 2);  // 1, and 1 for a busy machine
+  }
+}
+
+TEST_CASE("doors: a cache entry that is a damaged object is an error, whatever it damages") {
+  const std::string cache = (scratch() / "doors_cache").string(), file = door("k.uop");
+  const std::string run = "run " + file + " --device=CPU:LLVM", compile = "compile " + file + " --target=CPU:LLVM",
+                    environment = "TGC_CACHE_DIR=" + cache;
+  REQUIRE(run_tgc(run, "/dev/null", environment).code == 0);
+  const size_t header = std::string_view("tgc-cache-2\n").size() + 2 * sizeof(Sha256);  // magic, hash, key
+  std::filesystem::path path;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache))
+    if (entry.is_regular_file() && read_text(entry.path()).find("\x7f" "ELF") == header) path = entry.path();
+  REQUIRE(!path.empty());
+  const std::string sound = read_text(path);
+  // damages a field of 8 bytes in each loaded section, or of the object's header, and makes the entry whole again
+  auto damaged = [&](size_t field, uint64_t value, bool of_sections) {
+    std::string object = sound.substr(header);
+    Elf64_Ehdr elf;
+    std::memcpy(&elf, object.data(), sizeof elf);
+    if (!of_sections) std::memcpy(object.data() + field, &value, sizeof value);
+    for (size_t n = 0; of_sections && n < elf.e_shnum; n++) {
+      char* section = object.data() + elf.e_shoff + n * sizeof(Elf64_Shdr);
+      Elf64_Shdr s;
+      std::memcpy(&s, section, sizeof s);
+      if (s.sh_flags & SHF_ALLOC) std::memcpy(section + field, &value, sizeof value);
+    }
+    const std::string hashed = sound.substr(header - sizeof(Sha256), sizeof(Sha256)) + object;
+    const Sha256 hash = sha256(hashed);
+    put("entry", sound.substr(0, header - 2 * sizeof(Sha256)) +
+                     std::string(reinterpret_cast<const char*>(hash.data()), hash.size()) + hashed);
+    using std::filesystem::perms;
+    std::filesystem::permissions(scratch() / "entry", perms::owner_read | perms::owner_write);
+    std::filesystem::rename(scratch() / "entry", path);
+  };
+  struct Row {
+    size_t field;
+    uint64_t value;
+    bool of_sections;
+  };
+  for (const Row& row : {Row{offsetof(Elf64_Shdr, sh_addralign), UINT64_MAX, true},
+                         Row{offsetof(Elf64_Shdr, sh_size), uint64_t(1) << 63, true},
+                         Row{offsetof(Elf64_Shdr, sh_offset), UINT64_MAX - 7, true},
+                         Row{offsetof(Elf64_Ehdr, e_shoff), UINT64_MAX, false}}) {
+    damaged(row.field, row.value, row.of_sections);
+    const Ran r = run_tgc(run, "/dev/null", environment), c = run_tgc(compile, "/dev/null", environment);
+    INFO(r.err << c.out);
+    CHECK(r.code == 2);
+    CHECK((has(r.err, "a section of the object") || has(r.err, "the object is truncated")));
+    CHECK(c.code == 1);
+    CHECK(has(c.out, "cannot be loaded"));
+  }
+}
+
+TEST_CASE("doors: numbers of a kernel of another release that overflow, divide by zero or lie outside") {
+  auto kernel = [](const std::string& slot, const std::string& op, const std::string& a, const std::string& b,
+                   const std::string& axis = "0") {
+    auto param = [](const std::string& n) {
+      return R"({"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)" + n +
+             R"(,{"value":"dtypes.float"}],"device":"CPU"}}},)";
+    };
+    return R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[)"
+           R"({"op":"CONST","dtype":"dtypes.weakint","arg":64},)" + param(slot) +
+           R"({"op":"RANGE","dtype":"dtypes.weakint","src":[0],"arg":[)" + axis + R"(,{"value":"AxisType.LOOP"}]},)"
+           R"({"op":"INDEX","dtype":"dtypes.float","src":[1,2]},)"
+           R"({"op":"CONST","dtype":"dtypes.long","arg":)" + a + R"(},{"op":"CONST","dtype":"dtypes.long","arg":)" + b +
+           R"(},{"op":")" + op + R"(","dtype":"dtypes.long","src":[4,5]},)"
+           R"({"op":"CAST","dtype":"dtypes.float","src":[6]},)"
+           R"({"op":"STORE","dtype":"dtypes.void","src":[3,7]},{"op":"END","dtype":"dtypes.void","src":[8,2]},)"
+           R"({"op":"SINK","dtype":"dtypes.void","src":[9]}]})";
+  };
+  const std::string least = "-9223372036854775808";
+  for (const std::string& text :
+       {kernel("0", "FLOORDIV", least, "-1"), kernel("0", "FLOORMOD", least, "-1"), kernel("0", "CDIV", least, "-1"),
+        kernel("0", "FLOORDIV", "1", "0"), kernel("0", "CMOD", "5", "0"),
+        kernel("0", "SHL", "1", "4611686018427387904"),
+        kernel(least, "ADD", "1", "1"), kernel("1048577", "ADD", "1", "1"), kernel("0", "ADD", "1", "1", least)}) {
+    const std::string file = put("numbers.json", text);
+    for (const char* command : {"run ", "run --native --device=CPU:LLVM ", "dump --native --stage=source "}) {
+      const Ran r = run_tgc(command + file);
+      INFO(command << text << r.err);
+      CHECK(r.code >= 0);
+      CHECK(r.code <= 2);
+      CHECK_FALSE(has(r.err, "internal error"));
+    }
+  }
+}
+
+TEST_CASE("doors: no control character of a kernel's or variable's name reaches the terminal") {
+  for (const std::string& control : {"\\u009b31m", "\\x1b]52;c;aGk=\\x07", "\\r\\n::error::x"}) {
+    const std::string file = put("name.uop",
+        "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.variable('v" + control + "', 1, 4)\n"
+        "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1.cast(dtypes.float))\n"
+        "ast = c2.sink(arg=KernelInfo(name='b" + control + "'))\n");
+    for (const char* command : {"dump --stage=source ", "verify ", "run --device=REF ", "bisect ", "stats "}) {
+      const Ran r = shell(std::string("CI=1 GITHUB_ACTIONS=1 tgc ") + command + file);
+      INFO(command << control << "\n" << r.out << r.err);
+      CHECK(r.code >= 0);
+      for (const char* raw : {"\x1b]", "\xc2\x9b", "\a", "\n::"}) CHECK_FALSE(has("\n" + r.out + r.err, raw));
+    }
   }
 }

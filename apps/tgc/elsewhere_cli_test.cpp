@@ -99,6 +99,23 @@ TEST_CASE("lint: a tensor of a capture that reads a buffer that no replay writes
   CHECK(has(ran.out, ", 1 finding"));
 }
 
+TEST_CASE("lint: a recording without findings that lacks facts is not decided, with exit code 2") {
+  Ran ran = run_tgc("lint " + test_path("verdicts/jit_grad13.jit.jsonl.gz"));
+  INFO(ran.out, ran.err);
+  CHECK(ran.code == 2);
+  CHECK(has(ran.out, "not decided"));
+  CHECK(!has(ran.out, "0 findings"));
+  CHECK(has(run_tgc("lint --json " + test_path("verdicts/jit_grad13.jit.jsonl.gz")).out, "\"decided\":false"));
+}
+
+TEST_CASE("run: each kernel of a tensor graph of 0.12.0 is compared with REF by default") {
+  Ran ran = run_tgc("run " + test_path("verdicts/assign_right12.tensor.jsonl.gz"));
+  INFO(ran.out, ran.err);
+  CHECK(ran.code == 0);
+  CHECK(has(ran.out, "every kernel compares well with REF: 1"));
+  CHECK(has(ran.out, "4 of 4 tensor graphs passed"));
+}
+
 TEST_CASE("cli: commands that need the native pipeline refuse a graph of another release and name the release") {
   std::string file = put("new.uop", kText);
   for (const char* command : {"run ", "bench ", "dump --stage=source "}) {

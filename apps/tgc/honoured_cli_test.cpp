@@ -13,7 +13,6 @@ TEST_CASE("cli: run and bisect refuse each option that has no effect on a record
   for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU"})
     for (const char* command : {"run ", "bisect "})
       trouble(command + schedule() + " " + option, "has no effect on the recorded schedule 'q_v14.3'");
-  trouble("run --save-failures=kept " + schedule(), "has no effect on the recorded schedule 'q_v14.3'");
   for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--seconds=3", "--reference=none"})
     trouble("bisect " + schedule() + " " + option, "has no effect on the ");
   trouble("run --var=q=1 " + schedule(), "the graph has no variable 'q'");
@@ -23,12 +22,16 @@ TEST_CASE("cli: run and bisect refuse each option that has no effect on a record
   trouble("run --weights=w.npz " + schedule(), "--weights w.npz is for a model");
   for (const char* option : {"--opts='[]'", "--target=CPU:CLANG", "--set=NOOPT=1"})
     trouble("run " + schedule() + " " + option, "without --target, --set or --opts");
-  CHECK_FALSE(std::filesystem::exists(scratch() / "kept"));
 }
 
 TEST_CASE("cli: run compares a recorded schedule with --expect, and --save writes its results") {
   Ran wrong = run_tgc("run " + schedule() + " --expect=" + test_path("verdicts/wrong_data2.npz"));
   CHECK(wrong.code == 1);
+  Ran kept = run_tgc("run " + schedule() + " --save-failures=kept --expect=" + test_path("verdicts/wrong_data2.npz"));
+  CHECK(kept.code == 1);
+  CHECK(has(kept.out, "again: tgc run "));
+  for (const char* what : {"inputs", "expected", "actual"})
+    CHECK(std::filesystem::exists(scratch() / "kept" / ("q_v14.3-" + std::string(what) + ".npz")));
   Ran saved = run_tgc("run " + schedule() + " --save=s.npz");
   CHECK(saved.code == 0);
   auto arrays = read_arrays((scratch() / "s.npz").string());

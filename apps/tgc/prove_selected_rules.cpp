@@ -1,11 +1,8 @@
 // tgc prove --rules: proves the rules themselves.
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/compile/process.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"
@@ -21,8 +18,8 @@ namespace {
 
 // Proves the rules of the tinygrad that --live names.
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
-  namespace fs = std::filesystem;
-  const std::string path = fs::temp_directory_path() / ("tgc-rules-" + std::to_string(getpid()) + ".gz");
+  const TemporaryFolder folder;
+  const std::string path = folder.file("rules.jsonl.gz");
   require(export_rules(require(named_tinygrad(live)), o.rule, path));
   Session session = terminal_session(o.jobs);
   ProofCache cache;
@@ -43,8 +40,6 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
-  std::error_code error;
-  std::filesystem::remove(path, error);
   require(done);
   cache.write();
   if (all.empty() && shard.of == 1)

@@ -32,14 +32,15 @@ class Runner {
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
     spec_.output.taken = &taken_;
-    if (session_.live) compile_for_device(session_, spec_);
+    compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
+    const bool schedules = session_.compiler()->need_scheduler("").ok();  // else the INPUT is a model's kernels
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
-      worst = std::max(worst, session_.live || !require(is_model_file(input)) ? run_graphs()
-                              : spec_.input.kernel.empty()   ? tell_model(run_model(session_, input, spec_))
-                                                             : run_kernel_of_model());
+      worst = std::max(worst, !require(is_model_file(input)) || !schedules ? run_graphs()
+                              : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
+                                                           : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
@@ -104,7 +105,11 @@ class Runner {
   }
 
   int run_tensor(const InputGraph& in) {
-    const ModelReport report = run_tensor_graph(session_, in, spec_);
+    RunOptions options = spec_;
+    // the schedule of 0.12.0 is tgc's own, so that each kernel is compared
+    if (!in.graph->is_foreign() && options.compare.reference.empty() && options.compare.expect.empty())
+      options.compare.reference = "REF";
+    const ModelReport report = run_tensor_graph(session_, in, options);
     graphs_.add(report.result());
     for (auto& [name, source] : report.variables) bound_.insert(name);
     return tell_model(report);

@@ -13,6 +13,8 @@ Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nu
   if (code != SQLITE_OK) fail();
   sqlite3_busy_timeout(opened, 10'000);  // milliseconds to wait for other writers
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   if (mode == Mode::Read) run("PRAGMA query_only = ON");
 }
 
@@ -22,7 +24,11 @@ void Database::fail() {
 }
 
 bool Database::has_table(std::string_view name) {
-  return prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").bind(name).step();
+  if (!prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").bind(name).step()) return false;
+  // the value of a generated column is computed by an expression of the file
+  if (prepare("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0").bind(name).step())
+    throw Failure(Diag{.message = "the table '" + std::string(name) + "' has generated columns", .file = path_});
+  return true;
 }
 
 Statement::Statement(Database& database, std::string_view sql)

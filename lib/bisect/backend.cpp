@@ -8,6 +8,7 @@
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/ref/ref.h"
+#include "lib/support/first_wrong.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"
 #include "passes/program.h"
@@ -117,12 +118,7 @@ class BackendBisection {
     job_.passes = kAllPasses;
     const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
     const std::vector<std::string_view> passes = lines_of(text);
-    size_t right = 0, wrong = passes.size();
-    while (wrong - right > 1) {
-      size_t middle = (right + wrong) / 2;
-      job_.passes = int64_t(middle);
-      (fails() ? wrong : right) = middle;
-    }
+    const size_t wrong = *first_wrong(0, passes.size(), [&](size_t n) { return job_.passes = int64_t(n), fails(); });
     std::string_view line = passes.at(wrong - 1);
     out_.pass = line.substr(0, line.find('\t'));
     out_.pass_number = wrong;
@@ -130,7 +126,7 @@ class BackendBisection {
     out_.confirmed = true;
     return verdict(Kind::Compiler, "with the first " + std::to_string(wrong) + " of LLVM's " +
                                        std::to_string(passes.size()) + " optional passes it fails, with " +
-                                       std::to_string(right) + " it passes");
+                                       std::to_string(wrong - 1) + " it passes");
   }
 
   // ---- the renderer

@@ -2,21 +2,10 @@
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"
+#include "lib/support/first_wrong.h"
 
 namespace tgc {
 namespace {
-
-// Binary-searches for the first index at which is_right() is false. Assumes that is_right(n - 1) is false.
-template <class IsRight>
-size_t first_wrong(size_t n, IsRight is_right) {
-  size_t right = 0, wrong = n - 1;  // all indices before `right` are right
-  while (right < wrong) {
-    size_t middle = (right + wrong) / 2;
-    if (is_right(middle)) right = middle + 1;
-    else wrong = middle;
-  }
-  return wrong;
-}
 
 // Returns a rewrite whose sides differ only by rounding or in the sign of a zero, if the kernel passes without this
 // rewrite's rule. Such a difference can grow: if a later stage divides by the zero, an infinity gets the wrong sign.
@@ -44,7 +33,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   if (stages.empty() || is_right(stages.size() - 1)) return nullptr;
   const UOp last = stages.back()->result;
   if (!repro.is_small && last && executor.run_watched_graph(last).is_refused()) return nullptr;
-  return stages[first_wrong(stages.size(), is_right)];
+  return stages[*first_wrong(0, stages.size(), [&](size_t n) { return !is_right(n - 1); }) - 1];
 }
 
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor) {
@@ -56,7 +45,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t n = r.applications.size();
     if (r.stage != stage->row || !can_run(r) || n == 0) continue;
     if (!prover.run_after(r, 0).passes() || prover.run_after(r, n).passes()) continue;
-    const size_t i = first_wrong(n, [&](size_t k) { return prover.run_after(r, k + 1).passes(); });
+    const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
     if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can run only later graphs

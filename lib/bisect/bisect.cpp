@@ -8,7 +8,7 @@
 #include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
 #include "lib/driver/recorded_refusal.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/source.h"
 #include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
@@ -121,10 +121,9 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 // Returns whether tgc should reproduce the texts of the record's stages exactly, because no option or fault changes the
 // compilation. A record whose graphs are kept as nodes (JSON) has no such texts.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
-  const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && !is_imported(in) && detect_kind(in.record->ast) != InputKind::Json && over.target.empty() &&
-         over.sets.empty() && over.opts.empty() && over.from.empty() && !(fault && *fault);
+  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.over.change_compilation() &&
+         !(fault && *fault);
 }
 
 // Compares tgc's compilation with tinygrad's, either a recorded one (--against) or a live one (--tinygrad).

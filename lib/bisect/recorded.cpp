@@ -12,6 +12,7 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
 #include "lib/support/counted.h"
+#include "lib/support/first_wrong.h"
 #include "lib/text/apply_rewrites.h"
 #include "lib/validate/rewrite_equivalence.h"
 
@@ -338,47 +339,25 @@ class RecordedBisection {
       const UOp last = pipeline_->replay(row, n, bottom_up);
       if (!(last == row.result) && (!last || comparer_.outcome(t, last) != StageResult::Differs)) continue;
       auto graph_after = [&](size_t count) { return count == n ? last : pipeline_->replay(row, count, bottom_up); };
-      auto result = [&](size_t count) {
+      auto is_wrong = [&](size_t count) -> std::optional<bool> {
         throw_if_cancelled();
         UOp graph = graph_after(count);
-        if (!graph) return StageResult::Unknown;
-        if (graph == row.input && is_right_before && first_row_ != &row) return StageResult::Same;
-        return only_whole ? comparer_.outcome_of_part(t, graph) : comparer_.outcome(t, graph);
+        if (!graph) return std::nullopt;
+        if (graph == row.input && is_right_before && first_row_ != &row) return false;
+        const StageResult r = only_whole ? comparer_.outcome_of_part(t, graph) : comparer_.outcome(t, graph);
+        return r == StageResult::Unknown ? std::nullopt : std::optional(r == StageResult::Differs);
       };
       const size_t first = first_row_ == &row ? first_rewrite_ : 0;
-      const size_t wrong = first_wrong(first, n, result);
+      const auto wrong = is_wrong(n) == true ? first_wrong(first, n, is_wrong) : std::nullopt;
       if (!wrong) return nullptr;
-      found_ = {&row, wrong, graph_after(wrong - 1), graph_after(wrong)};
-      const Rewrite& whole = *own[wrong - 1];
+      found_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
+      const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
       if (!nested && comparer_.is_exact() && made_others(row, whole)) return nullptr;  // one of them may be the cause
       return nested ? nested : &whole;
     }
     return nullptr;
-  }
-
-  // Returns the number of rewrites after which the graph is wrong first, between `right`, where it is right, and
-  // `wrong`, where it is wrong. Returns 0 if the graphs between cannot be run: then nothing shows which rewrite it is.
-  template <class Result>
-  static size_t first_wrong(size_t right, size_t wrong, const Result& result) {
-    constexpr size_t kMostTries = 12;  // graphs near the middle, if the graph there cannot be run
-    if (result(wrong) != StageResult::Differs) return 0;
-    while (wrong - right > 1) {
-      const size_t middle = (right + wrong) / 2;
-      size_t at = middle;
-      StageResult here = result(at);
-      for (size_t step = 1; here == StageResult::Unknown && step < kMostTries; step++) {
-        const size_t distance = (step + 1) / 2;
-        const bool is_up = step % 2;
-        if (is_up ? middle + distance >= wrong : middle - right <= distance) continue;
-        at = is_up ? middle + distance : middle - distance;
-        here = result(at);
-      }
-      if (here == StageResult::Unknown) return 0;
-      (here == StageResult::Same ? right : wrong) = at;
-    }
-    return wrong;
   }
 
   // Returns the rewrite that is the cause among those that the rule of `whole` made while it ran: a rewrite is listed

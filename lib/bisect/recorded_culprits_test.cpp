@@ -23,7 +23,7 @@ BisectReport bisected_record(const std::string& file, const std::string& id, con
   Source source = std::move(Source::open(session, options.input.name, id).value_or_throw());
   auto in = std::move(source.next().value_or_throw());
   REQUIRE(in);
-  return bisect(session, *in, options, plan);
+  return in->is_tensor_graph ? bisect_tensor_graph(session, *in, options, plan) : bisect(session, *in, options, plan);
 }
 
 }  // namespace
@@ -83,6 +83,63 @@ TEST_CASE("a quotient of equal numbers is known") {
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Known);
   CHECK(report.verdict.entry == "uop/symbolic.py:160");
+}
+
+// ---- schedules
+
+TEST_CASE("schedule: a rule inside the rule that makes loops is named, not the outer rule") {
+  const BisectReport report = bisected_record("sym.tensor.jsonl.gz", "prog.29");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.location == "uop/symbolic.py:275");
+}
+
+TEST_CASE("schedule: the index of a store's target is compared") {
+  const BisectReport report = bisected_record("reshape_target14.tensor.jsonl.gz", "schedule_programs.s37");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "schedule/indexing.py:142");
+  CHECK(report.verdict.before.starts_with("Ops.RESHAPE"));
+}
+
+TEST_CASE("schedule: the rewrite that makes a kernel access memory out of bounds is named") {
+  const BisectReport report = bisected_record("out_of_bounds14.tensor.jsonl.gz", "schedule_programs.s41");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "schedule/rangeify.py:323");
+  CHECK(report.failure.find("out of bounds") != std::string::npos);
+}
+
+TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program uses, are faults of the planner") {
+  const BisectReport shared = bisected_record("plan_overlaps14.tensor.jsonl.gz", "schedule_programs.plan0");
+  INFO(shared.text(), shared.error);
+  CHECK(shared.verdict.kind == Kind::Order);
+  CHECK(shared.verdict.function == "memory_plan_rewrite (schedule/memory.py)");
+  CHECK(shared.verdict.kernels.size() == 2);
+  const BisectReport moved = bisected_record("plan_moves14.tensor.jsonl.gz", "schedule_programs.plan0");
+  INFO(moved.text(), moved.error);
+  CHECK(moved.verdict.kind == Kind::Order);
+  CHECK(moved.verdict.detail.find("which the program uses afterwards") != std::string::npos);
+}
+
+TEST_CASE("schedule: a kernel that loads what an earlier iteration stored through another argument is a hazard") {
+  const BisectReport report = bisected_record("shared_arguments14.tensor.jsonl.gz", "attack.s3");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Hazard);
+  CHECK(report.verdict.detail.find("iteration r0=1 loads data1[1], which iteration r0=0 stores") != std::string::npos);
+}
+
+TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compared with these arrays") {
+  const std::string file = test_path("verdicts/lt_float13.tensor.jsonl.gz");
+  RunOptions options;
+  options.input.name = file;
+  options.input.arrays = test_path("verdicts/lt_float13.in.npz");
+  options.compare.expect = test_path("verdicts/lt_float13.want.npz");
+  Session session;
+  Source source = std::move(Source::open(session, file, "p05.3").value_or_throw());
+  auto in = std::move(source.next().value_or_throw());
+  REQUIRE(in);
+  const BisectReport report = bisect_tensor_graph(session, *in, options);
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "uop/symbolic.py:268");
 }
 
 }  // namespace tgc

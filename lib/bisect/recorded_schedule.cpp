@@ -6,8 +6,10 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/run/recorded_schedule.h"
+#include "lib/run/repro_command.h"
 #include "lib/run/run_recorded_schedule.h"
 #include "lib/run/tensor_sides.h"
+#include "lib/runtime/npz.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
 
@@ -16,7 +18,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-constexpr double kSearchSeconds = 2;  // of the search for a rewrite, without --timeout
+constexpr double kSearchSeconds = 2;  // CPU time of the search for a rewrite, without --timeout
 
 std::string first_difference(const ModelReport& run) {
   for (const auto* arrays : {&run.outputs, &run.stages->arrays})
@@ -47,13 +49,35 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
   return nullptr;
 }
 
-// Returns whether the two sides differ in every one of a few runs with other arrays.
-EquivalenceResult compare_twice(const Rewrite& m, const TensorVariables& variables) {
-  EquivalenceResult first = compare_tensor_sides(m.before, m.after, variables, 1);
-  if (first.kind != EquivalenceResult::Kind::Differ) return first;
-  EquivalenceResult second = compare_tensor_sides(m.before, m.after, variables, 2);
-  return second.kind == EquivalenceResult::Kind::Differ ? first : second;
+// Returns whether the two sides differ with the arrays of --inputs, or in every one of a few runs with other arrays.
+EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given) {
+  auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
+    return compare_tensor_sides(m.before, m.after, parameters.variables, seed, content);
+  };
+  EquivalenceResult first = compare(1);
+  if (first.kind == EquivalenceResult::Kind::Differ) {
+    EquivalenceResult second = compare(2);
+    return second.kind == EquivalenceResult::Kind::Differ ? first : second;
+  }
+  if (first.kind != EquivalenceResult::Kind::Same || given.empty()) return first;
+  return compare(1, [&](UOp buffer) -> const Array* {
+    int64_t slot = slot_of_buffer(buffer);
+    if (auto known = parameters.slots.find(slot); buffer.is(Op::PARAM) && known != parameters.slots.end())
+      slot = known->second;
+    return find_array(given, "data" + std::to_string(slot));
+  });
 }
+
+// Returns whether a rewrite, made while tinygrad gave a graph loops, is one of an index or a condition, no node of the
+// graph itself: its sides can be compared at once. A node of the graph uses such an index, and is not its cause.
+bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
+  const DType dtype = m.before.dtype();
+  return !nodes.contains(m.before) && !m.before.in(ops::Movement) && !m.is_discarded && !dtypes::is_float(dtype) &&
+         !(dtype == dtypes::void_);
+}
+
+// A rule that substitutes nodes calls the rules of tinygrad's `substitute`: it chooses what is replaced.
+bool is_substitution(const Rewrite& m) { return m.place.starts_with("uop/ops.py:"); }
 
 bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
@@ -68,7 +92,7 @@ std::string why_not(const Rewrite& m, const TensorVariables& variables) {
 void accuse_order(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
   v.kind = Kind::Order;
   v.kernels = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.edge, v.function = f.function;
-  v.detail = f.text + ", but the schedule has the other order";
+  v.detail = f.detail();
   for (const Comparison& c : run.outputs)
     if (report.failure.empty() && !c.passed()) report.failure = c.text();
 }
@@ -98,6 +122,15 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
+// Returns whether the first stage of a record is a list of kernels already.
+bool is_list_of_kernels(const InputGraph& in) {
+  const auto pipeline = recorded_pipeline(in);
+  auto rows = pipeline->rows();
+  if (!rows || rows->empty() || !rows->front().result) return false;
+  UOp root = rows->front().result;
+  return root.is(Op::LINEAR) || (root.is(Op::CALL) && root.num_src() && root.src(0).is(Op::LINEAR));
+}
+
 void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
   v.rule = v.location = v.tinygrad_location = m.place;
@@ -107,9 +140,72 @@ void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const Equiva
   }
   v.before = tree_text(m.before, 3), v.after = tree_text(m.after, 3);
   v.witness = sides.point;
-  v.witness["before"] = sides.before, v.witness["after"] = sides.after;
+  v.witness["before"] = sides.before.empty() ? "in bounds" : sides.before, v.witness["after"] = sides.after;
   v.proof = "a recorded rewrite cannot be left out";
 }
+
+// Searches stages for the first rewrite whose sides differ.
+class RewriteSearch {
+ public:
+  // `begin`: when the command began to work on the record, from which --timeout counts. `is_out_of_bounds`: a kernel
+  // accesses memory out of bounds, so that a rewrite may be wrong because it does so.
+  RewriteSearch(const InputGraph& in, const RunOptions& options, const TensorParameters& parameters,
+                Clock::time_point begin, bool is_out_of_bounds, BisectReport& report)
+      : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
+        is_out_of_bounds_(is_out_of_bounds),
+        limit_(options.device.timeout_seconds.value_or(kSearchSeconds)), is_wall_(options.device.timeout_seconds) {
+    if (!options.input.arrays.empty())
+      given_ = std::move(read_arrays(expanded(options.input.arrays, options.input, in)).value_or_throw());
+  }
+
+  std::string why;  // why a rewrite was not compared; empty: all were
+
+  // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
+  bool ends_in(const Pipeline::Row& row) {
+    report_.counts.rewrites += row.rewrites.size();
+    const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
+    if (!makes_loops) return ends_among(row, [](const Rewrite&) { return true; });
+    UOpSet nodes(row.input.graph());
+    for (UOp u : toposort(row.input)) nodes.insert(u);
+    if (ends_among(row, [&](const Rewrite& m) { return is_of_index(m, nodes); })) return true;
+    RangedDifference loops;
+    const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
+    if (wrong && (is_out_of_bounds_ || loops.sides.kind == EquivalenceResult::Kind::Differ))
+      return accuse(report_.verdict, row, *wrong, loops.sides), true;
+    // A node of the graph gets its index from the nodes that use it, which differ from the rewrite's sides.
+    return ends_among(row, [&](const Rewrite& m) {
+      return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.compared && nodes.contains(m.before));
+    });
+  }
+
+ private:
+  template <class IsMeant>
+  bool ends_among(const Pipeline::Row& row, IsMeant is_meant) {
+    for (const Rewrite& m : row.rewrites) {
+      if (!is_meant(m) || is_substitution(m)) continue;
+      if ((is_wall_ ? seconds_since(begin_) : thread_seconds() - cpu_begin_) > limit_) {
+        report_.verdict.detail =
+            formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit_);
+        return true;
+      }
+      const EquivalenceResult sides = compare_sides(m, parameters_, given_);
+      const bool differ = sides.kind == EquivalenceResult::Kind::Differ || (is_out_of_bounds_ && !sides.after.empty());
+      report_.counts.compared += differ || sides.kind == EquivalenceResult::Kind::Same;
+      if (differ) return accuse(report_.verdict, row, m, sides), true;
+      if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = why_not(m, parameters_.variables);
+    }
+    return false;
+  }
+
+  const TensorParameters& parameters_;
+  BisectReport& report_;
+  const Clock::time_point begin_;
+  const double cpu_begin_;
+  const bool is_out_of_bounds_;
+  const double limit_;
+  const bool is_wall_;  // the limit is --timeout's; else, it is CPU time, so that other programs change no verdict
+  Arrays given_;
+};
 
 }  // namespace
 
@@ -135,61 +231,44 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     if (v.kind == Kind::Known) v.detail = "tinygrad does not keep the old content of a buffer for a late read";
     return;
   }
-  if (run.kernel_fault || !run.stages) throw Failure(run.error);
-  report.failure = first_difference(run);
-  const auto pipeline = recorded_pipeline(in);
-  const TensorParameters parameters =
-      read_parameters(session, *in.record, in.graph->release(),
-                      {options.input.variables.begin(), options.input.variables.end()})
-          .value_or_throw();
   if (!run.hazard.empty()) {
     v.kind = Kind::Hazard, v.detail = run.hazard, v.function = "fix_store_hazard (schedule/rangeify.py)";
+    for (const Comparison& c : run.outputs)
+      if (report.failure.empty() && !c.passed()) report.failure = c.text();
     return;
   }
+  if (!run.stages) throw Failure(run.error);
+  report.failure = run.kernel_fault ? run.error : first_difference(run);
+  const auto pipeline = recorded_pipeline(in);
+  VariableValues values;  // those with which the run failed
+  for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
+  const TensorParameters parameters =
+      read_parameters(session, *in.record, in.graph->release(), values).value_or_throw();
   if (run.stages->stage.empty()) {
     v.kind = Kind::Unresolved;
     v.detail = "each stage that can be compared is right, but the kernels compute something else";
     if (!run.stages->refused.empty()) v.detail += "; not compared, for one: " + run.stages->refused[0];
     return;
   }
-  v.kind = Kind::Schedule;
   v.stage = run.stages->stage;
-  const double limit = options.device.timeout_seconds.value_or(kSearchSeconds);
+  if (v.stage == in.record->stages[0].name && is_list_of_kernels(in)) {
+    v.kind = Kind::Unresolved;
+    v.detail = "tinygrad took this schedule from its cache: bisect the record of the same graph that made it, before "
+               "this one, or record with SCACHE=0";
+    return;
+  }
+  v.kind = Kind::Schedule;
+  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, report);
   // the wrong rewrite is after the last stage that is right
-  std::string why;  // why a rewrite was not compared
   bool is_candidate = run.stages->before.empty();
   for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
-    if (is_candidate) {
-      report.counts.rewrites += row.rewrites.size();
-      RangedDifference loops;
-      const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
-      if (makes_loops)
-        if (const Rewrite* m = wrong_loops(row, parameters.variables, report, loops, why))
-          return accuse(v, row, *m, loops.sides);
-      UOpSet nodes(row.input.graph());
-      if (makes_loops)
-        for (UOp u : toposort(row.input)) nodes.insert(u);
-      for (const Rewrite& m : row.rewrites) {
-        if (seconds_since(begin) > limit) {
-          v.detail = formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit);
-          return;
-        }
-        // While loops are made, a node of the graph gets its index from the nodes that use it, which differ from the
-        // rewrite's sides. The rewrites of the indices themselves can be compared.
-        if (makes_loops && (m.before.in(ops::Movement) || (loops.compared && nodes.contains(m.before)))) continue;
-        const EquivalenceResult sides = compare_twice(m, parameters.variables);
-        report.counts.compared += sides.kind == EquivalenceResult::Kind::Same ||
-                                  sides.kind == EquivalenceResult::Kind::Differ;
-        if (sides.kind == EquivalenceResult::Kind::Differ) return accuse(v, row, m, sides);
-        if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = why_not(m, parameters.variables);
-      }
-    }
+    if (is_candidate && search.ends_in(row)) return;
     if (row.stage->name == run.stages->stage) break;
     if (row.stage->name == run.stages->before) is_candidate = true;
   }
   v.detail = pipeline->can(Ability::Rewrites) ? "no recorded rewrite between the stages has sides that differ"
                                     : "the rewrites were not recorded (--rewrites)";
-  if (!why.empty()) v.detail += "; not compared, for one: " + why;
+  if (!search.why.empty()) v.detail += "; not compared, for one: " + search.why;
 }
 
 }  // namespace tgc

@@ -46,6 +46,7 @@ std::string BisectReport::text() const {
   };
   if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
   if (!v.edge.empty()) line("edge", v.edge + ", through " + v.buffer + ": " + v.function + " should make it");
+  if (v.kind == Verdict::Kind::Order && v.edge.empty()) line("caused by", v.function);
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
@@ -106,13 +107,13 @@ std::string BisectReport::json() const {
           });
       });
     if (!v.witness.empty()) json.member("witness", v.witness);
-    if (!v.edge.empty()) {
+    if (!v.kernels.empty()) {
       json.key("kernels").array([&] {
         for (size_t k : v.kernels) json.number(double(k), "%.0f");
       });
       json.member("buffer", v.buffer).member("edge", v.edge).member("function", v.function);
     }
-    if (v.edge.empty() && v.pass.empty()) text("function", v.function);
+    if (v.kernels.empty() && v.pass.empty()) text("function", v.function);
     if (!notes.empty()) json.member("notes", notes);
     if (v.kind == Verdict::Kind::Refused) json.member("error", v.detail);
     if (!v.pass.empty())

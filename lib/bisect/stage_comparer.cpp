@@ -157,8 +157,9 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   const std::vector<double> edges = edge_numbers(in_.root);
   for (uint64_t i = 0; i < kWide + kEdges; i++) {
     Trial wide{.inputs = copy_of(trials_[0].inputs), .is_wide = true};
+    const VariableSources drawn{.options = options_.input.variables, .seed = draw.seed + i};
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
-                     : i % 2 ? drawn_variables(kernel, options_.input.variables, draw.seed + i)
+                     : i % 2 ? values_of(choose_variables(kernel, drawn))
                              : trial.variables();
     const InputDistribution values{draw.seed + i, draw.floats};
     const auto widened = widen_inputs(in_.root, values, kept, wide.inputs);

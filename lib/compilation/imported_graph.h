@@ -22,4 +22,14 @@ inline bool is_imported(const InputGraph& in) { return imported_from(in).graph !
 // Returns the release that made `in`, such as "tinygrad 0.14.0".
 std::string producer_of(const InputGraph& in);
 
+// Returns `in`, a kernel of another release, imported, with `settings` and with its target as known_target() names it.
+// See GraphCompiler::import().
+InputGraph import_input(InputGraph in, const Settings& settings);
+
+// Returns the longest part of `target`, as another release writes it, that names a target of tgc; "" if there is none.
+std::string known_target(std::string_view target, const Settings& settings);
+
+// Returns the target of `in`, whose record has the target `recorded`: of an imported kernel, known_target().
+std::string target_of_record(const InputGraph& in, std::string_view recorded);
+
 }  // namespace tgc

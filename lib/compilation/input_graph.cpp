@@ -48,7 +48,7 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
                              bool take_malformed, std::string_view producer) {
   InputGraph out;
   out.report.take_malformed = take_malformed;
-  out.report.producer = producer;
+  if (release_of(producer) != Release::v0_12) out.report.producer = producer;
   out.graph = std::make_unique<Graph>(settings);
   auto read = read_graph(*out.graph, kind, text, file, &out.report);
   if (!read) return read.diag();

@@ -43,7 +43,7 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Errors have file, line and column. `take_malformed`:
-// and `producer`: see ReadReport.
+// and `producer`, if it is another release: see ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 

@@ -2,7 +2,7 @@
 // stages, those of tinygrad 0.12.0), the recorded pipeline (the stages that some tinygrad made, as the exporter wrote
 // them down), and the live pipeline (a recorded one, whose record a tinygrad process of the user makes on demand).
 // Commands and tools do not ask for the kind: they ask what the pipeline can do, and lacks() makes the message for what
-// it cannot do. Session::pipeline() (lib/driver) makes the pipeline of an input.
+// it cannot do. A GraphCompiler makes the pipeline of an input.
 //
 // A prover looks at each rewrite of each stage; a bisector looks for the first wrong stage, then for its rewrite:
 //

@@ -4,7 +4,7 @@
 #include "lib/compilation/stage_rows.h"
 #include "lib/conformance/conform_questions.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/named_records.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/live/tinygrad_process.h"
@@ -289,7 +289,7 @@ class ConformRun {
     auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
     if (!in) return in;
     in->info.stage = stage;
-    auto imported = import_input(imports, std::move(*in));
+    auto imported = imports.compiler()->import(std::move(*in));
     if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
     return imported;
   }

@@ -221,7 +221,8 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_
   auto [a, b, of_a, of_b] = *sides;
   const bool is_known = of_a != Release::Other && of_b != Release::Other;
   const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
-  if (renames.empty() && !asked) return std::pair(a, b);
+  const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
+  if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
   return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
 }
 
@@ -279,7 +280,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
     if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
-    out.stage = in_a.stage;
+    out.stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
     if (!out.same) return out;
     out.before = in_a.stage;
   }

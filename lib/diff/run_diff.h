@@ -63,6 +63,7 @@ struct RunDiff {
   bool same = true;
   size_t compared = 0;       // number of stages that both runs have
   std::string stage;         // the first stage that differs; empty if none does
+  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of `stage`, in the two runs
   std::string before;        // the last stage of both runs before `stage`
   GraphDiff graph;           // the difference after `stage`, if the results are graphs
   std::string lines;         // the difference after `stage` by lines, if they are other texts

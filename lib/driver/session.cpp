@@ -1,20 +1,21 @@
 #include "lib/driver/session.h"
 
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/environment.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/target/recorded_target.h"
 
 namespace tgc {
 
+std::shared_ptr<const GraphCompiler> Session::compiler() const {
+  auto note = [to = events](const std::string& what) {
+    if (to) to->note(what);
+  };
+  CompilerChoices choices{.over = over, .default_target = default_target(), .compile = compile, .note = note};
+  return live ? live_compiler(std::move(choices), live) : own_compiler(std::move(choices));
+}
+
 Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
-  auto settings = Settings::from_environment();
-  if (!settings) return settings;
-  for (auto& [key, value] : recorded)
-    if (auto status = settings->set(key, value); !status && !live) return status.diag();
-  for (const std::string& s : over.sets)
-    if (!live)
-      if (auto status = settings->set(s); !status) return status.diag();
-  return settings;
+  return compiler()->settings_for(recorded);
 }
 
 Status Session::go_live() {
@@ -33,25 +34,10 @@ std::string Session::default_target() const {
   return target.empty() ? "CPU" : target;
 }
 
-std::string Session::target_for(const InputGraph& in) const {
-  if (!over.target.empty()) return over.target;
-  if (!in.info.target.empty()) return in.info.target;
-  return in.is_tensor_graph ? "" : default_target();
-}
+std::string Session::target_for(const InputGraph& in) const { return compiler()->target_for(in); }
+Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()->job_for(in); }
 
-Result<JobSpec> Session::job_for(const InputGraph& in) const {
-  JobSpec job{.target = target_for(in), .opts = over.opts, .compile = compile};
-  auto* parse = over.target.empty() ? recorded_target : parse_target;
-  if (!job.target.empty())
-    if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
-  return job;
-}
-
-Result<Compilation> Session::begin(InputGraph in) const {
-  auto job = job_for(in);
-  if (!job) return job.diag();
-  if (!over.target.empty()) in.info.target = over.target;  // so that dumps of the graph name the target
-  return Compilation::begin(std::move(in), std::move(*job));
-}
+Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
+Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { return compiler()->pipeline(std::move(in)); }
 
 }  // namespace tgc

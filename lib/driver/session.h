@@ -11,31 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/compilation/compilation.h"
+#include "lib/compilation/graph_compiler.h"
 #include "lib/support/clocks.h"
 
 namespace tgc {
-
-// The user's choices, which replace what an input says about itself. If a field is empty, the input decides.
-struct Overrides {
-  std::string target;              // DEVICE[:RENDERER[:ARCH]]
-  std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // the opts (schedule choices) that the optimizer applies: "[Opt(...), ...]"
-  // the stage that made the input graph; if the input is a golden record, its graph after this stage is read
-  std::string from;
-  std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
-  std::string weights;             // a file with the tensors that a model's initializers refer to
-  bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
-  bool native = false;             // compile an imported kernel with tgc's own pipeline
-  bool recorded = false;           // show what a record has, although tgc's own pipeline could compile it
-  std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
-  bool live_rewrites = false;      // the live pipeline records the matches of rules, too
-  // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
-  std::string other_options;
-};
-
-class Pipeline;
-class TinygradPool;
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
 // same time, but only one thread at a time calls progress().
@@ -84,8 +63,9 @@ struct Session {
   Cancel* cancel = nullptr;
   std::shared_ptr<TinygradPool> live = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
 
-  // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was
-  // recorded with, then by --set, unless a live pipeline takes --set. A live pipeline may have other settings than tgc.
+  // Returns who compiles the session's graphs: the live pipeline, if there is one, else tgc. It keeps a copy of `over`.
+  std::shared_ptr<const GraphCompiler> compiler() const;
+  // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
   // Starts the live pipeline that over.live names, with at most `jobs` processes. Fails if it has no tinygrad.
   Status go_live();

@@ -5,9 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "lib/compilation/pipeline.h"
 #include "lib/compile/llvm_fault.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
@@ -18,7 +17,6 @@
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/text/repro.h"
-#include "lib/uop/wellformed.h"
 
 namespace tgc {
 namespace {
@@ -52,33 +50,18 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
 }
 
 // Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
+// `stage` is the record's name of the stage, its slug, or tgc's alias.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStages stages(record);
   const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
+  const StageRow* row = found ? nullptr : find_row(stage);
+  if (row) found = stages.find(row->name);
+  else if (!found) return unknown_stage(stage);
   using enum RecordedStage::Kind;
   if (!found || (found->kind != Ast && found->kind != Stage))
     return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
   if (found->text) return *found->text;
   return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
-}
-
-// Returns whether a graph is after a stage whose name is unknown, but near a stage of tgc's own pipeline. Any other
-// unknown stage is one that only tinygrad has.
-bool is_misspelt_stage(const std::string& stage) {
-  if (stage.empty() || find_row(stage)) return false;
-  std::vector<std::string_view> names;
-  for (const StageRow& row : stage_rows()) names.push_back(row.name);
-  return !nearest_names(stage, names).empty();
-}
-
-// Returns the settings to write with a graph: the current values of all settings that were recorded with the graph or
-// that differ from their defaults. DEBUG is added only if recorded, because it does not affect graphs.
-std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
-                                                     const Settings& now) {
-  for (const SettingInfo& s : all_settings())
-    if (recorded.contains(std::string(s.name)) || (now.*s.value != s.default_value && s.name != "DEBUG"))
-      recorded[std::string(s.name)] = std::to_string(now.*s.value);
-  return recorded;
 }
 
 // Sets the fault (a seeded bug) that a repro bundle names, unless the environment sets another fault.
@@ -164,33 +147,34 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   return picks_no_record(out.name_, out.kind_);
 }
 
-// Returns the next kernel that the live pipeline makes of the model, or that --kernel selects by number or name.
-Result<std::optional<InputGraph>> Source::next_of_live_model() {
-  return catch_failures([&]() -> std::optional<InputGraph> {
-    if (!live_kernels_)
-      live_kernels_ = std::move(kernels_of_live_model(*session_, name_.file, name_.stem(),
-                                                      parse_sizes(session_->over.sizes)).value_or_throw());
-    while (number_ < live_kernels_->size()) {
-      GoldenRecord& record = (*live_kernels_)[number_++];
-      if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != record.id) continue;
-      found_ = number_;
-      auto made = std::make_shared<const GoldenRecord>(std::move(record));
-      return std::move(live_graph(*session_, made, name_.file).value_or_throw());
-    }
-    if (found_ || kernel_.empty()) return std::nullopt;
-    throw Failure(Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.shown()});
-  });
+// Returns the next kernel of kernels_, the next one that --kernel selects by number or name.
+Result<std::optional<InputGraph>> Source::next_of_kernels() {
+  while (number_ < kernels_->size()) {
+    GoldenRecord& record = (*kernels_)[number_++];
+    if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != record.id) continue;
+    found_ = number_;
+    auto graph = session_->compiler()->graph_of(std::move(record), name_.file);
+    return graph ? Result(std::optional(std::move(*graph))) : graph.diag();
+  }
+  if (found_ || kernel_.empty()) return std::optional<InputGraph>();
+  return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.shown()};
 }
 
 Result<std::optional<InputGraph>> Source::next() {
-  if (session_->live && model_) return next_of_live_model();
+  const auto compiler = session_->compiler();
+  if (model_ && !kernels_) {
+    auto sizes = catch_failures([&] { return parse_sizes(session_->over.sizes); });
+    if (!sizes) return sizes.diag();
+    auto kernels = compiler->kernels_of_model(name_.file, name_.stem(), *sizes);
+    if (!kernels) return kernels.diag();
+    kernels_ = std::move(*kernels);
+  }
+  if (kernels_) return next_of_kernels();
   auto graph = next_as_read();
-  if (!session_->live || !graph || !*graph) return graph;
-  const bool picks = !kernel_.empty() && !records_ && texts_.graphs.size() < 2 && (*graph)->is_tensor_graph;
-  auto compiled = compile_live(*session_, std::move(**graph));
-  if (compiled && picks) compiled = compile_live_kernel(*session_, *compiled, kernel_);
-  if (!compiled) return compiled.diag();
-  return std::optional(std::move(*compiled));
+  if (!graph || !*graph) return graph;
+  const bool picks = !records_ && texts_.graphs.size() < 2;  // else --kernel has picked the graph
+  auto compiled = compiler->compile(std::move(**graph), picks ? kernel_ : "");
+  return compiled ? Result(std::optional(std::move(*compiled))) : compiled.diag();
 }
 
 Result<std::optional<InputGraph>> Source::next_as_read() {
@@ -203,8 +187,6 @@ Result<std::optional<InputGraph>> Source::next_as_read() {
   if (graph->info.name.empty()) graph->info.name = name_.stem();
   if (graph->report.repro)
     if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
-  if (!kernel_.empty() && !(session_->live && graph->is_tensor_graph))
-    if (auto status = pick_kernel(*graph); !status) return status.diag();
   return std::optional(std::move(*graph));
 }
 
@@ -214,8 +196,8 @@ Result<std::optional<InputGraph>> Source::next_of_texts() {
   while (number_ < count) {
     const GraphText& part = texts_.graphs[number_++];
     const std::string name = count == 1 ? name_.stem() : name_.stem() + "." + std::to_string(number_ - 1);
-    const bool is_of_schedule = session_->live && count == 1;  // --kernel picks a kernel, not a graph of the text
-    if (!kernel_.empty() && !is_of_schedule && kernel_ != std::to_string(number_ - 1) && kernel_ != name) continue;
+    const bool is_wanted = kernel_.empty() || kernel_ == std::to_string(number_ - 1) || kernel_ == name;
+    if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
     found_ = number_;
     auto graph = read_text(part.kind, part.of(text_), name_.shown(), {});
     if (!graph) return graph.diag();
@@ -227,69 +209,21 @@ Result<std::optional<InputGraph>> Source::next_of_texts() {
               .expected = "0 to " + std::to_string(count - 1)};
 }
 
-// Replaces a tensor graph by the kernel of its schedule that --kernel selects. Checks --kernel for any other graph.
-Status Source::pick_kernel(InputGraph& in) {
-  if (!in.is_tensor_graph) {
-    if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
-    return Diag{.message = "the input has no kernel '" + kernel_ + "'",
-                .file = name_.shown(),
-                .expected = "0 or " + in.info.name};
-  }
-  auto job = session_->job_for(in);
-  if (!job) return job.diag();
-  if (take_malformed_)  // a malformed graph has no schedule
-    if (auto malformed = first_malformed_below(in.root)) return in.diag_at(malformed->node, malformed->trouble);
-  auto whole = Compilation::begin(std::move(in), std::move(*job));
-  if (!whole) return whole.diag();
-  if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
-  auto number = number_of(kernel_);
-  auto kernel = number ? whole->kernel(*number)
-                       : Result<Compilation>(
-                             Diag{.message = "'" + kernel_ + "' is no number of a kernel of '" + whole->name() + "'"});
-  if (!kernel) {
-    Diag diag = kernel.diag();
-    diag.file = name_.shown();
-    return diag;
-  }
-  in = std::move(*kernel).take();
-  return Unit{};
-}
-
 Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, const std::string& file,
                                      const std::map<std::string, std::string>& recorded,
                                      std::string_view producer) {
   if (recorded.empty())  // if the text names settings before the graph, read the graph under these settings
     if (auto named = info_before(kind, text).settings; !named.empty()) return read_text(kind, text, file, named);
-  auto settings = session_->settings_for(recorded);
+  const auto compiler = session_->compiler();
+  auto settings = compiler->settings_for(recorded, producer);
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_, producer);
   if (!out) return out;
-  // a record of tensor graphs may have a graph of constants alone
-  if (records_ && records_->header().level == "tensor" && out->graph->is_foreign()) out->is_tensor_graph = true;
-  if (out->graph->is_foreign()) {
-    if (session_->live) return out;
-    const Overrides& over = session_->over;
-    if ((over.imports || over.native) && !out->is_tensor_graph)
-      return import_input(*session_, std::move(*out), records_.has_value());
-    if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
-    Diag diag = foreign_graph_error(out->info.producer, file);
-    diag.expected = "--native, or what was recorded, without --target, --set or --opts";
-    return diag;
-  }
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings);
-  out->info.settings = session_->live ? recorded : settings_in_force(recorded, *settings);
-  if (is_misspelt_stage(out->info.stage)) {
-    Diag diag = unknown_stage(out->info.stage);
-    diag.file = file;
-    return diag;
-  }
-  for (const std::string& note : out->report.notes) session_->note(note);
-  if (session_->over.from.empty() || !out->list.empty()) return out;
-  const StageRow* row = find_row(session_->over.from);
-  if (!row) return unknown_stage(session_->over.from);
-  out->info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
-  return out;
+  // a record of tensor graphs may have a graph of constants alone
+  if (records_ && records_->header().level == "tensor" && !is_kernel_of_record()) out->is_tensor_graph = true;
+  return compiler->take(std::move(*out), recorded);
 }
 
 // Builds the tensor graph of the ONNX model; each input of the model becomes a buffer.
@@ -341,6 +275,7 @@ static std::string_view id_at_begin(std::string_view line) {
 
 Result<std::optional<InputGraph>> Source::next_record() {
   GoldenLine line;
+  const auto compiler = session_->compiler();
   const bool by_number = name_.id.empty() && !kernel_.empty() && number_of(kernel_);
   const std::string& wanted_id = !name_.id.empty() ? name_.id : kernel_;
   const std::string name_part = wanted_id.substr(0, wanted_id.rfind('@'));
@@ -379,7 +314,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
                      " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
       several_ = true;
     }
-    if (!has_wanted_target(*record)) {
+    if (!compiler->takes_record(*record, records_->header().producer)) {
       skipped_target_ = record->target;
       continue;
     }
@@ -409,15 +344,6 @@ Result<std::optional<InputGraph>> Source::next_record() {
               .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
 }
 
-// Returns true unless --target names another target than `record`, a kernel of another release, has. Its parts that the
-// option leaves out may be any, so CL:CL also names CL:CL:cl_khr_fp16.
-bool Source::has_wanted_target(const GoldenRecord& record) const {
-  const Overrides& over = session_->over;
-  if (over.target.empty() || over.native || session_->live || !over.imports || record.target.empty()) return true;
-  if (release_of(records_->header().producer) == Release::v0_12) return true;
-  return (record.target + ":").starts_with(over.target + ":");
-}
-
 // Notes how many kernels of the runtime were skipped since the last note.
 void Source::note_runtime_kernels() {
   if (runtime_kernels_) session_->note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
@@ -443,15 +369,9 @@ std::string Source::suggest_ids(const std::string& wanted) const {
 
 Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
-  const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const std::string& producer = records_->header().producer;
-  const bool foreign = release_of(producer) != Release::v0_12;  // other releases have other stages
-  std::string from = session_->over.from;
-  if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
-  else if (!from.empty() && !foreign) return unknown_stage(from);
   std::string name = record->id;
   Result<std::string_view> text = std::string_view(record->ast);
-  if (one_of_schedule) {
+  if (is_kernel_of_record()) {
     auto n = number_of(kernel_);
     if (!n || *n >= record->kernels.size())
       return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
@@ -461,16 +381,15 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
     text = std::string_view(record->kernels[*n].ast);
     name += "." + kernel_;
   } else {
-    text = text_after(*record, from, file);
+    text = text_after(*record, session_->over.from, file);
   }
   if (!text) return text.diag();
-  auto graph = foreign ? read_text(detect_kind(*text), *text, file, {}, producer)
-                       : read_text(detect_kind(*text), *text, file, settings_of(records_->header(), *record));
+  const GoldenHeader& header = records_->header();
+  auto graph = read_text(detect_kind(*text), *text, file, settings_of(header, *record), header.producer);
   if (!graph) return graph;
-  graph->info.name = name;
-  if (session_->live && foreign) graph->info.settings = settings_of(records_->header(), *record);
-  graph->info.target = target_of_record(*graph, record->target);
-  graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
+  graph->info.name = name, graph->info.target = record->target;
+  const bool is_of_schedule = is_kernel_of_record();
+  graph->made_for = made_for_text(is_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
   graph->record = std::move(record);
   return graph;
 }
@@ -489,6 +408,14 @@ Status for_each_graph(const Session& session, const std::string& spec, const std
     if (session.cancelled()) return Diag{"cancelled"};
     if (auto status = each(std::move(**graph)); !status) return status;
   }
+}
+
+Status for_each_pipeline(const Session& session, const std::string& spec, const std::string& kernel,
+                         const std::function<Status(Pipeline&)>& each) {
+  return for_each_graph(session, spec, kernel, [&](InputGraph graph) -> Status {
+    auto pipeline = session.pipeline(std::move(graph));
+    return pipeline ? each(**pipeline) : Status(pipeline.diag());
+  });
 }
 
 }  // namespace tgc

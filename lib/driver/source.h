@@ -55,16 +55,16 @@ class Source {
  private:
   explicit Source(const Session& session) : session_(&session) {}
   static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
-  Result<std::optional<InputGraph>> next_of_live_model();
-  Result<std::optional<InputGraph>> next_as_read();  // next(), but a live pipeline does not compile
+  Result<std::optional<InputGraph>> next_of_kernels();
+  Result<std::optional<InputGraph>> next_as_read();  // next(), but nothing compiles or imports the graph
   Result<std::optional<InputGraph>> next_of_texts();
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record);
-  bool has_wanted_target(const GoldenRecord& record) const;
+  // Returns whether FILE#ID and --kernel select a kernel of the schedule of a record.
+  bool is_kernel_of_record() const { return records_ && !name_.id.empty() && !kernel_.empty(); }
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
                                const std::map<std::string, std::string>& recorded, std::string_view producer = {});
   Result<InputGraph> build_model();
-  Status pick_kernel(InputGraph& in);
   std::string suggest_ids(const std::string& wanted) const;
   void note_runtime_kernels();
 
@@ -76,7 +76,7 @@ class Source {
   GraphTexts texts_;                       // the graphs in text_, if it is not the text of a single graph
   std::shared_ptr<const Model> model_;     // set if the input is an ONNX model
   std::optional<GoldenReader> records_;    // set if the input is golden records
-  std::optional<std::vector<GoldenRecord>> live_kernels_;  // the kernels that a live pipeline makes of model_
+  std::optional<std::vector<GoldenRecord>> kernels_;  // the kernels of model_, unless tgc's own frontend reads it
   size_t number_ = 0;                      // number of records or graphs read so far
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file

@@ -7,10 +7,10 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/compilation/random_kernel.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
 #include "lib/support/ordered_pool.h"
@@ -83,7 +83,7 @@ class LiveCampaign {
       const std::string name = "fuzz" + std::to_string(number);
       InputGraph in = drawn(spec_.seed + number, name);
       if (is_too_large(in.root)) return Outcome{Outcome::Kind::LeftOut};
-      auto made = compile_live(session_, std::move(in));
+      auto made = session_.compiler()->compile(std::move(in));
       if (!made) return Outcome{Outcome::Kind::LeftOut};  // the kernel has no form in the release
       if (made->record->error) {
         const std::string& error = *made->record->error;
@@ -167,7 +167,7 @@ class LiveCampaign {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
     with_rewrites.cancel = &limit, with_rewrites.over.live_rewrites = true;
-    auto again = compile_live(with_rewrites, drawn(spec_.seed + number, finding.name));
+    auto again = with_rewrites.compiler()->compile(drawn(spec_.seed + number, finding.name));
     if (!again) return;
     const BisectReport report = bisect(with_rewrites, *again, options);
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;

@@ -256,4 +256,17 @@ Result<ExportedGraph> export_ast(UOp root, Release release) {
   return ExportedGraph{ex.graph, ex[root]};
 }
 
+Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release) {
+  const Release from = graph->release();
+  if (from == release) return ExportedGraph{graph, root};
+  ImportedGraph imported{.graph = graph, .root = root};
+  if (from != Release::v0_12) {
+    auto made = import_graph(root);
+    if (!made) return made.diag();
+    imported = std::move(*made);
+  }
+  if (release == Release::v0_12) return ExportedGraph{imported.graph, imported.root};
+  return export_ast(imported.root, release);
+}
+
 }  // namespace tgc

@@ -13,4 +13,7 @@ struct ExportedGraph {
 // has no counterpart; the error names the op and the reason.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
+// Returns the kernel AST or tensor graph `root` of `graph`, of any release, as a graph of `release`.
+Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
+
 }  // namespace tgc

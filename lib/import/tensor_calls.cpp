@@ -65,15 +65,35 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
         if (parts > 1 && parts != devices) throw Refusal{"its buffers are on different devices"};
         return {part(memory, device, parts), base(u)};
       }
-      if (auto it = stored_.find(u); it != stored_.end())
-        return {part(it->second, device, facts_.devices(u)), {}};
+      break;
   }
-  throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
+  if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the part of the device
+  if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() || (facts_.devices(u) > 1 && facts_.devices(u) != devices))
+    throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
+  return {part(array_of(u), device, facts_.devices(u)), {}};  // a value, which a scheduler stores before the call
+}
+
+// Returns the part of an array that a call stores to, in the array with the new content of the buffer, which is made if
+// it is the first part. `before`: the array with the content before the call.
+size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t before) {
+  if (!to.buffer) throw Refusal{"it stores to a value"};
+  auto [it, is_new] = stored.try_emplace(to.buffer);
+  if (is_new) {
+    const TensorMemory old = out_.memories[before];
+    it->second = new_memory(old.dtype, old.size, 1);
+    out_.memories[it->second].devices = old.devices;
+    copy(before, it->second);
+  }
+  const TensorMemory m = out_.memories[to.memory];
+  if (!m.view_of) return it->second;
+  const size_t view = new_memory(m.dtype, m.size, 1);
+  out_.memories[view].view_of = it->second, out_.memories[view].offset = m.offset;
+  return view;
 }
 
 // Runs a call. Returns the arrays of the buffers that it stores to; with `only`, of this buffer, whose array before the
 // call is `version`.
-std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t version) {
+TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   at = call;
   throw_if_late();
   Graph own(graph_.settings());
@@ -98,8 +118,18 @@ std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t versi
     devices = std::max(devices, facts_.devices(a));
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
-  std::map<UOp, size_t, ById> stored;
-  if (body.is(Op::COPY)) throw Refusal{"it copies within a call"};
+  Stored stored;
+  auto before = [&](const Argument& a, UOp u) { return a.buffer == only ? version : version_of(u); };
+  if (body.is(Op::COPY)) {
+    if (arguments.size() != 2) throw Refusal{"it copies " + std::to_string(arguments.size()) + " arguments"};
+    for (int64_t d = 0; d < devices; d++) {
+      const Argument to = argument(arguments[0], d, devices), from = argument(arguments[1], d, devices);
+      const TensorMemory &x = out_.memories[to.memory], &y = out_.memories[from.memory];
+      if (!(x.dtype == y.dtype) || x.size != y.size) throw Refusal{"it copies to an array of another size"};
+      copy(from.memory, stored_part(stored, to, before(to, arguments[0])));
+    }
+    return stored;
+  }
   NotImportable why;
   auto imported = import_graph(copy_into(own, body), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{imported.diag().message};
@@ -109,25 +139,7 @@ std::map<UOp, size_t, ById> TensorLowering::run(UOp call, UOp only, size_t versi
     TensorKernel kernel{.ast = imported->root, .memories = {}, .variables = {}};
     for (size_t i = 0; i < arguments.size(); i++) {
       Argument a = argument(arguments[i], d, devices);
-      if (std::ranges::count(slots, i)) {
-        if (!a.buffer) throw Refusal{"it stores to a value"};
-        const size_t before = a.buffer == only ? version : version_of(arguments[i]);
-        auto [it, is_new] = stored.try_emplace(a.buffer);
-        if (is_new) {
-          const TensorMemory old = out_.memories[before];
-          it->second = new_memory(old.dtype, old.size, 1);
-          out_.memories[it->second].devices = old.devices;
-          copy(before, it->second);
-        }
-        // the same part of the new array
-        if (auto view = out_.memories[a.memory].view_of) {
-          const TensorMemory m = out_.memories[a.memory];
-          a.memory = new_memory(m.dtype, m.size, 1);
-          out_.memories[a.memory].view_of = it->second, out_.memories[a.memory].offset = m.offset;
-        } else {
-          a.memory = it->second;
-        }
-      }
+      if (std::ranges::count(slots, i)) a.memory = stored_part(stored, a, before(a, arguments[i]));
       kernel.memories.push_back(a.memory);
     }
     if (devices > 1) kernel.variables = device_number(d);

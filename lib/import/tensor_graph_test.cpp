@@ -166,11 +166,13 @@ later = y.after(o.store(b)))", "later");
   // both kernels of the pair load the same element
   auto pairs = import_tensor_pairs(t.root, after, {}, {});
   if (!pairs) FAIL(pairs.diag().text());
-  REQUIRE(pairs->culprits.size() == 1);
-  CHECK(pairs->culprits[0] == b.src(0));  // the RESHAPE uses x
-  REQUIRE(pairs->program.kernels.size() == 2);
-  CHECK(pyrender(pairs->program.kernels[0].ast).value_or_throw() ==
-        pyrender(pairs->program.kernels[1].ast).value_or_throw());
+  REQUIRE(pairs->culprits.size() == 2);
+  CHECK(pairs->culprits[0] == before.src(1).src(0));  // the target of the store
+  CHECK(pairs->culprits[1] == b.src(0));              // the RESHAPE uses x
+  REQUIRE(pairs->program.kernels.size() == 4);
+  for (size_t i : {0, 2})
+    CHECK(pyrender(pairs->program.kernels[i].ast).value_or_throw() ==
+          pyrender(pairs->program.kernels[i + 1].ast).value_or_throw());
 }
 
 TEST_CASE("linear functions of indices") {
@@ -217,4 +219,38 @@ s20 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(0,
 moved = UOp(Ops.RESHAPE, dtypes.float, (none, s20)))",
             "moved*UOp.const(2.0, dtypes.weakfloat)");
   CHECK(t.error == "");
+}
+
+TEST_CASE("tensor graph: a store to another buffer than that of its AFTER is performed") {
+  Tensors t(R"(first = y.after(y.store(UOp.const(0.0, dtypes.weakfloat)))
+later = x.after(first.store(x*UOp.const(2.0, dtypes.weakfloat))))", "first, later");
+  REQUIRE(t.error == "");
+  auto last = std::ranges::find_if(t.program.outputs, [&](auto& o) { return o.buffer == t.root.src(0).src(0); });
+  REQUIRE(last != t.program.outputs.end());
+  CHECK(has(t.kernel(t.program.kernels.size() - 1), "*"));
+  CHECK(std::ranges::count(t.program.kernels.back().memories, last->memory) == 1);
+}
+
+TEST_CASE("tensor graph: a store to a STAGE of a buffer changes the buffer") {
+  Tensors t(R"(i = UOp.range(UOp.const(6, dtypes.weakint), 0, AxisType.LOOP)
+j = UOp.range(UOp.const(6, dtypes.weakint), 1, AxisType.LOOP)
+stage = UOp(Ops.STAGE, dtypes.float, (x.index(i), i))
+later = x.after(stage.index(j).store(y.index(j)).end(j)))", "later");
+  REQUIRE(t.error == "");
+  REQUIRE(t.program.outputs.size() == 1);
+  const TensorOutput& o = t.program.outputs[0];
+  CHECK(o.buffer == t.root.src(0).src(0));
+  CHECK_FALSE(t.program.memories[o.memory].buffer);  // another array than x before the store
+}
+
+TEST_CASE("tensor graph: an argument of a kernel that is a value is stored before the call") {
+  Tensors t(R"(none = UOp(Ops.STACK, dtypes.weakint, ())
+a = UOp(Ops.PARAM, dtypes.float, (UOp.const(6, dtypes.weakint),), ParamArg(0, dtypes.float, device='CPU'))
+b = UOp(Ops.PARAM, dtypes.float, (UOp.const(6, dtypes.weakint),), ParamArg(1, dtypes.float, device='CPU'))
+i = UOp.range(UOp.const(6, dtypes.weakint), 0, AxisType.LOOP)
+kernel = UOp(Ops.SINK, dtypes.void, (a.index(i).store(b.index(i)).end(i),), KernelInfo(name='k'))
+later = x.after(UOp(Ops.CALL, dtypes.void, (kernel, x, UOp(Ops.FLIP, dtypes.float, (y,), (True,))))))", "later");
+  INFO(t.error);
+  CHECK(t.error == "");
+  CHECK(t.program.kernels.size() >= 2);
 }

@@ -21,8 +21,6 @@ constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op:
                                                      Op::DEFINE_GLOBAL, Op::INDEX, Op::SINK, Op::STORE, Op::END};
 
 constexpr OpSet kCalls{Op::CALL, Op::FUNCTION};
-// A view of a buffer. A view that is an effect stands for the effects of the buffer.
-constexpr OpSet kViews = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
 }  // namespace
 
@@ -211,87 +209,6 @@ void TensorLowering::copy(size_t from, size_t to) {
   finish(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
 }
 
-// ---- stores
-
-// Calls `apply`, which changes `version`, unless the content `version` has the effect already.
-template <class Apply>
-void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
-  if (effects_[version].contains(effect.id())) return;
-  std::set<uint32_t> effects = effects_[version];
-  effects.insert(effect.id());
-  const size_t before = version;
-  apply();
-  if (version != before) effects_[version] = std::move(effects);
-}
-
-// Applies an effect, if it was not applied yet, to the content of `buffer`, an array that becomes `version`.
-void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
-  at = effect;
-  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { call(effect, buffer, version); });
-  if (effect.is(Op::STORE)) {
-    if (base(effect.src(0)) == buffer) apply_once(effect, version, [&] { apply_store(effect, version, loops); });
-    return;
-  }
-  switch (effect.op()) {
-    case Op::END:
-      for (UOp r : sources_from(effect, 1)) loops.push_back(r);
-      return apply(effect.src(0), buffer, version, loops);
-    case Op::AFTER: case Op::ASSIGN:
-      if (base(effect) == buffer) apply_version(effect, buffer, version);
-      return;
-    case Op::GROUP: case Op::SINK: case Op::BARRIER: case Op::TUPLE:
-      for (UOp s : effect.src()) apply(s, buffer, version, loops);
-      return;
-    default:
-      if (effect.in(kViews) && effect.num_src()) apply(effect.src(0), buffer, version, loops);
-  }
-}
-
-// Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
-void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
-  auto it = memories_.find(u);
-  if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
-  UOp before = u.src(0);
-  auto is_same_memory = [&](UOp x) { return x.in(kViews) || (!is_memory(x) && is_memory(base(x))); };
-  while (!before.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(before) && before.num_src()) before = before.src(0);
-  if (before.in({Op::AFTER, Op::ASSIGN})) apply_version(before, buffer, version);
-  if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
-  for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
-}
-
-// STORE(target, value): the array after the store is another array, so that values before the store stay known.
-void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
-  UOp target = store.src(0), stored = store.src(1);
-  UOp constant = stored;
-  while (constant.in(ops::Movement)) constant = constant.src(0);
-  if (constant.is_const() && constant.is_invalid()) return;
-  const Sizes& shape = facts_.shape(target);
-  if (product(shape) == 0) return;
-  const TensorMemory old = out_.memories[version];
-  const int64_t devices = facts_.devices(target);
-  const size_t next = new_memory(old.dtype, old.size, 1);
-  out_.memories[next].devices = old.devices;
-  const int64_t bytes = checked_mul(checked_mul(product(shape), devices), target.dtype().base().itemsize());
-  if (!loops.empty() || bytes != checked_mul(old.size, old.dtype.itemsize())) copy(version, next);
-  std::vector<UOp> around;
-  for (UOp r : loops)
-    if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
-  Point p;
-  if (devices > 1) p.device = loop(devices, around);
-  for (int64_t size : shape) p.place.push_back(loop(size, around));
-  UOp valid;
-  const Affine index = place_in(target, p, valid);
-  Point q = p;
-  const Sizes& from = facts_.shape(stored);
-  if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
-  q.place.keep_last(from.size());
-  for (size_t axis = 0; axis < from.size(); axis++)
-    if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // slot 0
-  finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
-  version = next;
-}
-
 // ---- which values are stored
 
 void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
@@ -323,6 +240,7 @@ void TensorLowering::lower(UOp u) {
   for (UOp s : u.src()) deepest = std::max(deepest, depth_[s]);
   depth_[u] = deepest + 1;
   if (u.in({Op::AFTER, Op::ASSIGN}) && u.num_src() > 1) {
+    if (u.is(Op::AFTER)) note_other_stores(u);
     UOp buffer = base(u.src(0));
     if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
     if (!is_memory(buffer)) array_of(buffer);  // a store to a value, such as a copy
@@ -330,9 +248,11 @@ void TensorLowering::lower(UOp u) {
     apply_version(u, buffer, version);
     memories_[u] = version;
     depth_[u] = 0;
+    if (u.is(Op::AFTER)) note_invalid(u);
     return;
   }
   if (u.is(Op::CONTIGUOUS)) note_view(u);
+  if (u.is(Op::STORE)) note_stage_of_target(u.src(0));
   const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
   if (is_wide_bitcast) {  // the same memory as an array of another dtype
     UOp from = u.src(0);
@@ -384,6 +304,11 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
       if (what.with_values) add_value(root.src(i), i);
       else add_output(root.src(i));
     }
+  for (UOp u : nodes) {
+    auto other = other_stores_.find(u);
+    if (other == other_stores_.end()) continue;
+    for (UOp buffer : other->second) add_stores_of(u, buffer);
+  }
   if (what.with_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);

@@ -66,6 +66,10 @@ class TensorFacts {
   mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // the results of number()
 };
 
+// A view of a buffer. A view that is an effect stands for the effects of the buffer.
+inline constexpr OpSet kViews =
+    ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
+
 bool is_memory(UOp u);  // true for a BUFFER or PARAM that is an array in global memory
 
 bool can_be_stored(DType dtype);  // true if tgc's IR has arrays of this dtype
@@ -102,7 +106,8 @@ class TensorLowering {
     UOp before, after;
     UOp culprit;  // TensorPairs::culprits
     RangedPoint point;
-    bool is_use = false;  // compare how an array is indexed, not how its elements are computed
+    bool is_use = false;    // compare how an array is indexed, not how its elements are computed
+    bool is_place = false;  // compare the places in a buffer that two targets of stores are
   };
 
   // ---- which values are stored in arrays (tensor_lowering.cpp)
@@ -131,11 +136,17 @@ class TensorLowering {
   void store_all(size_t memory, UOp value);
   void copy(size_t from, size_t to);
   void finish(UOp store, const std::vector<UOp>& loops);
+
+  // ---- stores (tensor_stores.cpp)
   void apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
   void apply_version(UOp u, UOp buffer, size_t& version);
   template <class Apply>
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
+  UOp state_below(UOp target) const;
+  void note_other_stores(UOp after);
+  void note_invalid(UOp after);
+  void add_stores_of(UOp after, UOp buffer);
 
   // ---- calls of kernels (tensor_calls.cpp)
   struct Argument {
@@ -143,7 +154,9 @@ class TensorLowering {
     UOp buffer;  // the BUFFER or PARAM below the argument
   };
   void call(UOp u, UOp buffer, size_t& version);
-  std::map<UOp, size_t, ById> run(UOp call, UOp only, size_t version);
+  using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with its content after a call
+  Stored run(UOp call, UOp only, size_t version);
+  size_t stored_part(Stored& stored, const Argument& to, size_t before);
   void run_calls(UOp list);
   Argument argument(UOp u, int64_t device, int64_t devices);
   size_t part(size_t memory, int64_t number, int64_t parts);
@@ -158,6 +171,7 @@ class TensorLowering {
   bool pair_values(UOp before, const RangedPoint& p, UOp after, UOp user);
   bool pair_sources(UOp before, const RangedPoint& p, UOp after);
   void pair_stores(UOp before, UOp after);
+  void pair_targets(UOp before, UOp after, const RangedPoint& p);
   bool share_leaf(UOp before, UOp after);
   void add_pair(const RangedPair& pair);
 
@@ -176,6 +190,8 @@ class TensorLowering {
   // Returns the buffer below `target`, and the index of a point of `target` in its array.
   UOp base(UOp target) const;
   void note_view(UOp u);
+  void note_stage_of_target(UOp target);
+  Affine place_in_stage(UOp stage, const Point& p, UOp& valid);
   Affine place_in(UOp target, const Point& p, UOp& valid);
 
   Graph& graph_;
@@ -185,7 +201,10 @@ class TensorLowering {
   Kernel kernel_;
   std::optional<int> invalid_;  // TensorImport::invalid; nullopt: an access of an Invalid element does not happen
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // collects the indices of PADs and their sizes
-  std::set<UOp, ById> views_;                 // CONTIGUOUS that are views of buffers: note_view()
+  using Buffers = std::set<UOp, ById>;
+  std::unordered_map<UOp, Buffers> other_stores_;  // note_other_stores()
+  Buffers invalid_states_;                         // note_invalid()
+  std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE that are views of buffers: note_view(), note_stage_of_target()
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
   std::map<size_t, std::set<uint32_t>> effects_;  // of an array with a content of a buffer: its effects, by id
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // array_as()

@@ -167,6 +167,19 @@ bool TensorLowering::share_leaf(UOp before, UOp after) {
   return is_new;
 }
 
+// Pairs the places in a buffer that two targets of stores are, if both can be computed.
+void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
+  note_stage_of_target(after);
+  if (!is_memory(base(before)) || !(base(before) == base(after))) return;
+  try {
+    UOp valid;
+    place_in(before, p, valid), place_in(after, {}, valid);
+    if (!valid) pairs_.push_back({before, after, before, p, false, true});
+  } catch (const Refusal&) {  // the values of the stores are compared alone
+  }
+  kernel_ = {};
+}
+
 // Pairs the values that the AFTERs below the two nodes store.
 void TensorLowering::pair_stores(UOp before, UOp after) {
   if (before == after || !paired_.insert({before.id(), after.id()}).second) return;
@@ -179,6 +192,7 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
     RangedPoint p;
     p.place = *place;
     for (UOp r : after.src().subspan(1)) p.loops.push_back(r);
+    pair_targets(before.src(0), store.src(0), p);
     pair_values(before.src(1), p, store.src(1), before);
     return;
   }
@@ -196,7 +210,7 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     Sizes dims;
     for (UOp r : loops) dims.push_back(facts_.number(r.src(0)).value_or(0));
     if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
-    DType dtype = pair.before.dtype();
+    DType dtype = pair.is_place ? dtypes::int64 : pair.before.dtype();
     if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
     const size_t memory = new_memory(dtype, product(dims), 1);
     std::vector<UOp> around;
@@ -208,8 +222,10 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     }
     const bool is_before = side == pair.before;
     const Point p = is_before ? Point(pair.point) : Point{.valid = pair.point.valid};
-    UOp x = is_before && !pair.is_use ? make_value(side, p) : value(side, p);
-    if (!(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
+    UOp x, valid;
+    if (pair.is_place) x = math_.node(place_in(side, p, valid));
+    else x = is_before && !pair.is_use ? make_value(side, p) : value(side, p);
+    if (pair.is_place || !(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
     if (p.valid) x = graph_.node(Op::WHERE, dtype, {p.valid, x, graph_.node(Op::CONST, dtype, {}, 0)});
     finish(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
     out_.outputs.push_back({memory, dims, {}});

@@ -11,6 +11,7 @@ namespace {
 constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP};
 constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
+constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // the same memory as their source
 }  // namespace
 
@@ -239,6 +240,10 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       }
       return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
     case Op::AFTER: case Op::ASSIGN:
+      if (invalid_ && invalid_states_.contains(u)) {
+        out_.has_invalid = true;
+        return graph_.constant(u.dtype().base(), int64_t(*invalid_));
+      }
       if (auto it = memories_.find(u); it != memories_.end()) {
         UOp valid = p.valid;
         const Affine index = place_in(u.src(0), p, valid);
@@ -329,6 +334,35 @@ UOp TensorLowering::base(UOp target) const {
   return expanded && !is_memory(target) ? expanded : target;  // an EXPAND that is stored to has its own elements
 }
 
+// Notes a STAGE of a buffer that is stored to: the store changes the buffer, since a scheduler removes such a STAGE
+// (schedule/rangeify.py:remove_bufferize). Reads of the STAGE have the content before the store.
+void TensorLowering::note_stage_of_target(UOp target) {
+  while (target.in(kMoving | OpSet{Op::INDEX, Op::NOOP}) && target.num_src()) target = target.src(0);
+  if (target.in(kStages) && is_memory(base(target.src(0)))) views_.insert(target);
+}
+
+// The place of the value that a STAGE holds, with the indices of `p` in place of the ranges of the STAGE.
+Affine TensorLowering::place_in_stage(UOp stage, const Point& p, UOp& valid) {
+  const auto ranges = sources_from(stage, 1);
+  UOp condition;
+  Point q{.place = p.place.part(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
+  const Affine held = place_in(stage.src(0), q, condition);
+  if (condition) throw Refusal{"it stores to a part of a STAGE"};
+  std::unordered_map<UOp, Affine> indices;
+  for (size_t i = 0; i < ranges.size(); i++)
+    if (ranges[i].is(Op::RANGE)) indices[value(ranges[i], {})] = p.place[i];
+  Affine out = Affine::number(held.constant);
+  for (auto& [node, factor] : held.terms) {
+    auto index = indices.find(node);
+    const bool is_loop_of_stage = std::ranges::any_of(toposort(node), [&](UOp u) { return indices.contains(u); });
+    if (index == indices.end() && is_loop_of_stage) throw Refusal{"it stores to a STAGE whose places are not linear"};
+    const int64_t size = std::max<int64_t>(held.max - held.min, 1);
+    const Affine term = index == indices.end() ? math_.index(node, 0, size) : index->second;
+    out = AffineMath::sum(out, AffineMath::scaled(term, factor));
+  }
+  return out;
+}
+
 // The index counts elements of the dtype of `target`.
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
@@ -345,6 +379,7 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
     if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
     return math_.quotient(first, to / from);
   }
+  if (views_.contains(target) && target.in(kStages)) return place_in_stage(target, p, valid);
   if (views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
     return place_in(target.src(0), p, valid);
   if (is_memory(target) || stored_.contains(target)) return flat(target, p);

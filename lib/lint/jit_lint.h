@@ -48,6 +48,8 @@ class JitLint {
   // Notes are about code that is correct only because of a precaution in it. Their kinds are jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
+  // False if an older exporter made the recording, which lacks facts that some kinds of findings need.
+  bool is_decided() const { return !lacks_late_tensors_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;

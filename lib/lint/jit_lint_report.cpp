@@ -84,18 +84,22 @@ std::string JitLint::text(bool all_notes) const {
     if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
-  if (lacks_late_tensors_)
+  if (!is_decided() && !findings_.empty())
     out += "not checked: tensors that a capture makes and the program computes later; to check them, record again\n";
   const size_t shown = notes_.size() - usual;
-  out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
-         counted(findings_.size(), "finding") + (shown ? ", " + counted(shown, "note") : "");
+  out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", ";
+  if (is_decided() || !findings_.empty()) out += counted(findings_.size(), "finding");
+  else
+    out += "not decided: an older exporter made the recording, without the tensors that a capture makes and the "
+           "program computes later; record again";
+  out += shown ? ", " + counted(shown, "note") : "";
   if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
   return out + (usual ? " with --notes\n" : "\n");
 }
 
 std::string JitLint::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("calls", calls_).member("jits", jits_.size());
+    json.member("calls", calls_).member("jits", jits_.size()).member("decided", is_decided());
     auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
       json.key(key).array([&] {
         for (const JitFinding& f : findings)

@@ -20,7 +20,9 @@ std::string exporter() {
   for (const char* folder : {"../share/tgc", "../../../scripts"})
     if (fs::path file = (bin / folder / "tinygrad_export.py").lexically_normal(); fs::exists(file, error))
       return " '" + file.string() + "'";
-  return " -m tgc.export";
+  // `-m` would look for the module in the working folder, too, where a stranger's file may have its name
+  return " -c 'import runpy, sys; sys.path[:] = [p for p in sys.path if p]; "
+         "runpy.run_module(\"tgc.export\", run_name=\"__main__\", alter_sys=True)'";
 }
 
 std::string command_of(const std::string& tinygrad) {

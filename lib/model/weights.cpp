@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "lib/runtime/npz.h"
 
@@ -142,24 +143,37 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
                     [](const onnx::TypeProto::Dim& dim, int64_t size) { return !dim.value || *dim.value == size; });
 }
 
-// Puts a weight into the graph. Returns an error text, or "".
-std::string put(onnx::GraphProto& graph, onnx::TensorProto&& weight) {
-  auto same_name = [&](const auto& x) { return x.name == weight.name; };
-  if (auto old = std::find_if(graph.initializers.begin(), graph.initializers.end(), same_name);
-      old != graph.initializers.end()) {
-    if (old->type != weight.type || old->dims != weight.dims)
-      return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", the model's is " +
-             describe(old->type, old->dims);
-    *old = std::move(weight);
+// The initializers and inputs of a graph by name; of several with the same name, the first.
+class Places {
+ public:
+  explicit Places(onnx::GraphProto& graph) : graph_(graph) {
+    for (size_t i = 0; i < graph.initializers.size(); i++) initializers_.try_emplace(graph.initializers[i].name, i);
+    for (size_t i = 0; i < graph.inputs.size(); i++) inputs_.try_emplace(graph.inputs[i].name, i);
+  }
+
+  // Puts a weight into the graph. Returns an error text, or "".
+  std::string put(onnx::TensorProto&& weight) {
+    if (auto old = initializers_.find(weight.name); old != initializers_.end()) {
+      onnx::TensorProto& initializer = graph_.initializers[old->second];
+      if (initializer.type != weight.type || initializer.dims != weight.dims)
+        return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", the model's is " +
+               describe(initializer.type, initializer.dims);
+      initializer = std::move(weight);
+      return "";
+    }
+    auto input = inputs_.find(weight.name);
+    if (input == inputs_.end()) return "the model has no initializer and no input '" + weight.name + "'";
+    if (!fits(graph_.inputs[input->second], weight))
+      return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", which the model's input is not";
+    initializers_.emplace(weight.name, graph_.initializers.size());
+    graph_.initializers.push_back(std::move(weight));
     return "";
   }
-  auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), same_name);
-  if (input == graph.inputs.end()) return "the model has no initializer and no input '" + weight.name + "'";
-  if (!fits(*input, weight))
-    return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", which the model's input is not";
-  graph.initializers.push_back(std::move(weight));
-  return "";
-}
+
+ private:
+  onnx::GraphProto& graph_;
+  std::unordered_map<std::string, size_t> initializers_, inputs_;
+};
 
 }  // namespace
 
@@ -183,10 +197,14 @@ Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
 }
 
 Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights) {
+  constexpr size_t kMostShown = 20;
+  Places places(model.graph);
   std::string troubles;
+  size_t count = 0;
   for (onnx::TensorProto& w : weights)
-    if (std::string text = put(model.graph, std::move(w)); !text.empty())
+    if (std::string text = places.put(std::move(w)); !text.empty() && ++count <= kMostShown)
       troubles += (troubles.empty() ? "" : "\n  ") + text;
+  if (count > kMostShown) troubles += "\n  and " + std::to_string(count - kMostShown) + " more";
   return troubles.empty() ? Status(Unit{})
                           : Status(Diag{.message = "these weights do not fit the model:\n  " + troubles});
 }

@@ -107,6 +107,18 @@ TEST_CASE("weights: weights replace initializers or give inputs values; others a
   }
 }
 
+TEST_CASE("weights: a message about many weights shows the first ones") {
+  onnx::ModelProto m = model();
+  std::vector<onnx::TensorProto> many;
+  for (int i = 0; i < 50000; i++)
+    many.push_back({.name = "t" + std::to_string(i), .type = onnx::Type::Float, .dims = {2}});
+  auto refused = use_weights(m, std::move(many));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.diag().message.size() < 2000);
+  CHECK(refused.diag().message.find("'t19'") != std::string::npos);
+  CHECK(refused.diag().message.ends_with("and 49980 more"));
+}
+
 TEST_CASE("weights: npz files are read, and other files are errors") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_weights." + std::to_string(getpid()) + ".npz")).string();

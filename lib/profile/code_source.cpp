@@ -4,7 +4,7 @@
 #include <set>
 
 #include "lib/compile/compile.h"
-#include "lib/driver/import_input.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/source.h"
 #include "lib/profile/profile.h"
 #include "lib/runtime/compile_source.h"
@@ -132,7 +132,7 @@ class SourceFinder {
         Settings settings = session.settings_for().value_or_throw();
         const std::string text = pickled_graph(asts_.at(name));
         InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
-        in = std::move(import_input(session, std::move(in)).value_or_throw());
+        in = std::move(session.compiler()->import(std::move(in)).value_or_throw());
         if (auto& refused = imported_from(in).refused) throw Failure(*refused);
         in.info.target = target;
         if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;

@@ -119,7 +119,7 @@ Result<Section> find_section(std::string_view elf, std::string_view wanted) {
         address = (image_end + align - 1) / align * align;
         image_end = address + s.sh_size;
       }
-      if (name.substr(0, name.find('\0')) != wanted) continue;
+      if (!name.starts_with(wanted) || (name.size() > wanted.size() && name[wanted.size()])) continue;
       if (s.sh_size > kMostSection) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
       return Section{range_at(elf, s.sh_offset, s.sh_size), address};
     }

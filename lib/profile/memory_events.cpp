@@ -1,6 +1,7 @@
 #include "lib/profile/memory_events.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -19,11 +20,13 @@ void each_buffer(const PointEvent& exec, F f) {
     if (auto key = (*buffers)[n].number()) f(n, *key);
 }
 
-bool holds(const PickleValue& arg, std::string_view list, size_t number) {
+// Returns the numbers in a list of an event's arg.
+std::set<int64_t> numbers_in(const PickleValue& arg, std::string_view list) {
+  std::set<int64_t> out;
   auto numbers = arg.find(list);
   for (size_t n = 0; numbers && n < numbers->size(); n++)
-    if ((*numbers)[n].number() == int64_t(number)) return true;
-  return false;
+    if (auto number = (*numbers)[n].number()) out.insert(*number);
+  return out;
 }
 
 std::string exec_name(const PointEvent& exec) {
@@ -54,7 +57,7 @@ MemoryEvents memory_events(const Trace& trace) {
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
       if (!size || !size->real()) continue;
       double item = 1;  // a DType is made of its priority, its size in bits and its name
-      if (dtype && dtype->size() >= 3) item = double(((*dtype)[1].number().value_or(8) + 7) / 8);
+      if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].number().value_or(8)) + 7) / 8);
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
       b.bytes = std::min(*size->real(), kMostElements) * item;
       open[*key] = out.buffers.size();
@@ -68,10 +71,12 @@ MemoryEvents memory_events(const Trace& trace) {
       change(b.device, -b.bytes, e->time);
       open.erase(found);
     } else if (e->name == "exec") {
+      const std::string name = exec_name(*e);
+      const std::set<int64_t> inputs = numbers_in(e->arg, "inputs"), outputs = numbers_in(e->arg, "outputs");
       each_buffer(*e, [&](size_t n, int64_t buffer) {
         if (auto found = open.find(buffer); found != open.end())
           out.buffers[found->second].uses.push_back(
-              {exec_name(*e), n, holds(e->arg, "inputs", n), holds(e->arg, "outputs", n)});
+              {name, n, inputs.contains(int64_t(n)), outputs.contains(int64_t(n))});
       });
     }
   }

@@ -113,8 +113,18 @@ class TraceReader {
       if (found != times.end() && n < found->second.size()) run.seconds = found->second[n];
     }
   }
+  // Counts a record, and the fields of its state, which several events may share.
+  void spend_record(const PickleValue& v) {
+    auto state = v.state();
+    budget_.spend(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
+  }
+  static size_t entries_of(const PickleValue& state) {
+    size_t entries = state.size();
+    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // of a class with slots
+    return entries;
+  }
   void add(const PickleValue& event) {
-    budget_.spend(kRecord);
+    spend_record(event);
     std::string_view type = event.class_name();
     if (type == "ProfileSQTTEvent") add_sqtt(event);
     else if (type == "ProfilePMCEvent") add_counters(event);
@@ -169,6 +179,7 @@ class TraceReader {
       fail("a kernel is no number and no name");
     }
     if (program) name = program->name;
+    budget_.spend(name.size());
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->number() ? std::to_string(*exec_tag->number()) : "";
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
@@ -195,7 +206,7 @@ class TraceReader {
     std::string_view blob = f.bytes("blob");
     size_t at = 0;
     for (size_t i = 0; i < sched.size(); i++) {
-      budget_.spend(kRecord);
+      spend_record(sched[i]);
       Fields s(sched[i]);
       CounterSample c{.kernel = kernel, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
                       .se = s.number("se"), .sa = s.number("sa"), .wgp = s.number("wgp")};
@@ -243,6 +254,7 @@ class TraceReader {
     Fields f(event);
     PickleValue name = f.get("name");
     RangeEvent e{.device = f.text("device"), .name = name_of(name)};
+    budget_.spend(e.name.size());
     double offset = offset_of(e.device);
     e.begin = decimal_of(f.get("st")) + offset;
     auto end = f.find("en");
@@ -259,15 +271,27 @@ class TraceReader {
   }
   void add_point(const PickleValue& event) {
     Fields f(event);
-    to_.points.push_back({f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")});
+    PointEvent e{f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")};
+    // memory_events() makes a use, with the kernel's name, for each of its buffers
+    auto name = e.arg.find("name");
+    const size_t use = kRecord + (name ? name->text().size() : 0);
+    budget_.spend(kItem * e.arg.size());
+    for (std::string_view list : {"bufs", "inputs", "outputs"})
+      if (auto numbers = e.arg.find(list); numbers && numbers->size()) spend_times(numbers->size(), use);
+    to_.points.push_back(e);
+  }
+  void spend_times(size_t count, size_t bytes) {
+    if (bytes > SIZE_MAX / count) throw Failure(over_limit(Limit::InputBytes));
+    budget_.spend(count * bytes);
   }
   void add_graph(const PickleValue& event) {
     Fields f(event);
     PickleValue entries = f.get("ents"), signals = f.get("sigs");
     for (size_t i = 0; i < entries.size(); i++) {
-      budget_.spend(kRecord);
+      spend_record(entries[i]);
       Fields entry(entries[i]);
       RangeEvent e{.device = entry.text("device"), .name = name_of(entry.get("name")), .is_graph = true};
+      budget_.spend(e.name.size());
       auto time = [&](std::string_view which) {
         int64_t n = entry.number(which);
         if (n < 0 || uint64_t(n) >= signals.size()) fail("a kernel of a graph has no time");
@@ -281,7 +305,8 @@ class TraceReader {
     to_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
   }
 
-  static constexpr size_t kRecord = 112;  // bytes of memory for an event or a counter
+  static constexpr size_t kRecord = 112;  // bytes of memory for an event, a counter or the use of a buffer
+  static constexpr size_t kItem = 16;     // counted for an entry that is looked at
   Trace& to_;
   PickleBudget budget_;
   std::map<int64_t, const Program*> by_tag_;

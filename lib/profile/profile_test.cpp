@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "lib/profile/emulated_trace.h"
+#include "lib/profile/kernel_code.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
@@ -312,6 +313,59 @@ TEST_CASE("profile: a short pickle that refers to its values many times is no lo
   auto many = read(repeated(sqtt, 1000));  // a gigabyte of hardware traces
   REQUIRE_FALSE(many);
   CHECK(many.diag().message.find("unpacked bytes") != std::string::npos);
+}
+
+TEST_CASE("profile: events that share long lists, names or fields are no small input") {
+  auto word = [](size_t n) {
+    std::string out;
+    for (int i = 0; i < 4; i++) out += char(n >> 8 * i);
+    return out;
+  };
+  auto text = [&](std::string_view t) { return "X" + word(t.size()) + std::string(t); };
+  auto times = [](const std::string& part, size_t n) {
+    std::string out;
+    for (size_t i = 0; i < n; i++) out += part;
+    return out;
+  };
+  auto memo = [](char n) { return "q" + std::string(1, n); };
+  auto get = [](char n) { return "h" + std::string(1, n); };
+  auto point = [&](const std::string& name, const std::string& arg) {
+    return "ctinygrad.device\nProfilePointEvent\n)\x81}(" + text("device") + text("AMD") + text("name") + text(name) +
+           text("ts") + "K\x01" + text("key") + "K\x01" + text("arg") + arg + "ub";
+  };
+  auto list = [&](const std::string& item, size_t n) { return "](" + times(item, n) + "e"; };
+  auto exec = [&](const std::string& bufs, const std::string& inputs, size_t name, const std::string& more = "") {
+    return "}(" + text("bufs") + bufs + text("inputs") + inputs + text("name") + text(std::string(name, 'k')) + more +
+           "u";
+  };
+  const std::string alloc = point("alloc", "}(" + text("sz") + "K\x10u");
+  auto read = [](const std::string& events) { return parse_trace("\x80\x04](" + events + "e."); };
+  auto refused = [&](const std::string& events) {
+    auto trace = read(events);
+    REQUIRE_FALSE(trace);
+    CHECK(trace.diag().message.find("unpacked bytes") != std::string::npos);
+  };
+  // a list of 60,000 buffers and 60,000 inputs in one event: read in a moment
+  auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
+  REQUIRE(many);
+  CHECK(memory_events(*many).buffers.at(0).uses.size() == 60000);
+  CHECK_FALSE(memory_events(*many).buffers[0].uses[0].reads);
+  // each use of a buffer has a copy of the kernel's name
+  refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
+  // events that share the list of buffers, or an arg of many entries
+  const std::string buffers = exec(list("K\x01", 20000), "]", 3);
+  const std::string entries = exec("]", "]", 3, times(text("x") + "N", 20000));
+  for (const std::string& arg : {buffers, entries})
+    refused(alloc + point("exec", arg + memo(0)) + times(point("exec", get(0)), 3000));
+}
+
+TEST_CASE("profile: a section is found by its whole name, also if names have no end") {
+  Section text{"\x01\x02\x03\x04", 0x100};
+  std::string elf = make_elf(text);
+  REQUIRE(find_section(elf, ".text"));
+  CHECK(find_section(elf, ".text")->bytes == text.bytes);
+  CHECK_FALSE(find_section(elf, ".tex"));
+  CHECK_FALSE(find_section(elf, ".text2"));
 }
 
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {

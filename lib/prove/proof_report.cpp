@@ -1,4 +1,6 @@
 // The reports of tgc prove INPUT.
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -38,6 +40,37 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
+// Returns the first proven rewrite of each rule, stage and sense weaker than but-nan.
+std::vector<Counted> weak_rewrites(const KernelProof& proof) {
+  std::vector<Counted> out;
+  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // index of `out`
+  for (const auto* list : {&proof.findings, &proof.rewrites})
+    for (const RewriteProof& r : *list) {
+      if (r.kind != Kind::Proven || !r.has_floats || r.sense <= FloatSense::ButNan) continue;
+      auto [at, is_new] = of.try_emplace({r.sense, r.place.stage, r.place.rule}, out.size());
+      if (is_new) out.push_back({&r});
+      else out[at->second].count++;
+    }
+  return out;
+}
+
+// Returns the reasons why rewrites of a schedule are not decided, the most frequent first.
+std::string reasons_text(const KernelProof& proof) {
+  constexpr size_t kMost = 3;
+  std::map<std::string_view, size_t> counts;
+  for (const auto* list : {&proof.findings, &proof.rewrites})
+    for (const RewriteProof& r : *list)
+      if (r.kind == Kind::Unknown) counts[std::string_view(r.why).substr(0, r.why.find_first_of(":;"))]++;
+  if (counts.empty()) return "";
+  std::vector<std::pair<std::string_view, size_t>> all(counts.begin(), counts.end());
+  std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string_view, size_t>::second);
+  std::string out = "  not decided:";
+  for (size_t i = 0; i < std::min(kMost, all.size()); i++)
+    out += (i ? ", " : " ") + std::to_string(all[i].second) + " times '" + std::string(all[i].first) + "'";
+  if (all.size() > kMost) out += ", " + std::to_string(all.size() - kMost) + " other reasons";
+  return out + "; --json lists them. `tgc run --each-stage` compares the stages in REF\n";
+}
+
 size_t distinct(const KernelProof& proof) {
   size_t out = 0;
   for (Kind kind : kKinds) out += proof.distinct(kind);
@@ -73,6 +106,7 @@ std::string proof_text(const KernelProof& proof) {
   for (auto& [of, count] : open_rewrites(proof)) {
     const RewriteProof& r = *of;
     const RewritePlace& a = r.place;
+    if (proof.is_schedule && r.kind == Kind::Unknown) continue;
     out += "  " + std::string(name_of(r.kind)) + ": ";
     if (a.rule.empty()) out += "stage '" + std::string(a.stage) + "'";
     else out += "number " + std::to_string(a.number) + " of " + std::string(a.rule) + " in '" + std::string(a.stage) +
@@ -85,6 +119,7 @@ std::string proof_text(const KernelProof& proof) {
     out += "\n";
     if (!r.before.empty()) out += "    - " + r.before + "\n    + " + r.after + "\n";
   }
+  if (proof.is_schedule) out += reasons_text(proof);
   return out;
 }
 
@@ -113,7 +148,14 @@ std::string proof_json(const KernelProof& proof) {
         });
       };
       list("refuted", Kind::Refuted), list("unknown", Kind::Unknown), list("samples", Kind::Sampled);
-      json.member("floats", sense_name(proof));
+      json.key("weak").array([&] {
+        for (auto& [of, count] : weak_rewrites(proof))
+          json.object([&] {
+            json.member("stage", of->place.stage).member("rule", of->place.rule).member("rewrite", of->place.number);
+            json.member("floats", name_of(of->sense)).member("count", count);
+          });
+      });
+      json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
       json.member("checked_stages", proof.checked_stages);
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.seconds, "%.4f");

@@ -202,10 +202,10 @@ class KernelProver {
     constexpr size_t kTrials = 3;
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
-    if (!is_open && !options_.checks_stages) return;
+    const bool runs_stages = is_open || options_.checks_stages;
     size_t right = SIZE_MAX;  // the last stage that REF could run; SIZE_MAX: the AST
     auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
-    for (size_t i = 0; i < stages().size(); i++) {
+    for (size_t i = 0; runs_stages && i < stages().size(); i++) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
       const auto difference = runner_->difference_from_ast(history_.imported(stages()[i].result), kTrials);
       if (!difference) continue;
@@ -214,6 +214,7 @@ class KernelProver {
       for (size_t k = first(); k <= i; k++) acquit(k);
       right = i;
     }
+    // no proof covers the linear list, so it is run in any case
     const auto difference = runner_->difference_from_ast(history_.linear(), kTrials);
     if (!difference || stages().empty()) return;
     if (!difference->empty()) {
@@ -382,6 +383,7 @@ std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& c
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options) {
   auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return recorded_history(in); });
+  out->is_schedule = in.is_tensor_graph;
   const GoldenRecord& record = *in.record;
   const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);
   if (has_kernel || in.is_tensor_graph || out->error) return out;

@@ -19,6 +19,7 @@ struct KernelProof {
   ProofCounts counts;
   double seconds = 0;
   std::optional<Diag> error;  // a stage failed
+  bool is_schedule = false;  // of a tensor graph; else of one kernel, which says nothing of the schedule before it
   size_t checked_stages = 0;  // stages whose graphs REF ran at sample inputs
 
   size_t count(RewriteProof::Kind kind) const;

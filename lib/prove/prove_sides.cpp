@@ -6,6 +6,7 @@
 #include "lib/prove/counterexample.h"
 #include "lib/prove/contracts.h"
 #include "lib/prove/launch_contract.h"
+#include "lib/prove/selected_term.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/application_sides.h"
 
@@ -74,6 +75,11 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
+    if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
+  }
+  if (const UOp term = selected_term(s.before)) {
+    RewriteProof proof = decide(Sides{term, s.after}, over_reals);
+    if (dtypes::is_float(s.before.dtype())) add(proof, true, FloatSense::ButNan);  // 0 + -0 is 0
     if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))

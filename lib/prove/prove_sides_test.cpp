@@ -61,6 +61,39 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
         RewriteProof::Kind::Proven);
 }
 
+TEST_CASE("SidesProver: a sum that selects one term is this term") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(12), {}, 0);
+  UOp i = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 1).index_ptr(num(2)).load();
+  auto zero = g.constant(dtypes::float32, 0.0);
+  auto load = [&](UOp at) { return memory.index_ptr(at).load(); };
+  auto sum_of = [&](UOp at) { return at.ne(i).where(zero, load(r)).reduce(std::vector<UOp>{r}, Op::ADD); };
+  const UOp at = i.cast(dtypes::index), inside = at.ge(0) & at.lt(12);
+  auto proof = decide_sides(g, sum_of(r.cast(dtypes::int32)), inside.where(load(at), zero));
+  CHECK(proof.by == "terms");
+  CHECK(proof.sense == FloatSense::ButNan);
+  auto is_proven = [&](UOp before, UOp after) {
+    return decide_sides(g, before, after).kind == RewriteProof::Kind::Proven;
+  };
+  CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), (at.ge(0) & at.lt(11)).where(load(at), zero)));
+  CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), inside.where(load(num(11) - at), zero)));
+  CHECK_FALSE(is_proven(sum_of((r * num(2)).cast(dtypes::int32)), inside.where(load(at), zero)));
+}
+
+TEST_CASE("SidesProver: loops of symbolic sizes end alike whatever the dtype of their indices is") {
+  Graph g;
+  UOp memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 0);
+  UOp n = g.variable("n", 1, 8), m = g.variable("m", 1, 8);
+  const UOp store = memory.index_ptr(g.constant(dtypes::index, 1)).store(g.constant(dtypes::float32, 1.0));
+  auto loop_to = [&](UOp size, DType d) {
+    return g.node(Op::RANGE, d, {size.cast(d)}, g.range(Const(4), 0, AxisType::LOOP).arg());
+  };
+  const UOp before = store.end(loop_to(n, dtypes::index));
+  CHECK(decide_sides(g, before, store.end(loop_to(n, dtypes::int32))).kind == RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, before, store.end(loop_to(m, dtypes::int32))).kind != RewriteProof::Kind::Proven);
+}
+
 TEST_CASE("SidesProver: a register with several elements adds the terms of each sum") {
   Graph g;
   auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };

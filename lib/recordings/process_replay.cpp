@@ -176,24 +176,29 @@ class PairDiff {
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
     Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
-    std::map<std::string, size_t> occurrences;  // numbers stages of one name, to pair those with equal numbers
-    for (const RunText& text : run_a.texts) {
-      if (!text.is_graph) continue;
-      const RunText* other = find_text(run_b, renames_.stage(text.stage), occurrences[text.stage]++, renames_);
-      if (!other || other->text == text.text) continue;
-      auto diff = compare(text, run_a.file, *other, run_b.file, out, a, b);
-      if (!diff) return diff.diag();
-      if (diff->same) continue;
-      out.stage = text.stage;
-      out.same_source = a.source && b.source && nameless(a) == nameless(b);
-      out.detail = plan_.json ? "\"diff\":" + to_json(*diff) : to_text(*diff, plan_.style);
-      for (const NodeChange& c : diff->changes) {
-        out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
-        for (const std::string& cause : causes_of(c)) out.causes[cause]++;
-      }
-      if (out.rule.empty()) blame_ours(out, run_a, run_b);
-      return Unit{};
+    for (Run* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
+    auto diff = catch_failures(
+        [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
+    if (!diff || diff->same) return diff ? Status(Unit{}) : Status(diff.diag());
+    out.stage = diff->stage;
+    out.same_source = a.source && b.source && nameless(a) == nameless(b);
+    out.detail = plan_.json ? "\"diff\":" + to_json(diff->graph) : to_text(diff->graph, plan_.style);
+    for (const NodeChange& c : diff->graph.changes) {
+      out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
+      for (const std::string& cause : causes_of(c)) out.causes[cause]++;
     }
+    const bool made = out.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
+    if (made && !a.rewrites.empty() && !b.rewrites.empty()) {
+      Graph graph;
+      auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
+                                {diff->text_b->text, run_b.file, b_.producer}, &renames_);
+      if (!sides) return sides.diag();
+      auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
+      out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
+    }
+    if (!out.rule.empty() || diff->blame.empty()) return Unit{};
+    out.rule = diff->blame[0].rule;  // tgc makes one of the two graphs, by this rule
+    if (!plan_.json) out.detail = to_text(*diff, plan_.style);
     return Unit{};
   }
 
@@ -222,31 +227,6 @@ class PairDiff {
       out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
     }
     return out;
-  }
-
-  Result<GraphDiff> compare(const RunText& in_a, const std::string& file_a, const RunText& in_b,
-                            const std::string& file_b, ReplayPair& out, const GoldenRecord& a,
-                            const GoldenRecord& b) const {
-    return catch_failures([&] {
-      Graph graph;
-      const ComparedText text_a{in_a.text, file_a, a_.producer}, text_b{in_b.text, file_b, b_.producer};
-      auto sides = read_renamed(graph, text_a, text_b, &renames_).value_or_throw();
-      GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
-      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
-      if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) {
-        auto culprit = find_culprit(a, b, a_.producer, in_a.stage, sides.first, sides.second);
-        out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
-      }
-      return diff;
-    });
-  }
-
-  // If tgc makes one of the two graphs, sets out.rule to the rule of tgc that made the differing nodes.
-  void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
-    auto diff = diff_runs(a, b, plan_.options);
-    if (!diff || diff->same || diff->blame.empty()) return;
-    out.rule = diff->blame[0].rule;
-    if (!plan_.json) out.detail = to_text(*diff, plan_.style);
   }
 
   const ReplayDiffPlan& plan_;

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/support/testing.h"
+
 namespace tgc {
 namespace {
 
@@ -96,6 +98,13 @@ TEST_CASE("process replay: the summary has one line per group of causes") {
   const std::string_view row = "       2  STORE: value  (2 by this alone; as in k0)\n";
   CHECK(text.find(std::string(row) + "          changed STORE: value 1.0 -> 4.0\n") != std::string::npos);
   CHECK(d.json().find("\"by_cause\":{\"STORE: value\":2}") != std::string::npos);
+}
+
+TEST_CASE("process replay: the fields of a KernelInfo of 0.12.0 are compared one by one") {
+  auto diff = diff_recordings(Session(), test_path("golden/NOLOCALS-1.jsonl.gz"),
+                              test_path("golden/TRANSCENDENTAL-2.jsonl.gz"), {});
+  REQUIRE(diff.ok());
+  CHECK(diff->text(0).find("SINK: arg dont_use_locals; SINK: arg name") != std::string::npos);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
                .info = in.info,
                .device = runs_nowhere ? "REF" : place.device_option()};
   if (place.target) out.info.target = place.target->name();
-  if (!session.live) out.info.settings.clear();  // the graph has tgc's
+  if (session.compiler()->compiles(in)) out.info.settings.clear();  // the graph has tgc's
   out.root = copy_into(*out.graph, in.root);
   if (!session.over.opts.empty())
     out.root = with_opts(out.root, read_opts(*out.graph, session.over.opts, "--opts").value_or_throw());

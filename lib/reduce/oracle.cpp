@@ -5,9 +5,7 @@
 
 #include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/live_input.h"
-#include "lib/driver/make_pipeline.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -74,6 +72,7 @@ bool Oracle::is_wanted(const FailureSignature& symptom) const {
 
 Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
+  has_stages_ = session_.compiler()->compiles(c.loaded());
   const auto begin = Clock::now();
   FailingInputs failing;
   auto shown = catch_failures([&] { return examine(c, nullptr, failing).value_or_throw(); });
@@ -102,9 +101,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
     shows_in_stages_ = is_of_stage && differs_live(shown_with, failing);
   }
   validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
-  has_stages_ = compiles(session_, c.loaded());
-  if (has_stages_)
-    prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
+  if (has_stages_) prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = std::move(known);
   return shown_ = *shown;
 }
@@ -213,13 +210,13 @@ Shown Oracle::examine_live(const TestCase& c, const Shown* same, FailingInputs& 
   return out;
 }
 
-// Returns the graph of `c`; with a live pipeline, what it makes of the graph. Throws Failure.
+// Returns the graph of `c` for tgc's own stages; without these, what the live pipeline makes of it. Throws Failure.
 InputGraph Oracle::compiled(const TestCase& c, bool with_rewrites) const {
   InputGraph in = c.loaded();
-  if (!session_.live) return in;
+  if (has_stages_) return in;
   Session session = session_;
   session.over.live_rewrites &= with_rewrites;
-  auto out = std::move(compile_live(session, std::move(in)).value_or_throw());
+  auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
   if (auto& refused = imported_from(out).refused) throw Failure(*refused);
   return out;
 }

@@ -11,6 +11,7 @@
 #include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
 #include "lib/run/repro_bundle.h"
+#include "lib/support/first_wrong.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -237,12 +238,9 @@ class Reduction {
       return true;
     };
     trusts_prefilter_ &= oracle_.has_prefilter();
-    size_t least = slice.looked_at(), most = slice.depth();
+    const size_t least = slice.looked_at(), most = slice.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
-      while (most - least > 1 && !stopped()) {
-        size_t middle = (least + most) / 2;
-        (fails(middle) ? most : least) = middle;
-      }
+      first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
     if (found && trusts_prefilter_) ahead_ = std::move(found);
     else if (found) take(std::move(*found));
     return found.has_value() || ahead_.has_value();

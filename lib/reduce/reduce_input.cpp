@@ -1,6 +1,5 @@
 #include "lib/bisect/failing_kernel.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
 #include "lib/run/repro_bundle.h"
@@ -59,7 +58,7 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 }  // namespace
 
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
-  if (!compiles(session, in)) {
+  if (!session.compiler()->compiles(in)) {
     auto pipeline = session.pipeline(in);
     if (!pipeline) return {.error = pipeline.diag().text()};
     if (in.is_tensor_graph && !(*pipeline)->can(Ability::Specification))

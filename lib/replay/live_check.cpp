@@ -5,7 +5,6 @@
 #include <set>
 
 #include "lib/compilation/selection.h"
-#include "lib/driver/live_input.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
@@ -181,8 +180,7 @@ Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const 
     }
     in->info.name = record.id, in->info.target = record.target, in->info.settings = settings_of(header, record);
     in->info.stage.clear(), in->is_tensor_graph = record.target.empty();
-    const CompileQuestion question = live_question(session_, *in).value_or_throw();
-    const GoldenRecord made = session_.live->ask(question).value_or_throw();
+    const GoldenRecord made = session_.compiler()->record(*in).value_or_throw();
     return LiveCheck(header, record, made, plan).run();
   });
 }

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/make_pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -61,7 +60,7 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
         return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
-      if (!compiles(session, graph)) {
+      if (!session.compiler()->compiles(graph)) {
         auto pipeline = session.pipeline(std::move(graph));
         return pipeline ? (*pipeline)->lacks(Ability::Compile) : pipeline.diag();
       }

@@ -4,8 +4,7 @@
 
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/make_pipeline.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/driver/source.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
@@ -75,7 +74,7 @@ Status CompileAll::run() {
 }
 
 Status CompileAll::add(InputGraph graph) {
-  if (!compiles(session_, graph)) return add_recorded(graph);
+  if (!session_.compiler()->compiles(graph)) return add_recorded(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
   const std::string& target = kernel->target().name();

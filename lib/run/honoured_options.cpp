@@ -35,8 +35,6 @@ constexpr Row kRows[] = {
      "one of its kernels as the input"},
     {"--repro", kBisectRecorded, [](const RunOptions& o) { return !o.output.repro.empty(); },
      "--native, or no --repro to bisect the recorded stages"},
-    {"--save-failures", kRunSchedule, [](const RunOptions& o) { return !o.output.save_failures.empty(); },
-     "--save=F.npz for the results"},
     {"--reference", kSchedule, has_device_reference, "--reference=REF, or --expect=F.npz"},
     {"--reference", kBisectRecorded, has_device_reference, "--expect=F.npz, or --native"},
     {"--reference=none", kBisect, [](const RunOptions& o) { return o.compare.reference == "none"; },

@@ -35,7 +35,7 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 
 RunReport::Result ModelReport::result() const {
   if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
-  if (!order.faults.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;
+  if (!order.faults.empty() || !hazard.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
   if (stores_nothing) return RunReport::Result::Passed;
   return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
@@ -60,18 +60,22 @@ std::string ModelReport::text() const {
     out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
            "\n";
   for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
+  for (const std::string& values : also_tried) out += "  also with " + values + "\n";
   for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
   if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
   for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
   if (stages) out += stages->text();
   for (const OrderFault& f : order.faults)
-    out += "  order: " + f.text + ", but the schedule has the other order: an edge is missing in " + f.function + "\n";
+    out += "  order: " + f.detail() + (f.is_of_plan ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
+  if (!hazard.empty()) out += "  hazard: " + hazard + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
   if (kernels_sanitized)
     out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
   if (kernels_compared && different.empty())
     out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
   if (!different.empty()) out += "  " + different + "\n";
+  for (const std::string& file : written) out += "  wrote " + file + "\n";
+  if (!again.empty()) out += "  again: " + again + "\n";
   if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";
   return out;
 }
@@ -88,7 +92,10 @@ std::string ModelReport::json() const {
     write_comparisons(json, outputs);
     if (stages) stages->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);
-    if (!order.faults.empty()) json.member("order", order.faults[0].text);
+    if (!also_tried.empty()) json.member("also_tried", also_tried);
+    if (!again.empty()) json.member("again", again).member("written", written);
+    if (!order.faults.empty()) json.member("order", order.faults[0].detail());
+    if (!hazard.empty()) json.member("hazard", hazard);
     if (!notes.empty()) json.member("notes", notes);
     if (kernels_compared) json.member("kernels_compared", kernels_compared);
     if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);

@@ -106,6 +106,18 @@ std::string variable_name(UOp u) {
   return name.is_str() ? std::string(name.text()) : "";
 }
 
+std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
+  while (u.in({Op::AFTER, Op::BIND})) u = u.src(0);
+  const Arg arg = u.arg();
+  const bool is_old = u.is(Op::DEFINE_VAR) && arg.is_tuple() && arg.items().size() > 2;
+  const Arg both = is_old ? Arg() : import::field_of(arg, "vmin_vmax");
+  if (!is_old && !(both.is_tuple() && both.items().size() == 2)) return std::nullopt;
+  const Arg least = is_old ? arg[1] : both[0], most = is_old ? arg[2] : both[1];
+  if (!least.is_int() || !most.is_int()) return std::nullopt;
+  const auto a = least.as_int().to_int64(), b = most.as_int().to_int64();
+  return a && b ? std::optional(std::pair(*a, *b)) : std::nullopt;
+}
+
 // The buffers that an argument of a call stands for, one for each device.
 std::vector<UOp> parts_of(UOp argument) {
   if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
@@ -330,6 +342,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
         } else if (auto value = bound_value(argument)) {
           out.variables.by_slot[slot] = *value;
           values[name].insert(*value);
+          if (auto bounds = variable_bounds(argument)) out.bounds[name] = *bounds;
         }
       }
       for (auto& [name, numbers] : values)

@@ -36,6 +36,7 @@ struct TensorParameters {
   std::shared_ptr<Graph> graph;  // of the arguments
   std::vector<UOp> arguments;    // by the PARAM's slot
   std::map<std::string, std::string> sources;  // of each variable: "3, recorded" or "3, given"
+  std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // of the variables: the smallest and the largest value
 };
 // Reads them from the AST of `record`, if it is a call, else from the last stage that is one. `given` overrides the
 // recorded values of variables.

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "lib/live/tinygrad_process.h"
 #include "lib/rewrite/fault.h"
 #include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
@@ -27,22 +26,6 @@ std::string processor() {
     if (line.starts_with("model name"))
       if (size_t at = line.find(": "); at != line.npos) return line.substr(at + 2);
   return "";
-}
-
-// Returns the settings that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the machine.
-std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
-  std::map<std::string, std::string> out;
-  for (const SettingInfo& s : all_settings())
-    if (settings.*s.value != s.default_value && s.name != "DEBUG")
-      out[std::string(s.name)] = std::to_string(settings.*s.value);
-  if (place.target && place.target->device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
-  return out;
-}
-
-// Returns the release that compiles the session's kernels: the live pipeline's or, as tgc itself reproduces it, 0.12.0.
-std::string tinygrad_of(const Session& session) {
-  auto facts = session.live ? session.live->about() : Result<TinygradFacts>(Diag{});
-  return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : std::string(tinygrad_version());
 }
 
 Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
@@ -121,7 +104,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
   if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
-  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", tinygrad_of(session)}};
+  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", session.compiler()->release()}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
@@ -132,7 +115,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   GraphInfo info{.name = in.info.name,
                  .stage = in.info.stage,
                  .target = place.target ? place.target->name() : "",
-                 .settings = session.live ? in.info.settings : settings_of(in.graph->settings(), place)};
+                 .settings = session.compiler()->settings_of_bundle(in, place.target ? place.target->device : "")};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
   if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the optimizations of --opts in the bundle's graph
@@ -169,10 +152,11 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
     return out;
   }
   auto by = bundle.made_by.find("tinygrad");
-  if (!session.live && by != bundle.made_by.end() && by->second != tinygrad_version()) {
-    out.error = "tinygrad " + by->second + " failed so, which only --live=PYTHON can repeat";
-    return out;
-  }
+  if (by != bundle.made_by.end())
+    if (auto status = session.compiler()->can_repeat(by->second); !status) {
+      out.error = status.diag().message;
+      return out;
+    }
   auto now = symptom_of(session, in, options);
   if (now) out.now = *now;
   else out.error = now.diag().text();

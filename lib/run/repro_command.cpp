@@ -65,9 +65,8 @@ std::string options_again(const Session& session, const RunOptions& options, con
 }
 
 std::string run_of_bundle(const Session& session, const std::string& path) {
-  const Overrides& over = session.over;
-  return "tgc run " + shell_word(path) + (over.live.empty() ? "" : " --live=" + shell_word(over.live)) +
-         over.other_options;
+  Session compiling{.over = {.live = session.over.live, .other_options = session.over.other_options}};
+  return "tgc run " + shell_word(path) + options_again(compiling, {}, {}, {});
 }
 
 std::string place_options(const Placement& place) {

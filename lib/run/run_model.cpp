@@ -168,8 +168,9 @@ class ModelRun {
     report_.ran = work(runner, options);
     report_.total_seconds = seconds_since(begin);
     if (!expect.empty()) compare(expect);
+    report_.stores_nothing = !report_.ran.kernels && report_.names.empty();
     if (by_kernel && report_.result() == RunReport::Result::NotCompared)
-      throw Failure("nothing was compared: no kernel ran");
+      throw Failure("nothing was compared: " + (report_.notes.empty() ? "no kernel ran" : report_.notes[0]));
     if (save.empty()) return;
     Arrays arrays;
     for (size_t i = 0; i < report_.names.size(); i++)
@@ -382,7 +383,13 @@ class ModelRun {
 
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
+    constexpr double kMostWork = 1e9;  // UOps, about 7 s
     if (!report_.different.empty()) return;
+    if (!o_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
+      report_.notes.push_back("kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
+                              ") was not compared: it is too large for REF; --timeout=S allows it");
+      return;
+    }
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
     const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(place_in_ref()));
     Execution done = std::move(ref.run(step.ast).value_or_throw());
@@ -476,10 +483,9 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
   if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
-  if (session.live)
-    return {.model = in.info.name,
-            .error = "--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc runs the schedule of "
-                     "0.12.0, which is its own"};
+  auto own = session.compiler()->need_scheduler("--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc "
+                                                "runs the schedule of 0.12.0, which is its own");
+  if (!own) return {.model = in.info.name, .error = own.diag().message};
   return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;
     copy.graph = std::make_shared<Graph>(in.graph->settings());

@@ -37,6 +37,9 @@ struct ModelReport {
   OrderReport order = {};            // of the kernels of a recorded schedule
   std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
+  std::vector<std::string> also_tried = {};  // values of variables with which a schedule passed, too: "pos=31"
+  std::vector<std::string> written = {};     // files that --save-failures wrote
+  std::string again = {};                    // the command that repeats a failed run of a schedule with these files
   std::string not_kept;             // why the results of a failed run could not be saved; else empty
   std::string different;            // message on the first kernel that differs from REF, with the command to repeat it
   std::string error;                // the error that ended the run; empty if there is none

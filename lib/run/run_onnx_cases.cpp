@@ -43,7 +43,8 @@ CaseResult run_in_worker(const std::string& folder, const Session& session, cons
 
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options) {
-  if (session.live) return Diag{"--onnx-test checks tgc's own frontend, and --live has another"};
+  auto own = session.compiler()->need_scheduler("--onnx-test checks tgc's own frontend, and --live has another");
+  if (!own) return own.diag();
   auto settings = session.settings_for();
   if (!settings) return settings.diag();
   auto cases = find_cases(folders);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "lib/live/tinygrad_process.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
 
@@ -31,8 +30,7 @@ ExecuteOptions DeviceOptions::ref_in_process() const {
 }
 
 void compile_for_device(Session& session, RunOptions& options) {
-  if (session.over.target.empty() && options.device.name != "REF") session.over.target = options.device.name;
-  options.input.recorded = release_of(session.live->about().value_or_throw().producer) == Release::v0_12;
+  options.input.recorded |= session.compiler()->compile_for(options.device.name, session.over);
 }
 
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings) {

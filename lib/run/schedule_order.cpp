@@ -5,6 +5,7 @@
 
 #include "lib/import/upgrade.h"
 #include "lib/uop/copy.h"
+#include "lib/uop/wellformed.h"
 #include "lib/validate/hazard.h"
 
 namespace tgc {
@@ -126,6 +127,11 @@ class OrderChecker {
   }
 
   OrderReport check() {
+    if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // a TinyJit's
+      if (!text_of(record_.stages[0])) throw Failure("the record has no memory plan");
+      check_plan(read_list(record_.ast_full ? *record_.ast_full : record_.ast), read_list(*text_of(record_.stages[0])));
+      return std::move(out_);
+    }
     read_stages();
     if (!split_) throw Failure("the schedule comes from tinygrad's cache");
     if (!list_) throw Failure("no stage lists the kernels");
@@ -150,7 +156,7 @@ class OrderChecker {
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
         if (out_.depends_on_stale[before]) out_.depends_on_stale[k] = true;
-    if (plan_) check_plan();
+    if (plan_) check_plan(read_list(*text_of(*plan_)), {});
     return std::move(out_);
   }
 
@@ -172,6 +178,10 @@ class OrderChecker {
       if (stage.name == "memory plan") plan_ = before_plan_;
       if (stage.name.starts_with("resolve linear") || stage.name.starts_with("create COPY")) before_plan_ = &stage;
     }
+  }
+  UOp read_list(const std::string& text) {
+    texts_.push_back(std::move(read_tensor_text(session_, record_, release_, text, "memory plan").value_or_throw()));
+    return list_of(texts_.back().root);
   }
   static UOp list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
 
@@ -243,48 +253,93 @@ class OrderChecker {
 
   // ---- the memory planner
   struct Use {
-    size_t first, last;           // kernels
-    size_t memory;                // the buffer of the schedule that the planner's view belongs to
-    int64_t begin = 0, end = 0;   // bytes
-    bool is_planned = true;
-    bool begins_with_store = false;
+    size_t first = 0, last = 0;   // kernels
+    int64_t base = 0;             // the memory that the planner gave the buffer, by the recorded number
+    int64_t begin = 0, end = 0;   // its bytes there
+    bool is_planned = true;       // memory between kernels; else a buffer of the graph, which is used all the time
   };
+  using Buffer = std::pair<int64_t, size_t>;  // the slot before planning, with kExternal for a PARAM, and the device
+  static constexpr int64_t kExternal = int64_t(1) << 40;
 
-  void check_plan() {
-    const TensorText text =
-        std::move(read_tensor_text(session_, record_, release_, *text_of(*plan_), plan_->name).value_or_throw());
-    UOp list = list_of(text.root);
-    if (!list.is(Op::LINEAR) || list.num_src() != schedule_.items.size()) return;
-    std::map<int64_t, Use> uses;  // by the buffer's number before planning
+  std::string shown(const Buffer& b, const Use& use) const {
+    if (use.is_planned) return "memory " + std::to_string(b.first);
+    if (b.first < kExternal) return "data" + std::to_string(b.first);
+    auto it = parameters_.slots.find(b.first - kExternal);
+    return "data" + std::to_string(it == parameters_.slots.end() ? b.first - kExternal : it->second);
+  }
+
+  // Compares the list of calls before planning with the kernels, which have the places that the planner chose.
+  void check_plan(UOp list, UOp planned) {
+    if (!list.is(Op::LINEAR) || list.num_src() != record_.kernels.size()) return;
+    const size_t last = list.num_src() - 1;
+    std::map<Buffer, Use> uses;
     for (size_t k = 0; k < list.num_src(); k++) {
       const auto arguments = buffers_of(list.src(k));
-      if (arguments.size() != schedule_.items[k].buffers.size()) return;
+      if (arguments.size() != record_.kernels[k].bufs.size()) return;
       for (size_t i = 0; i < arguments.size(); i++) {
-        const UOp buffer = buffer_of(arguments[i]);
-        const ScheduleBuffer& b = schedule_.buffers[schedule_.items[k].buffers[i]];
-        const size_t whole = b.view_of ? *b.view_of : schedule_.items[k].buffers[i];
-        const Use use{k, k, whole, b.offset, b.offset + b.nbytes(), !recorded_.buffers.contains(slot_of_buffer(buffer)),
-                      accesses_[k][i].writes && !accesses_[k][i].reads};
-        auto [it, is_new] = uses.try_emplace(slot_of_buffer(buffer), use);
-        if (is_new) continue;
-        it->second.last = k;
-        it->second.begin = std::min(it->second.begin, use.begin), it->second.end = std::max(it->second.end, use.end);
+        const GoldenBuffer& b = record_.kernels[k].bufs[i];
+        for (size_t d = 0; d < std::max<size_t>(b.multi.size(), 1); d++) {
+          const auto [buffer, device] = part_of(arguments[i], d);
+          if (!buffer.in({Op::BUFFER, Op::PARAM})) continue;
+          const bool is_param = buffer.is(Op::PARAM);
+          const Buffer key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
+          const bool is_planned = !is_param && !recorded_.buffers.contains(key.first);
+          if (is_param && check_moved(k, i, d, buffer, planned)) return;
+          const GoldenBuffer& part = b.multi.empty() ? b : b.multi[d];
+          const Use use{is_planned ? k : 0, is_planned ? k : last, part.base, part.offset,
+                        part.offset + checked_bytes(part), is_planned};
+          auto [it, is_new] = uses.try_emplace(key, use);
+          if (is_new) continue;
+          if (it->second.base != part.base) return add_split(key, it->second, k);
+          it->second.last = std::max(it->second.last, k);
+          it->second.begin = std::min(it->second.begin, use.begin), it->second.end = std::max(it->second.end, use.end);
+        }
       }
     }
     for (auto& [x, a] : uses)
       for (auto& [y, b] : uses) {
-        if (x == y || a.memory != b.memory || a.begin >= b.end || b.begin >= a.end) continue;
-        if (!a.is_planned && !b.is_planned) continue;
-        if (b.first < a.first || b.first > a.last) continue;
-        const std::string name = (a.is_planned ? "memory " : "data") + std::to_string(x);
-        out_.faults.push_back({a.last, b.first, name,
-                               "write after read: " + kernel_text(a.last) + " must run before " + kernel_text(b.first),
-                               "memory_plan_rewrite (schedule/memory.py)",
-                               kernel_text(b.first) + " stores to memory " + std::to_string(y) +
-                                   ", which has the place of " + name + ", which " + kernel_text(a.last) +
-                                   " still uses"});
-        return;
+        if (x == y || a.base != b.base || a.begin >= b.end || b.begin >= a.end) continue;
+        if ((!a.is_planned && !b.is_planned) || b.first < a.first || b.first > a.last) continue;
+        return add_plan_fault(a.last, b.first, shown(x, a),
+                              kernel_text(b.first) + " stores to " + shown(y, b) + ", which has the place of " +
+                                  shown(x, a) + (a.is_planned ? ", which " + kernel_text(a.last) + " still uses"
+                                                              : ", which the program still uses"));
       }
+  }
+  // Returns the buffer that part `d` of an argument is, and the number of the buffer's device.
+  static std::pair<UOp, size_t> part_of(UOp u, size_t d) {
+    while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) {
+      if (u.is(Op::MSELECT) && u.arg().is_int()) d = size_t(u.arg().as_int().to_int64().value_or(0));
+      const bool is_stack = u.is(Op::MSTACK);
+      u = u.src(is_stack && d < u.num_src() ? d : 0);
+      if (is_stack) d = 0;
+    }
+    return {u, d};
+  }
+  static int64_t checked_bytes(const GoldenBuffer& b) {
+    auto dtype = dtypes::parse(b.dtype.starts_with("dtypes.") ? b.dtype.substr(7) : b.dtype);
+    return dtype && b.size > 0 && b.size < kMaxBufferBytes ? b.size * dtype->itemsize() : 0;
+  }
+  // A buffer of the program must stay in its place: the program uses it after the kernels.
+  bool check_moved(size_t k, size_t i, size_t d, UOp param, UOp planned) {
+    if (!planned || !planned.is(Op::LINEAR) || k >= planned.num_src()) return false;
+    const auto arguments = buffers_of(planned.src(k));
+    if (i >= arguments.size() || part_of(arguments[i], d).first.is(Op::PARAM)) return false;
+    const std::string name = shown({slot_of_buffer(param) + kExternal, 0}, {.is_planned = false});
+    add_plan_fault(k, k, name,
+                   "the plan moves " + name + ", which the program uses afterwards, to other memory, so that " +
+                       kernel_text(k) + " does not access " + name);
+    return true;
+  }
+  void add_split(const Buffer& b, const Use& use, size_t k) {
+    add_plan_fault(use.last, k, shown(b, use),
+                   kernel_text(k) + " accesses " + shown(b, use) + " at another place than " + kernel_text(use.last));
+  }
+  void add_plan_fault(size_t first, size_t second, const std::string& buffer, std::string text) {
+    const std::string edge = "write after read: " + kernel_text(first) + ", which uses " + buffer +
+                             ", must run before " + kernel_text(second) + ", which stores to its place";
+    out_.faults.push_back({first, second, buffer, first == second ? "" : edge,
+                           "memory_plan_rewrite (schedule/memory.py)", std::move(text), true});
   }
 
   const Session& session_;
@@ -297,6 +352,7 @@ class OrderChecker {
   std::vector<std::vector<BufferAccess>> accesses_;  // of each kernel, by its arguments
   std::vector<std::vector<std::string>> names_;      // of the buffers of the arguments
   std::optional<TensorText> split_, list_;
+  std::vector<TensorText> texts_;
   const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;
   std::string file_ = "schedule/__init__.py";
   OrderReport out_;
@@ -310,6 +366,32 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
     return OrderChecker(session, record, release, schedule, parameters).check();
   });
   return checked ? std::move(*checked) : OrderReport{.not_checked = checked.diag().message};
+}
+
+std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
+                             std::vector<std::string>& notes) {
+  const Schedule& schedule = recorded.kernels.schedule;
+  for (const OrderFault& f : order.stale_reads)
+    notes.push_back(f.text + ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
+                             "the kernel reads the new one");
+  std::set<size_t> decided_by_stale;  // buffers of the schedule
+  for (size_t k = 0; k < order.depends_on_stale.size(); k++) {
+    if (!order.depends_on_stale[k]) continue;
+    const auto accesses = accesses_of(schedule.items[k]);
+    for (size_t i = 0; i < accesses.size(); i++) {
+      const size_t number = schedule.items[k].buffers[i];
+      if (accesses[i].writes) decided_by_stale.insert(schedule.buffers[number].view_of.value_or(number));
+    }
+  }
+  std::set<int64_t> out;
+  for (auto& [slot, numbers] : recorded.buffers)
+    if (std::ranges::any_of(numbers, [&](size_t n) { return decided_by_stale.contains(n); })) {
+      out.insert(slot);
+      notes.push_back("data" + std::to_string(slot) + " was not compared, since such a read decides it");
+    }
+  for (const std::string& text : order.undecided)
+    notes.push_back("the graph does not decide in which order " + text);
+  return out;
 }
 
 }  // namespace tgc

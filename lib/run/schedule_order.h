@@ -1,5 +1,6 @@
 // Checks the order of the kernels of a recorded schedule without running it.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct OrderFault {
   std::string edge;              // "write after read: kernel 1 must run before kernel 0"
   std::string function;          // of tinygrad, which makes the edge: "create_schedule (schedule/__init__.py)"
   std::string text;              // one sentence
+  bool is_of_plan = false;       // the places that the memory planner chose are wrong, not the order
+
+  std::string detail() const { return text + (is_of_plan ? "" : ", but the schedule has the other order"); }
 };
 
 struct OrderReport {
@@ -32,5 +36,9 @@ struct OrderReport {
 // (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters);
+
+// Adds notes on stale reads and undecided orders. Returns the slots of the buffers that a stale read decides.
+std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
+                             std::vector<std::string>& notes);
 
 }  // namespace tgc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/compare.h"
@@ -60,8 +61,9 @@ void spread(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-// Runs the program with random arrays. Returns the arrays of the outputs.
-std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool spreads) {
+// Runs the program with random arrays, or those of `content`. Returns the arrays of the outputs.
+std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool spreads,
+                                   const ContentOfBuffer& content = {}) {
   std::map<size_t, std::shared_ptr<Array>> contents;
   for (size_t i = 0; i < program.memories.size(); i++) {
     const TensorMemory& m = program.memories[i];
@@ -69,14 +71,45 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
     auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.size});
     fill_random(*array, seed, "data" + std::to_string(m.buffer.id()));
     if (spreads) spread(*array);
+    const Array* known = content ? content(m.buffer) : nullptr;
+    if (known && known->dtype() == m.dtype && known->size() == m.size)
+      std::memcpy(array->data(), known->data(), known->nbytes());
     contents[i] = std::move(array);
   }
   const ScheduleOptions options{.in_process = true};
   return std::move(run_tensor_program(program, contents, options).value_or_throw());
 }
 
-EquivalenceResult compared(const TensorSides& sides, uint64_t seed) {
-  auto values = run_with_random(sides.program, seed, !sides.have_same_places);
+struct FaultyOutput {
+  size_t output;  // its kernel cannot run to its end
+  std::string text;
+};
+
+// Finds the output whose kernel accesses memory out of bounds.
+std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool spreads,
+                                          const ContentOfBuffer& content = {}) {
+  std::string text;
+  auto is_faulty = [&](size_t count) {
+    TensorProgram first = program;
+    first.kernels.resize(count), first.outputs.clear();
+    auto ran = catch_failures([&] { return run_with_random(first, seed, spreads, content); });
+    if (!ran && ran.diag().kernel_fault) text = ran.diag().message;
+    return !ran && ran.diag().kernel_fault;
+  };
+  size_t right = 0, wrong = program.kernels.size();
+  if (!is_faulty(wrong)) return std::nullopt;
+  while (wrong - right > 1) {
+    const size_t middle = (right + wrong) / 2;
+    (is_faulty(middle) ? wrong : right) = middle;
+  }
+  for (size_t i = 0; i < program.outputs.size(); i++)
+    if (std::ranges::count(program.kernels[wrong - 1].memories, program.outputs[i].memory))
+      return FaultyOutput{i, text};
+  return std::nullopt;
+}
+
+EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const ContentOfBuffer& content) {
+  auto values = run_with_random(sides.program, seed, !sides.have_same_places, content);
   const Array &before = values[0], &after = values[1];
   EquivalenceResult out{.kind = Kind::Same};
   const ToleranceOptions tolerance = tolerance_of(sides.program, before);
@@ -108,11 +141,17 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed) {
 
 }  // namespace
 
-EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed) {
-  auto out = catch_failures([&] {
-    return compared(import_tensor_sides(before, after, variables).value_or_throw(), seed);
-  });
-  return out ? *out : EquivalenceResult{.kind = Kind::Open};
+EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed,
+                                       const ContentOfBuffer& content) {
+  auto sides = import_tensor_sides(before, after, variables);
+  if (!sides) return {.kind = Kind::Open};
+  auto out = catch_failures([&] { return compared(*sides, seed, content); });
+  if (out) return std::move(*out);
+  EquivalenceResult open{.kind = Kind::Open};
+  if (!out.diag().kernel_fault) return open;
+  if (auto fault = faulty_output(sides->program, seed, !sides->have_same_places, content); fault && fault->output == 1)
+    open.after = fault->text;
+  return open;
 }
 
 Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
@@ -120,7 +159,15 @@ Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::
   return catch_failures([&] {
     const TensorPairs pairs = std::move(import_tensor_pairs(before, after, stages, variables).value_or_throw());
     RangedDifference out;
-    const std::vector<Array> values = run_with_random(pairs.program, seed, false);
+    auto ran = catch_failures([&] { return run_with_random(pairs.program, seed, false); });
+    if (!ran) {
+      auto fault = ran.diag().kernel_fault ? faulty_output(pairs.program, seed, false) : std::nullopt;
+      if (!fault || fault->output % 2 == 0) throw Failure(ran.diag());
+      out.culprit = pairs.culprits[fault->output / 2];
+      out.sides = {.kind = Kind::Open, .after = fault->text};
+      return out;
+    }
+    const std::vector<Array>& values = *ran;
     for (size_t i = 0; i < pairs.culprits.size() && !out.culprit; i++) {
       const Array &expected = values[2 * i], &actual = values[2 * i + 1];
       out.compared++;

@@ -1,5 +1,7 @@
 // Tests whether the two sides of a recorded rewrite of a tensor graph compute the same.
 #pragma once
+#include <functional>
+
 #include "lib/import/tensor_graph.h"
 #include "lib/validate/rewrite_equivalence.h"
 
@@ -7,14 +9,18 @@ namespace tgc {
 
 // Computes both sides in REF, for all elements and all iterations of the loops around them, with random arrays. If a
 // scheduler gave the tensor `before` loops, `after` may have its elements at other places: then each value of `after`
-// must be one of the values of `before`. The result is Open if a side cannot be computed.
-EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1);
+// must be one of the values of `before`. The result is Open if a side cannot be computed; if `after` accesses memory
+// out of bounds, but `before` does not, the result's `after` says so.
+// `content` returns the array of a buffer that is to be used instead of a random one; null if there is none.
+using ContentOfBuffer = std::function<const Array*(UOp)>;
+EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1,
+                                       const ContentOfBuffer& content = {});
 
 // Compares the values of a tensor graph before and after the stage that gives them loops; see import_tensor_pairs() for
 // `stages`.
 struct RangedDifference {
   UOp culprit;              // the node of the graph before whose rewrite is wrong; empty if all values are the same
-  EquivalenceResult sides;  // its values
+  EquivalenceResult sides;  // its values; Open if the graph after the stage accesses memory out of bounds
   size_t compared = 0;      // the number of values
 };
 Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,

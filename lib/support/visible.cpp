@@ -61,17 +61,30 @@ bool is_hidden(uint32_t code) {
   return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
 }
 
+namespace {
+// Returns whether a CI job may pass over the character when it looks for a command at the beginning of a line:
+// Unicode's white space, and what is not shown.
+bool is_skipped(uint32_t code) {
+  constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
+                              {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
+  return is_hidden(code) || std::ranges::any_of(kSpaces, [&](Span s) { return code >= s.first && code <= s.last; });
+}
+}  // namespace
+
 std::string without_workflow_commands(std::string_view text) {
   std::string out;
   bool is_line_begin = true;
-  for (size_t at = 0; at < text.size(); at++) {
+  for (size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
     const bool is_command = (is_line_begin && rest.starts_with("::")) || rest.starts_with("##[") ||
                             rest.starts_with("##vso[") || rest.starts_with("##teamcity[");
-    out += text[at];
+    const size_t begin = at;
+    const int32_t decoded = decode_utf8(text, at);  // -1: not UTF-8
+    out += text.substr(begin, at - begin);
     if (is_command) out += ' ';
-    if (text[at] == '\n') is_line_begin = true;
-    else if (text[at] != ' ' && text[at] != '\t') is_line_begin = false;
+    const bool is_line_end =
+        decoded == '\n' || decoded == '\r' || decoded == 0x85 || decoded == 0x2028 || decoded == 0x2029;
+    is_line_begin = is_line_end || (is_line_begin && (decoded < 0 || is_skipped(uint32_t(decoded))));
   }
   return out;
 }

@@ -25,6 +25,9 @@ TEST_CASE("without_workflow_commands: a CI job obeys nothing of a text") {
   CHECK(without_workflow_commands("a\n::error::x\n  ::set-output name=a::b") ==
         "a\n: :error::x\n  : :set-output name=a::b");
   CHECK(without_workflow_commands("a ##[error]x ##vso[task.x]") == "a # #[error]x # #vso[task.x]");
+  for (std::string blank : {"\u00A0", "\u1680", "\u2003", "\u202F", "\u3000", "\u200B", "\uFEFF", "\r", "\v", "\xFF"})
+    CHECK(without_workflow_commands("a\n" + blank + " ::error::x") == "a\n" + blank + " : :error::x");
+  CHECK(without_workflow_commands("a\u2028::error::x") == "a\u2028: :error::x");
   CHECK(without_workflow_commands("std::vector, # ## heading") == "std::vector, # ## heading");
 }
 

@@ -16,6 +16,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
+constexpr size_t kSourceBytes = 8;  // of a source in a node's text
 constexpr int kMostDepth = 1000;  // of values within values, as lib/text's readers allow
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
@@ -254,6 +255,7 @@ size_t PickledNodes::add(Key root) {
     }
     stack.emplace_back(key, true);
     PickleValue sources = fields_of(key)[kSources];
+    budget_.spend(kSourceBytes * sources.size());  // nodes may share the tuple
     for (size_t n = sources.size(); n-- > 0;) {
       PickleValue source = sources[n];
       Key next = source_of(source);
@@ -454,12 +456,14 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std:
 std::string pickled_graph(PickleValue root) {
   std::vector<PickleValue> all, stack{root};
   std::unordered_set<uint32_t> seen;
+  PickleBudget budget;
   while (!stack.empty()) {
     PickleValue v = stack.back();
     stack.pop_back();
     if (v.class_name() != "UOp" || v.size() < kFields) fail("a node has other fields than op, dtype, src, arg and tag");
     if (!seen.insert(v.id()).second) continue;
     all.push_back(v);
+    budget.spend(kSourceBytes * v[kSources].size());
     for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
   }
   const PickleDialect& dialect = fitting_dialect(all, root);

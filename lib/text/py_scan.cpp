@@ -60,8 +60,8 @@ Const PyScan::number() {
   if (peek() != '0') {  // fast path for short decimal integers
     int64_t value = 0;
     size_t at = pos_, last = std::min(text_.size(), pos_ + 18);
-    for (; at < last && is_digit(text_[at]); at++) value = value * 10 + (text_[at] - '0');
-    if (at < last && text_[at] != '.' && !is_name(text_[at])) return pos_ = at, value;
+    for (; at < last && is_digit(char_at(at)); at++) value = value * 10 + (char_at(at) - '0');
+    if (at < last && char_at(at) != '.' && !is_name(char_at(at))) return pos_ = at, value;
   }
   bool is_float = false;
   if (peek() == '0' && is_name_start(peek(1)) && (peek(1) | 32) != 'e' && peek(1) != '_') {
@@ -94,7 +94,7 @@ Const PyScan::number() {
 
 std::string PyScan::string(PyLiteral literal) {
   const size_t begin = pos_;
-  const char quote = text_[pos_++];
+  const char quote = char_at(pos_++);
   bool is_escaped = false, is_ascii = true;
   for (; pos_ = plain_end<'\'', '"', '\\'>(text_, pos_), peek() != quote; pos_++) {
     for (; peek() == '\\' && pos_ + 1 < text_.size(); pos_ += 2) is_escaped = true, is_ascii &= peek(1) >= 0;

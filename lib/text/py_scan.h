@@ -58,8 +58,10 @@ class PyScan {
   }
 
   // ---- characters
-  char peek() const { return text_[pos_]; }
-  char peek(size_t k) const { return text_[pos_ + k]; }  // requires k <= kPadding
+  // Returns the character at `at`, which may lie in the padding, where the operator[] of a view may abort.
+  char char_at(size_t at) const { return text_.data()[at]; }
+  char peek() const { return char_at(pos_); }
+  char peek(size_t k) const { return char_at(pos_ + k); }  // requires k <= kPadding
   bool at_end() const { return pos_ >= text_.size(); }
   // Skips blanks and comments, and, inside brackets, line ends.
   void skip() {
@@ -89,7 +91,7 @@ class PyScan {
 
   // Returns the end of the name that `at` is in.
   size_t name_end(size_t at) const {
-    while (is_name(text_[at])) at++;
+    while (is_name(char_at(at))) at++;
     return at;
   }
 

@@ -116,8 +116,8 @@ PyValues::Arguments PyValues::arguments() {
     if (!quick_item(v)) {
       if (is_name_start(peek())) {
         size_t p = name_end(pos_), q = p;
-        while (text_[q] == ' ') q++;
-        if (text_[q] == '=' && text_[q + 1] != '=') {
+        while (char_at(q) == ' ') q++;
+        if (char_at(q) == '=' && char_at(q + 1) != '=') {
           keyword = text_.substr(pos_, p - pos_);
           pos_ = q + 1;
           at = (skip(), pos_);
@@ -263,7 +263,7 @@ PyValues::LostByNumber PyValues::lost_facts() {
     if (peek() != '#') return out;
     size_t end = std::min(text_.find('\n', pos_), text_.size());
     constexpr std::string_view kLost = "# UOp ";
-    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(text_[pos_ + kLost.size()])) {
+    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(char_at(pos_ + kLost.size()))) {
       pos_ += kLost.size();
       size_t at = pos_;
       Const node = number();
@@ -311,8 +311,8 @@ std::string complete_repr(DType d) {
 DType PyValues::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = pos_, end = pos_;
-  while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
-    end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
+  while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
+    end = char_at(end) == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
   // the cache has dtypes of all releases, so check that a text of 0.12.0 does not get a dtype that 0.12.0 lacks
   if (const DType* known = known_dtypes.find(piece); known && (is_open() || known->scalar_kind() != Scalar::Other))

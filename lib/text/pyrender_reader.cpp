@@ -214,8 +214,8 @@ void PyrenderReader::function() {
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
-  while (at < pos_ + 8 && is_digit(text_[at])) n = n * 10 + size_t(text_[at++] - '0');
-  if (at == pos_ + 1 || is_name(text_[at]) || (text_[pos_ + 1] == '0' && at > pos_ + 2)) return false;
+  while (at < pos_ + 8 && is_digit(char_at(at))) n = n * 10 + size_t(char_at(at++) - '0');
+  if (at == pos_ + 1 || is_name(char_at(at)) || (char_at(pos_ + 1) == '0' && at > pos_ + 2)) return false;
   if (n >= numbered_.size() || !numbered_[n]) return false;
   out = {numbered_[n]};
   pos_ = at;

@@ -356,6 +356,8 @@ struct RewriteTrace::State {
   std::set<uint32_t> listed = {};        // the lists of rewrites of the groups before
   std::map<std::string, int> uses = {};  // of an id
   std::optional<Diag> problem = {};      // the last one
+  PickleBudget budget = {};
+  static constexpr size_t kMatchBytes = 8;
 
   PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
 
@@ -364,7 +366,11 @@ struct RewriteTrace::State {
     PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
     if (!listed.insert(rewrites.id()).second) fail("two groups of rewrites are the same list");
     std::vector<Rewrite> all;
-    for (size_t i = 0; i < rewrites.size(); i++) all.push_back(rewrite_of(rewrites[i]));
+    for (size_t i = 0; i < rewrites.size(); i++) {
+      const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
+      // rewrites may share their matches; a match of its own has more bytes in the file than this
+      budget.spend(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
+    }
     if (all.empty()) return "";
     std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
     int use = uses[id]++;

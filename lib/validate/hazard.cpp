@@ -1,6 +1,7 @@
 #include "lib/validate/hazard.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "lib/uop/copy.h"
@@ -59,24 +60,56 @@ std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValu
   return std::move(done->outputs[0].array);
 }
 
-// Returns the indices with which the value of a store loads elements of `buffer`.
-std::vector<UOp> loads_of(UOp value, UOp buffer) {
+// The memory of the arguments of a kernel, in units that all accessed elements and offsets are multiples of.
+class ArgumentUnits {
+ public:
+  explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
+
+  bool share_memory(UOp x, UOp y) const {
+    return x == y || (place(x) && place(y) && place(x)->memory == place(y)->memory);
+  }
+  // Returns the size of a unit in bytes for accesses of both buffers.
+  int64_t unit(UOp x, UOp y) const {
+    int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
+    for (UOp u : {x, y})
+      if (auto* p = place(u)) out = std::gcd(out, p->offset);
+    return std::max<int64_t>(out, 1);
+  }
+  // Returns the units of an element of a buffer: the first, and their number.
+  std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
+    const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset : 0;
+    return {(offset + element * size) / unit, size / unit};
+  }
+
+ private:
+  const ArgumentPlace* place(UOp buffer) const {
+    const auto slot = buffer.arg().is_int() ? buffer.arg().as_int().to_int64() : std::nullopt;
+    return slot && *slot >= 0 && size_t(*slot) < places_.size() ? &places_[size_t(*slot)] : nullptr;
+  }
+
+  const std::vector<ArgumentPlace>& places_;
+};
+
+// Returns the indices with which the value of a store loads elements of the memory of `buffer`.
+std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
-    if (is_plain(u) && u.src(0) == buffer) out.push_back(u);
+    if (is_plain(u) && places.share_memory(u.src(0), buffer)) out.push_back(u);
   return out;
 }
 
-std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableValues& variables) {
+std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableValues& variables,
+                                const ArgumentUnits& places, bool only_shared) {
   const UOp buffer = store.src(0).src(0);
-  const std::vector<UOp> loads = loads_of(store.src(1), buffer);
+  std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
+  std::erase_if(loads, [&](UOp load) {
+    const bool is_same_element = load == store.src(0);  // the element that the same iteration stores
+    return is_same_element || (only_shared && load.src(0) == buffer);
+  });
   if (loads.empty()) return std::nullopt;
   const std::optional<Array> stored = addresses(store.src(0), loops, variables);
   if (!stored) return std::nullopt;
-  std::vector<std::pair<int64_t, int64_t>> by_address;  // with the iteration
-  for (int64_t i = 0; i < loops.count; i++)
-    if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) by_address.emplace_back(a, i);
-  std::ranges::sort(by_address);
+  std::optional<Hazard> out;
   for (UOp load : loads) {
     Loops all = loops;
     bool is_known = true;
@@ -84,17 +117,29 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
       if (!std::ranges::count(loops.ranges, r)) is_known = is_known && all.add(r);
     const std::optional<Array> loaded = is_known ? addresses(load, all, variables) : std::nullopt;
     if (!loaded) continue;
+    const int64_t unit = places.unit(buffer, load.src(0));
+    std::vector<std::pair<int64_t, int64_t>> by_unit;  // with the iteration
+    for (int64_t i = 0; i < loops.count; i++)
+      if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) {
+        const auto [first, count] = places.units(buffer, a, unit);
+        for (int64_t u = first; u < first + count; u++) by_unit.emplace_back(u, i);
+      }
+    std::ranges::sort(by_unit);
     const int64_t inner = all.count / loops.count;
     for (int64_t i = 0; i < all.count; i++) {
       const int64_t a = loaded->as<int64_t>()[size_t(i)];
       if (a < 0) continue;
-      for (auto it = std::ranges::lower_bound(by_address, std::pair(a, int64_t(0)));
-           it != by_address.end() && it->first == a; ++it)
-        if (it->second != i / inner)
-          return Hazard{"data" + buffer.arg().repr(), a, loops.values(it->second), all.values(i)};
+      const auto [first, count] = places.units(load.src(0), a, unit);
+      auto it = std::ranges::lower_bound(by_unit, std::pair(first, int64_t(0)));
+      for (; it != by_unit.end() && it->first < first + count; ++it) {
+        const bool stores_first = it->second < i / inner;
+        if (it->second == i / inner || (out && !stores_first)) continue;
+        out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i), stores_first};
+        if (stores_first) return out;
+      }
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 std::string iteration_text(const std::map<std::string, int64_t>& values) {
@@ -110,16 +155,20 @@ std::string Hazard::text() const {
          "], which iteration " + iteration_text(stores) + " stores: the result depends on their order";
 }
 
-std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables) {
+std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
+                                  const std::vector<ArgumentPlace>& places, bool only_shared) {
+  std::optional<Hazard> out;
   Graph graph(ast.graph().settings());
   for (UOp end : toposort(copy_into(graph, ast))) {
     UOp store = end.is(Op::END) ? end.src(0) : UOp();
     if (!store || !store.is(Op::STORE) || !is_plain(store.src(0))) continue;
     Loops loops;
     if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add(r); })) continue;
-    if (auto hazard = hazard_of(store, loops, variables)) return hazard;
+    auto hazard = hazard_of(store, loops, variables, ArgumentUnits(places), only_shared);
+    if (hazard && (!out || hazard->stores_first)) out = std::move(hazard);
+    if (out && out->stores_first) return out;
   }
-  return std::nullopt;
+  return out;
 }
 
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,

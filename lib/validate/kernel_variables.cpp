@@ -35,10 +35,6 @@ Status check_variables(const Executable& kernel, const VariableValues& given) {
   return Unit{};
 }
 
-VariableValues drawn_variables(const Executable& kernel, VariableValues given, uint64_t seed) {
-  return values_of(choose_variables(kernel, {.options = given, .seed = seed}));
-}
-
 ChosenVariables choose_variables(const Executable& kernel, const VariableSources& from) {
   ChosenVariables out;
   std::mt19937_64 random(from.seed.value_or(0));

@@ -38,8 +38,6 @@ ChosenVariables choose_variables(const Executable& kernel, const VariableSources
 // Returns other choices to try: each variable at its smallest value, and each at its largest. Values that the user
 // gave stay. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
-// Returns `given` with random values, within their bounds, for the kernel's other variables.
-VariableValues drawn_variables(const Executable& kernel, VariableValues given, uint64_t seed);
 VariableValues values_of(const ChosenVariables& chosen);
 // Returns "pos=3, recorded; n=2, --var"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);

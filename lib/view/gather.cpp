@@ -6,13 +6,12 @@
 #include <memory>
 
 #include "lib/bisect/bisect.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/import_input.h"
-#include "lib/driver/make_pipeline.h"
+#include "lib/diff/run_diff.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
-#include "lib/recordings/diff_input.h"
 #include "lib/run/run_model.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
@@ -191,7 +190,7 @@ class Gatherer {
   // Adds the graphs of an input. If `as_recorded`, shows golden records without compiling them.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
-    if (std::filesystem::is_directory(name, error)) return add_runs(name);
+    if (std::filesystem::is_directory(name, error)) return add_folder(name);
     if (is_trace_file(name)) {
       TraceGraphs graphs(content_.graphs);
       return read_trace(name, graphs);
@@ -205,16 +204,10 @@ class Gatherer {
     return for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
   }
 
-  Status add_runs(const std::string& name) {
-    auto side = open_diff_input(session_, name);
-    if (!side) return side.diag();
-    if (side->is_graph) {
-      Run alone;
-      alone.id = InputName::parse(name).stem(), alone.file = side->file;
-      alone.texts.push_back({"ast", side->text, true});
-      side->runs.push_back(std::move(alone));
-    }
-    for (const Run& run : side->runs)
+  Status add_folder(const std::string& path) {
+    auto runs = runs_of_folder(path);
+    if (!runs) return runs.diag();
+    for (const Run& run : *runs)
       if (auto status = add_recorded(run); !status) return status;
     return Unit{};
   }
@@ -237,7 +230,7 @@ class Gatherer {
                              in.info.producer, .file = in.file};
     Session imports = session_;
     imports.over.imports = true;
-    auto imported = import_input(imports, in);
+    auto imported = imports.compiler()->import(in);
     if (!imported) return imported.diag();
     if (auto& refused = imported_from(*imported).refused) return *refused;
     imported->info.target = known_target(in.info.target, imported->graph->settings());
@@ -260,7 +253,7 @@ class Gatherer {
   }
 
   Status add(InputGraph in) {
-    if (!compiles(session_, in)) return add_foreign(in);
+    if (!session_.compiler()->compiles(in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),

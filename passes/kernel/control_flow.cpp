@@ -28,6 +28,10 @@ class DepsOfNodes {
 
   // Computes the dependencies of `u` from those of its sources. Call add_itself() to add `u` to its own dependencies.
   void compute(UOp u) {
+    if (u.num_src() > kFewSources) {
+      of_[u.id()] = united(u.src());
+      return;
+    }
     uint32_t list = kEmpty;
     for (UOp s : u.src())
       if (uint32_t other = of_[s.id()]; other != list && other != kEmpty)
@@ -42,6 +46,23 @@ class DepsOfNodes {
 
  private:
   static constexpr uint32_t kEmpty = 0;
+  static constexpr size_t kFewSources = 8;  // for nodes with more sources, uniting lists two by two is quadratic
+
+  // Returns the number of the list of all dependencies of `sources`, in order.
+  uint32_t united(std::span<const UOp> sources) {
+    UOpSet seen(sources[0].graph());
+    Deps all;
+    uint32_t first = kEmpty, last = kEmpty;
+    for (UOp s : sources) {
+      const uint32_t list = of_[s.id()];
+      if (list == last || list == kEmpty) continue;
+      if (first == kEmpty) first = list;
+      last = list;
+      for (UOp x : lists_[list])
+        if (seen.insert(x)) all.push_back(x);
+    }
+    return all.size() == lists_[first].size() ? first : own(std::move(all));
+  }
 
   // Returns the number of the list `a` followed by the elements of `b` that are not in `a`.
   uint32_t united(uint32_t a, uint32_t b) {
@@ -81,15 +102,15 @@ struct Siblings {
 // that nests in no other END nests in the SINK.
 std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   std::vector<Siblings> out;
-  Deps nested;
+  UOpSet nested(sink.graph());
   for (UOp u : last_toposort(sink)) {
     deps.compute(u);
     if (u.in({Op::END, Op::SINK})) {
       Siblings here{u, {}};
       for (UOp x : deps.of(u))
-        if (x.is(Op::END) && (u.is(Op::SINK) || contains(deps.of(x), range_of(u))) && !contains(nested, x))
+        if (x.is(Op::END) && !nested.contains(x) && (u.is(Op::SINK) || contains(deps.of(x), range_of(u))))
           here.ends.push_back(x);
-      nested.insert(nested.end(), here.ends.begin(), here.ends.end());
+      for (UOp x : here.ends) nested.insert(x);
       if (!here.ends.empty()) out.push_back(std::move(here));
     }
     if (u.in({Op::RANGE, Op::END})) deps.add_itself(u);
@@ -102,20 +123,21 @@ using Ordered = std::vector<std::pair<size_t, UOp>>;
 // Throws Failure if two sibling ENDs end the same RANGE, which would then have to come after itself. In this case,
 // tinygrad fails an assertion or, if another loop is between the two ENDs, does not terminate.
 void refuse_ended_twice(const Ordered& ends) {
-  for (size_t i = 0; i < ends.size(); i++)
-    for (size_t k = 0; k < i; k++)
-      if (range_of(ends[i].second) == range_of(ends[k].second))
-        throw Failure("two ENDs end the same loop, which would have to run both before and after itself:\n" +
-                      describe(range_of(ends[i].second), 2) + "\n" + describe(ends[k].second, 2) + "\n" +
-                      describe(ends[i].second, 2));
+  if (ends.size() < 2) return;
+  UOpSet ended(ends[0].second.graph());
+  for (const auto& [_, end] : ends) {
+    if (ended.insert(range_of(end))) continue;
+    auto first = std::find_if(ends.begin(), ends.end(), [&](auto& e) { return range_of(e.second) == range_of(end); });
+    throw Failure("two ENDs end the same loop, which would have to run both before and after itself:\n" +
+                  describe(range_of(end), 2) + "\n" + describe(first->second, 2) + "\n" + describe(end, 2));
+  }
 }
 
 }  // namespace
 
-void CfgContext::add_edge(UOp range, UOp before) {
-  auto known = std::find_if(edges_.begin(), edges_.end(), [&](auto& edge) { return edge.first == range; });
-  if (known == edges_.end()) edges_.emplace_back(range, before);
-  else known->second = before;
+UOp CfgContext::waits_for(UOp range) const {
+  auto after = std::ranges::upper_bound(edges_, range.id(), {}, [](auto& edge) { return edge.first.id(); });
+  return after != edges_.begin() && std::prev(after)->first == range ? std::prev(after)->second : UOp();
 }
 
 CfgContext::CfgContext(UOp sink) {
@@ -124,9 +146,10 @@ CfgContext::CfgContext(UOp sink) {
   for (Siblings& s : find_nesting(sink, deps)) {
     // sort the siblings by the number of siblings that they depend on
     Ordered order;
+    UOpSet siblings(sink.graph());
+    for (UOp x : s.ends) siblings.insert(x);
     for (UOp x : s.ends)
-      order.emplace_back(
-          std::count_if(s.ends.begin(), s.ends.end(), [&](UOp other) { return contains(deps.of(x), other); }), x);
+      order.emplace_back(std::ranges::count_if(deps.of(x), [&](UOp other) { return siblings.contains(other); }), x);
     std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.first < b.first; });
 
     refuse_ended_twice(order);
@@ -137,11 +160,12 @@ CfgContext::CfgContext(UOp sink) {
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" +
                         describe(before, 2));
-        add_edge(range, before);
+        edges_.emplace_back(range, before);
       }
       before = end;
     }
   }
+  std::ranges::stable_sort(edges_, {}, [](auto& edge) { return edge.first.id(); });
 }
 
 namespace {

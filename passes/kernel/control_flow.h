@@ -14,18 +14,12 @@ class CfgContext {
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
   // is the first sibling; the empty UOp if there is neither.
-  UOp waits_for(UOp range) const {
-    for (auto [waits, before] : edges_)
-      if (waits == range) return before;
-    return {};
-  }
-  // All pairs of a RANGE and the node that it must come after.
+  UOp waits_for(UOp range) const;
+  // All pairs of a RANGE and the node that it must come after; of several pairs of a RANGE, the last one counts.
   std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
 
  private:
-  void add_edge(UOp range, UOp before);
-
-  std::vector<std::pair<UOp, UOp>> edges_;  // short, so linear search is fast enough
+  std::vector<std::pair<UOp, UOp>> edges_;  // sorted by the ids of the RANGEs
 };
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const CfgContext

@@ -37,6 +37,20 @@ TEST_CASE("sibling loops run one after another in the order of the sink") {
   CHECK(before(sink, 1).src(1).arg()[0] == Arg(0));
 }
 
+TEST_CASE("many sibling loops run in the order of the sink, each after the one before") {
+  constexpr int64_t kLoops = 3000;
+  Kernel k;
+  std::vector<UOp> ends;
+  for (int64_t i = 0; i < kLoops; i++) {
+    UOp r = k.loop(i);
+    ends.push_back(k.store(r, double(i)).end(r));
+  }
+  const CfgContext order(k.g.sink(ends));
+  REQUIRE(order.edges().size() == kLoops - 1);
+  for (int64_t i = 1; i < kLoops; i++) CHECK(order.waits_for(ends[size_t(i)].src(1)) == ends[size_t(i) - 1]);
+  CHECK_FALSE(order.waits_for(ends[0].src(1)));
+}
+
 TEST_CASE("a loop that reads what another loop wrote comes after it, in any order of the sink") {
   Kernel k;
   UOp a = k.loop(0), b = k.loop(1);

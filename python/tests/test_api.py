@@ -34,6 +34,20 @@ def test_runtime_kernels_are_left_out(tmp_path: pathlib.Path) -> None:
   assert [k.id for k in loaded.kernels] == ["p.1"]
 
 
+def test_printed_objects_have_no_controls(tmp_path: pathlib.Path) -> None:
+  head = {"format": "tgc-golden", "version": 1, "level": "kernel", "producer": "tinygrad 0.14.0", "settings": {}}
+  graph = '{"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[\n{"op":"SINK","dtype":"dtypes.void"}\n]}\n'
+  record = {"id": "p.0", "target": "CPU:CLANG", "nodes": 1, "ast": graph, "stages": [],
+            "error": "x\x1b]0;title\x07\n::error::forged", "metadata": [{"name": "m\u009b2J", "caller": "a.py:1"}]}
+  file = tmp_path / "run.jsonl"
+  file.write_text("\n".join(map(json.dumps, [head, record])) + "\n")
+  loaded = tgc.load(file)
+  for text in (str(loaded), repr(loaded), str(loaded.kernels[0]), repr(loaded.kernels[0])):
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert not any(line.startswith("::") for line in text.splitlines())
+  assert process.visible("a\u00a0\x1b[2J\n") == "a\\xa0\\x1b[2J\\n"
+
+
 def test_kernel_has_facts(kernel: tgc.Kernel) -> None:
   assert kernel.target == "CPU:CLANG"
   assert kernel.source

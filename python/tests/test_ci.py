@@ -1,8 +1,10 @@
 """Tests of the steps of a CI job, on a git repository made for them, with the environment variables of GitHub."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -45,6 +47,26 @@ def test_texts_of_recordings_are_no_markdown() -> None:
   assert ci.cell("![x](https://e) <img src=x>|a\nb") == r"\!\[x\]\(https\://e\) \<img src=x\>\|a b"
   assert ci.code("a`b") == "`` a`b ``"
   assert ci.code("a|b") == r"`a\|b`"
+  assert ci.cell("a\r\nb\u2028c\x1b]0;t") == ci.cell("a b c ]0;t")
+  assert ci.code("a\rb") == "`a b`"
+  assert ci.fenced("a\n````\n![x](https://e)") == ["`````", "a\n````\n![x](https://e)", "`````"]
+
+
+def test_supply_chain_is_pinned() -> None:
+  workflows = [ROOT / "action.yml", *sorted((ROOT / ".github/workflows").glob("*.yml"))]
+  assert len(workflows) > 3
+  for path in workflows:
+    text = path.read_text()
+    for used in re.findall(r"uses: *(.*)", text): assert re.fullmatch(r"actions/[a-z/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", used), (path, used)
+    assert path.name == "action.yml" or re.search(r"^permissions: *\{(contents: read)?\}$", text, re.M), path
+  requirements = [line for line in (ROOT / "packaging/requirements.txt").read_text().splitlines() if not line.startswith("#")]
+  assert all(re.fullmatch(r"[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+", line) for line in requirements), requirements
+  lock = json.loads((ROOT / "editors/vscode/package-lock.json").read_text())["packages"]
+  package = json.loads((ROOT / "editors/vscode/package.json").read_text())
+  assert lock.pop("")["dependencies"] == package["dependencies"]
+  for name, entry in lock.items():
+    assert re.fullmatch(r"sha512-[\w+/]{86}==", entry["integrity"]), name
+    for needed in entry.get("dependencies", {}): assert f"node_modules/{needed}" in lock, (name, needed)
 
 
 def test_base_comes_from_the_base(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -108,14 +108,25 @@ def step_head(options: argparse.Namespace) -> int:
   return 0
 
 
+def one_line(x: object) -> str:
+  """Returns a text without line breaks, of which Markdown and Unicode know several, and other control characters."""
+  return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(x or ""))
+
+
+def fenced(text: str) -> list[str]:
+  """Returns a text as a code block of Markdown, which the text cannot end."""
+  fence = "`" * max(3, 1 + max((len(row) for row in re.findall("`+", text)), default=0))
+  return [fence, text, fence]
+
+
 def cell(x: object) -> str:
   """Returns a text of a recording as plain text in a table's cell: without links, images and HTML."""
-  return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@])", r"\\\1", str(x or "")).replace("\n", " ")
+  return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@])", r"\\\1", one_line(x))
 
 
 def code(x: object) -> str:
   """Returns a text of a recording as code in a table's cell."""
-  text = str(x or "").replace("|", "\\|").replace("\n", " ")
+  text = one_line(x).replace("|", "\\|")
   fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
   return f"{fence}{text}{fence}" if len(fence) == 1 else f"{fence} {text} {fence}"
 
@@ -134,8 +145,7 @@ def table(found: Difference, what: str) -> list[str]:
       source = "" if "target" not in r else "same" if r.get("same_source") else "differs"  # a schedule has no source
       out.append(f"| {code(r['id'])} | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
-    text = found.text.replace("```", "'''")
-    out += ["", "<details><summary>the first differences</summary>", "", "```", text[:20000].rstrip(), "```", "</details>"]
+    out += ["", "<details><summary>the first differences</summary>", "", *fenced(found.text[:20000].rstrip()), "</details>"]
   return [*out, ""]
 
 
@@ -175,7 +185,8 @@ def step_conform(options: argparse.Namespace) -> int:
   if options.baseline: words.append(f"--baseline={options.baseline}")
   done = call("conform", *words)
   verdict = "conforms" if done.returncode == 0 else "does not conform"
-  append("GITHUB_STEP_SUMMARY", "\n".join([f"## tgc conform: `{options.command}` {verdict}", "", "```", done.stdout.rstrip()[:50000], "```", ""]))
+  append("GITHUB_STEP_SUMMARY", "\n".join([f"## tgc conform: `{options.command}` {verdict}", "",
+                                             *fenced(done.stdout.rstrip()[:50000]), ""]))
   append("GITHUB_OUTPUT", f"conforms={str(done.returncode == 0).lower()}")
   return done.returncode if options.fail_on != "never" else 0
 

@@ -52,6 +52,11 @@ def diagnostics_of(stderr: str) -> list[str]:
   return [text for text in out if not text.startswith("note: ")]
 
 
+def visible(text: str) -> str:
+  """Returns a text of a file as one line: with escapes for line breaks and for what a terminal obeys or does not show."""
+  return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def call(*arguments: str, allowed: Sequence[int] = (0, 1), stdin: str | None = None) -> subprocess.CompletedProcess[str]:
   """Runs tgc with arguments. Raises TgcError unless the exit code is one of `allowed`."""
   command = [binary(), *arguments]
@@ -61,9 +66,9 @@ def call(*arguments: str, allowed: Sequence[int] = (0, 1), stdin: str | None = N
   return done
 
 
-def call_json(*arguments: str) -> Any:
-  """Runs tgc with arguments and --json. Returns the object that it prints."""
-  done = call(*arguments, "--json")
+def call_json(*arguments: str, allowed: Sequence[int] = (0, 1)) -> Any:
+  """Runs tgc with arguments and --json. Returns the object that it prints. Raises TgcError as call() does."""
+  done = call(*arguments, "--json", allowed=allowed)
   try: return json.loads(done.stdout)
   except json.JSONDecodeError as e: raise TgcError(diagnostics_of(done.stderr) or [f"tgc printed no JSON: {e}"], done.args) from e
 

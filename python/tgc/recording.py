@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tgc.export.golden import golden_lines, tagged_path
-from tgc.process import JSON, TgcError, call, call_json
+from tgc.process import JSON, TgcError, call, call_json, visible
 
 Path = str | os.PathLike[str]
 
@@ -53,7 +53,7 @@ class Stage:
     return stages[:stages.index(self) + 1]
 
   def __str__(self) -> str: return self.text
-  def __repr__(self) -> str: return f"<Stage {self.name!r} of {self.record.id}, {'changed' if self.changed else 'unchanged'}>"
+  def __repr__(self) -> str: return f"<Stage {self.name!r} of {visible(self.record.id)}, {'changed' if self.changed else 'unchanged'}>"
 
 
 def slug(name: str) -> str: return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
@@ -139,14 +139,15 @@ class Record:
     from tgc.page import view
     return view(self)._repr_html_()
 
-  def __repr__(self) -> str: return f"<{type(self).__name__} {self.id}: {self.name}>"
+  def __repr__(self) -> str: return visible(f"<{type(self).__name__} {self.id}: {self.name}>")
 
   def summary(self) -> list[str]:
     changed = len(self.stages.changed())
     rewrites = self.facts.get("rewrites", {}).get("list")
     counts = [f"{self.nodes} nodes", f"{len(self.stages)} stages, {changed} changed"] + ([f"{len(rewrites)} rewrites"] if rewrites else [])
-    return [f"{type(self).__name__.lower()} {self.id}: {self.name}, {', '.join(counts)}",
-            *([f"made for {self.made_for}"] if self.made_for else []), *([f"error: {self.error}"] if self.error else [])]
+    lines = [f"{type(self).__name__.lower()} {self.id}: {self.name}, {', '.join(counts)}",
+             *([f"made for {self.made_for}"] if self.made_for else []), *([f"error: {self.error}"] if self.error else [])]
+    return [visible(line) for line in lines]
 
 
 def node_text(number: int, node: JSON) -> str:
@@ -228,7 +229,9 @@ class Recording:
     """Returns what `tgc records` says of each record."""
     if self.open: raise TgcError(["the recording is not finished; leave the block of tgc.record() first"])
     if level not in self.listings:
-      self.listings[level] = call_json("records", str(self.file(level))) if self.file(level).exists() else {"records": []}
+      # the exit code is 2 if tinygrad refused a graph, whose record is listed nevertheless
+      file = self.file(level)
+      self.listings[level] = call_json("records", str(file), allowed=(0, 2)) if file.exists() else {"records": []}
     return list(self.listings[level]["records"])
 
   def ids(self, level: str) -> list[str]: return [r["id"] for r in self.listed(level)]
@@ -265,10 +268,11 @@ class Recording:
     return to
 
   def __repr__(self) -> str:
-    return "<Recording, not finished>" if self.open else f"<Recording of {self.producer or 'nothing'}: {len(self.kernels)} kernels, {len(self.schedules)} schedules>"
+    if self.open: return "<Recording, not finished>"
+    return visible(f"<Recording of {self.producer or 'nothing'}: {len(self.kernels)} kernels, {len(self.schedules)} schedules>")
 
   def __str__(self) -> str:
-    return "\n".join([repr(self), *(f"  {r.id:<12} {r.name:<24} {r.made_for}" for r in [*self.kernels, *self.schedules])])
+    return "\n".join([repr(self), *(visible(f"  {r.id:<12} {r.name:<24} {r.made_for}") for r in [*self.kernels, *self.schedules])])
 
 
 def repacked(path: pathlib.Path, pack: bool) -> bytes:

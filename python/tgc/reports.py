@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from tgc.export.golden import NATIVE_RELEASE
-from tgc.process import JSON, call, call_json, call_json_lines
+from tgc.process import JSON, call, call_json, call_json_lines, visible
 from tgc.recording import Input, Kernel, Recording, input_of
 
 
@@ -28,7 +28,7 @@ class KernelRun(Result):
   """One kernel that was run and compared: kernel, device, result, arrays, ..."""
   @property
   def passed(self) -> bool: return bool(self.facts.get("result") == "passed")
-  def __str__(self) -> str: return " ".join(str(self.facts.get(k, "")) for k in ("kernel", "device", "result", "why")).rstrip()
+  def __str__(self) -> str: return visible(" ".join(str(self.facts.get(k, "")) for k in ("kernel", "device", "result", "why")).rstrip())
 
 
 class Run(Sequence[KernelRun]):
@@ -77,7 +77,7 @@ class Bisection(Result):
   """What tgc.bisect() found: verdict ("same" if nothing is wrong), and stage, rule, before, after, witness if known."""
   @property
   def passed(self) -> bool: return bool(self.facts["verdict"] == "same")
-  def __str__(self) -> str: return "\n".join(f"{key}: {value}" for key, value in self.facts.items() if key != "again")
+  def __str__(self) -> str: return "\n".join(visible(f"{key}: {value}") for key, value in self.facts.items() if key != "again")
 
 
 def bisect(x: Input, **options: Any) -> Bisection:
@@ -111,7 +111,7 @@ def diff(a: Input, b: Input, **options: Any) -> Difference:
 
 class Finding(Result):
   """Something that a TinyJit froze: what, function, where, happens, mend."""
-  def __str__(self) -> str: return ": ".join(str(self.facts[k]) for k in ("where", "what", "happens", "mend") if self.facts.get(k))
+  def __str__(self) -> str: return visible(": ".join(str(self.facts[k]) for k in ("where", "what", "happens", "mend") if self.facts.get(k)))
 
 
 def lint(x: Input, **options: Any) -> list[Finding]:

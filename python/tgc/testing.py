@@ -30,6 +30,7 @@ from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.versions import installed_version
+from tgc.process import visible
 
 LEVELS = ("kernel", "tensor")
 BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"ParamArg":\{"\*":\[)(\d+)')
@@ -217,7 +218,7 @@ class Plugin:
         if not counts["different"] and not counts["only_b"]: continue  # a record that only the golden has may belong to another test
         names = ["kernel" if level == "kernel" else "schedule", "the golden"]
         rules = sorted({str(r["rule"]) for r in found.differing if r.get("rule")})
-        out.append(f"tgc: a {names[0]} of this test differs from {names[1]}" + (f"; first rule: {', '.join(rules)}" if rules else ""))
+        out.append(f"tgc: a {names[0]} of this test differs from {names[1]}" + (f"; first rule: {visible(', '.join(rules))}" if rules else ""))
         out.append(found.text.replace(folder + os.sep, "").rstrip())
     self.differing += bool(out)
     return out
@@ -289,7 +290,7 @@ class Plugin:
   def pytest_terminal_summary(self, terminalreporter: Any) -> None:
     if self.is_worker: return
     for line in self.config.stash.get(NOT_RUN, []): terminalreporter.write_line(f"tgc: not run: {line}")
-    for name in self.missing: terminalreporter.write_line(f"tgc: missing: {name} of the golden, which no test compiles now", red=True)
+    for name in self.missing: terminalreporter.write_line(f"tgc: missing: {visible(name)} of the golden, which no test compiles now", red=True)
     if self.writes_file and self.target.exists(): terminalreporter.write_line(f"tgc: wrote {self.target}")
 
 

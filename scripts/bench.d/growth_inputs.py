@@ -1,111 +1,103 @@
 #!/usr/bin/env python3
 """Measures time and memory of commands on generated inputs of the sizes n, 2n and 4n, in each format.
 
-  bench.d/growth_inputs.py TGC [BASE [SECONDS]]     BASE: nodes of the smallest input, default 20000; SECONDS: limit for one run
+  bench.d/growth_inputs.py TGC [MEGABYTES [SECONDS [TEXT]]]     MEGABYTES: the size 4n, default 4; SECONDS: limit for one run, default 60;
+                                                                TEXT: measure only the rows that have it in their name or command
 
 The last column is the exponent of the time as a function of the bytes, between 2n and 4n: 1 is linear. A star marks what grows faster than n log n by
-more than measuring explains: an exponent above 1.35 where the larger run takes 0.3 s or more. Run by scripts/bench.
+more than measuring explains: an exponent above 1.35 where the larger run takes 0.3 s or more, or a run that ends by its time limit. Run by scripts/bench.
 """
-import json, math, os, pathlib, resource, subprocess, sys, tempfile, time
+import math, os, pathlib, resource, shlex, subprocess, sys, tempfile, time
 
-BUFFERS = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 1)\n"
+import growth_formats as formats
 
-
-def chain(n):
-  """A kernel that is one long expression."""
-  lines = [BUFFERS + "c2 = UOp.range(64, 0, AxisType.LOOP)\nd0 = c1.index(c2)"]
-  lines += [f"d{i + 1} = d{i}+UOp.const(dtypes.float, {i % 7}.5)*d{max(i - 3, 0)}" for i in range(n // 3)]
-  return "\n".join(lines) + f"\nast = c0.index(c2, ptr=True).store(d{n // 3}).end(c2).sink()\n"
-
-
-def wide(n):
-  """A kernel of many stores."""
-  stores = [f"s{i} = c0.index(UOp.const(dtypes.index, {i % 64}), ptr=True).store(c1.index(UOp.const(dtypes.index, {i * 7 % 64}))*UOp.const(dtypes.float, {i}.0))"
-            for i in range(n // 6)]
-  return BUFFERS + "\n".join(stores) + "\nast = UOp.sink(" + ", ".join(f"s{i}" for i in range(n // 6)) + ")\n"
-
-
-def node(op, dtype, src=(), **more): return {"op": op, "dtype": dtype, "src": list(src), **more}
-
-
-def foreign(n):
-  """A tensor graph of 0.14: movement ops and additions in a row."""
-  param = {"ParamArg": {"*": [0, {"value": "dtypes.float"}], "device": "CPU"}}
-  nodes = [node("CONST", "dtypes.weakint", arg=8), node("BUFFER", "dtypes.float", [0], arg=param), node("CONST", "dtypes.weakint", arg=4),
-           node("CONST", "dtypes.weakint", arg=2), node("STACK", "dtypes.weakint", [2, 3])]
-  last = 1
-  while len(nodes) < n:
-    nodes.append(node("RESHAPE", "dtypes.float", [last, 4]))
-    nodes.append(node("PERMUTE", "dtypes.float", [len(nodes) - 1], arg=[1, 0]))
-    nodes.append(node("RESHAPE", "dtypes.float", [len(nodes) - 1, 0]))
-    nodes.append(node("ADD", "dtypes.float", [len(nodes) - 1, 1]))
-    last = len(nodes) - 1
-  nodes.append(node("SINK", "dtypes.void", [last]))
-  return {"format": "tgc-graph", "version": 1, "producer": "tinygrad 0.14.0", "nodes": nodes}
-
-
-def golden(graph, level): return (json.dumps({"format": "tgc-golden", "version": 1, "level": level, "producer": "tinygrad 0.14.0", "settings": {}}) + "\n" +
-  json.dumps({"id": "g", "what": "x", "device": "CPU", "nodes": len(graph["nodes"]), "ast": json.dumps(graph), "stages": [], "kernels": []}) + "\n")
-
-
-def records(n):
-  """A recording of many small records."""
-  graph = json.dumps(foreign(12))
-  lines = [json.dumps({"format": "tgc-golden", "version": 1, "level": "tensor", "producer": "tinygrad 0.14.0", "settings": {}})]
-  lines += [json.dumps({"id": f"g.{i}", "what": "x", "device": "CPU", "nodes": 13, "ast": graph, "stages": [], "kernels": []}) for i in range(n // 12)]
-  return "\n".join(lines) + "\n"
-
-
-def converted(tgc, path, form):
-  """The graph of a file in another format."""
-  return subprocess.run([tgc, "dump", path, "--stage=ast", f"--format={form}"], check=True, capture_output=True, text=True).stdout
-
-
-# what is measured: a name, the text of an input of a size, its suffix, and the commands
+RUN = "run --reference=none --device=REF"
+# what is measured: a name, the function that makes an input of n items or its conversion from another input, its suffix, and the commands; {0} is the
+# input, {dir} its folder, {out} a new name
 CASES = [
-  ("pyrender chain", chain, ".uop", ["verify", "dump --stage=source", "dump --stage=all -o {out}.stages", "trace", "stats", "diff {0}"]),
-  ("pyrender wide", wide, ".uop", ["verify", "dump --stage=source", "view -o {out}.html"]),
-  ("json chain", ("json", chain), ".json", ["verify", "dump --stage=ast --format=uops"]),
-  ("repr wide", ("repr", wide), ".repr", ["verify"]),
-  ("uops wide", ("uops", wide), ".uops", ["dump --stage=source"]),
-  ("tensor graph, 0.14", lambda n: golden(foreign(n), "tensor"), ".jsonl", ["records", "run", "diff {0}"]),
-  ("many records", records, ".jsonl", ["records", "check", "diff {0}"]),
+  ("pyrender chain", formats.chain, ".uop", ["verify", "dump --stage=ast --format=repr", "dump --stage=ast --format=dot", "dump --stage=ast --format=nodes", "dump --stage=source",
+                                             "dump --stage=all -o {out}.all/", "dump --stage=source --target=CUDA:PTX:sm_80", "trace -q", "trace -o {out}.jsonl",
+                                             "stats", "diff {0}", RUN, "bench --repeat=1"]),
+  ("pyrender wide", formats.wide, ".uop", ["verify", "dump --stage=source", "view -o {out}.html", "stats", RUN]),
+  ("pyrender loops", formats.loops, ".uop", ["verify", "dump --stage=source"]),
+  ("pyrender arguments", formats.arguments, ".uop", ["verify", "dump --stage=source"]),
+  ("pyrender constant", formats.one_constant, ".uop", ["verify", "dump --stage=ast --format=repr"]),
+  ("pyrender sources", formats.many_sources, ".uop", ["verify", "dump --stage=ast --format=json"]),
+  ("pyrender shape", formats.long_shape, ".uop", ["verify", "dump --stage=ast --format=json"]),
+  ("pyrender tensors", formats.tensors, ".uop", ["dump --stage=schedule", "dump --stage=source", "view -o {out}.html"]),
+  ("pyrender kernels", formats.tensor_kernels, ".uop", ["dump --stage=schedule", "dump --stage=source", RUN]),
+  ("json chain", ("json", formats.chain), ".json", ["verify", "dump --stage=ast --format=uops"]),
+  ("json nesting", formats.nested_arg, ".json", ["verify"]),
+  ("repr chain", ("repr", formats.chain), ".repr", ["verify"]),
+  ("repr wide", ("repr", formats.wide), ".repr", ["verify"]),
+  ("uops wide", ("uops", formats.wide), ".uops", ["dump --stage=source"]),
+  ("log with graphs", formats.log_of_graphs, ".log", ["dump --stage=source -o {out}.log/", "verify", "diff {0}"]),
+  ("log without graphs", formats.log_of_lines, ".log", ["verify"]),
+  ("repro", formats.repro, ".repro", ["run --timeout=20", "dump --stage=source"]),
+  ("trace file", formats.trace_file, ".trace", ["trace -q"]),
+  ("tensor graph, 0.14", lambda n: formats.golden(formats.foreign(n), "tensor"), ".jsonl", ["records", "run", "diff {0}", "stats"]),
+  ("kernel, 0.14", lambda n: formats.golden(formats.foreign_kernel(n), "kernel"), ".jsonl", ["records", "dump --native --stage=source", "run --native --reference=none --device=REF", "stats", "diff {0}"]),
+  ("many records", formats.records, ".jsonl", ["records", "run", "diff {0}", "stats"]),
+  ("recorded stages", formats.recorded_stages, ".jsonl", ["records", "dump --recorded --stage=all -o {out}.recorded/", "trace -q", "stats", "view -o {out}.html", "diff {0}"]),
+  ("recorded rewrites", formats.recorded_rewrites, ".jsonl", ["records", "trace -q", "stats", "prove --timeout=10", "view -o {out}.html"]),
+  ("jit events", formats.jit_events, ".jsonl", ["lint"]),
+  ("rewrites.pkl", formats.rewrites_pickle, ".pkl", ["records", "stats", "dump --stage=source -o {out}.rewrites/"]),
+  ("profile.pkl", formats.profile_pickle, ".pkl", ["profile", "profile --json", "profile --counters", "profile --memory", "profile --waves", "profile --against={0}"]),
+  ("onnx", formats.onnx_model, ".onnx", ["dump --stage=source", "dump"]),
+  ("safetensors", formats.safetensors, ".safetensors", ["run {dir}/small.onnx --weights={0}"]),
+  ("npz", formats.npz, ".npz", ["run {dir}/small.uop --inputs={0}"]),
 ]
+WITHOUT_INPUT = ("run {dir}",)  # commands that name their own input
 
 
 def measured(command, seconds):
-  """Returns seconds of processor time, peak memory in MB, and the exit code; None if the limit passed."""
-  begin = time.monotonic()
+  """Returns seconds of processor time, peak memory in MB, and the exit code."""
   process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
   _, status, usage = os.wait4(process.pid, 0)
   process.returncode = os.waitstatus_to_exitcode(status)
-  return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode, time.monotonic() - begin
+  return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode
+
+
+def made(tgc, make, n, folder):
+  """Returns the bytes of an input of n items."""
+  if isinstance(make, tuple):
+    path = pathlib.Path(folder, "from.uop")
+    path.write_text(make[1](n))
+    return subprocess.run([tgc, "dump", path, "--stage=ast", f"--format={make[0]}"], check=True, capture_output=True).stdout
+  text = make(n)
+  return text.encode() if isinstance(text, str) else text
 
 
 def main():
-  tgc, base = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20000
-  seconds, faster = int(sys.argv[3]) if len(sys.argv) > 3 else 60, 0
-  print(f"  {'input':20} {'command':34} {'MB of 4n':>8}  {'s: n':>7} {'2n':>7} {'4n':>7}  {'MB: n':>6} {'2n':>6} {'4n':>6} {'growth':>7}")
+  tgc, megabytes = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 4
+  seconds, text, faster, rows = int(sys.argv[3]) if len(sys.argv) > 3 else 60, sys.argv[4] if len(sys.argv) > 4 else "", 0, 0
+  print(f"  {'input':20} {'command':46} {'MB of 4n':>8}  {'s: n':>7} {'2n':>7} {'4n':>7}  {'MB: n':>6} {'2n':>6} {'4n':>6} {'growth':>7}")
   with tempfile.TemporaryDirectory() as folder:
+    pathlib.Path(folder, "small.onnx").write_bytes(formats.onnx_model(3))
+    pathlib.Path(folder, "small.uop").write_text(formats.wide(12))
     for name, make, suffix, commands in CASES:
+      commands = [c for c in commands if text in name + " " + c]
+      if not commands: continue
+      sample = len(made(tgc, make, 2000, folder)) / 2000  # bytes of an item
       paths = []
       for factor in (1, 2, 4):
-        path = pathlib.Path(folder, f"{factor}{suffix}")
-        if isinstance(make, tuple):
-          pathlib.Path(folder, "from.uop").write_text(make[1](base * factor))
-          path.write_text(converted(tgc, str(pathlib.Path(folder, "from.uop")), make[0]))
-        else: path.write_text(make(base * factor))
-        paths.append(path)
+        paths.append(pathlib.Path(folder, f"{factor}{suffix}"))
+        paths[-1].write_bytes(made(tgc, make, int(megabytes * 1e6 / sample / 4 * factor), folder))
       for command in commands:
-        runs = [measured([tgc, *(w.format(path, out=os.path.join(folder, "out")) for w in (command.split()[0], "{0}", *command.split()[1:]))], seconds)
-                for path in paths]
+        runs = []
+        for path in paths:
+          words = shlex.split(command.format(path, dir=folder, out=os.path.join(folder, "out")))
+          if not command.startswith(WITHOUT_INPUT): words.insert(1, str(path))
+          runs.append(measured([tgc, *words], seconds))
+          if runs[-1][0] >= seconds - 1: break
+        runs += [runs[-1]] * (3 - len(runs))
         times, memory = [r[0] for r in runs], [r[1] for r in runs]
         power = math.log(max(times[2], 1e-3) / max(times[1], 1e-3)) / math.log(paths[2].stat().st_size / paths[1].stat().st_size)
         is_faster = (power > 1.35 and times[2] > 0.3) or times[2] >= seconds - 1
-        faster += is_faster
-        print(f"  {name:20} {command:34} {paths[2].stat().st_size / 1e6:8.2f}  " + " ".join(f"{t:7.2f}" for t in times) + "  " +
+        faster, rows = faster + is_faster, rows + 1
+        print(f"  {name:20} {command.replace(folder, '.'):46} {paths[2].stat().st_size / 1e6:8.2f}  " + " ".join(f"{t:7.2f}" for t in times) + "  " +
               " ".join(f"{m:6.0f}" for m in memory) + f" {power:6.2f}{'*' if is_faster else ' '}" + (f" exit code {runs[2][2]}" if runs[2][2] else ""), flush=True)
-  print(f"  {faster} of them grow faster than n log n")
+  print(f"  {faster} of {rows} grow faster than n log n")
 
 
 if __name__ == "__main__": main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs small tinygrad programs that store, slice and schedule, for the test of `tgc bisect` (scripts/tests/schedule_faults)."""
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor, TinyJit, dtypes
 
 
 def data(*shape: int) -> Tensor:
@@ -67,6 +67,23 @@ def moves():
   ((three + 1).permute(0, 2, 1).reshape(15, 4) * 2).sum(0).realize()
 
 
+def planned_buffers():
+  a = data(16, 16)
+  def mix(x, y): return (x.sum(0, keepdim=True) * y + x.T).contiguous()
+  mix(mix(mix(a, a + 1), mix(a + 2, a)), mix(mix(a, a * 2), a)).realize()
+
+
+def jitted():
+  @TinyJit
+  def step(x, w):
+    h = (x.sum(0, keepdim=True) * w + x.T).contiguous()
+    g = (h.sum(1, keepdim=True) - h).contiguous()
+    k = (g.T + h.sum(0)).contiguous()
+    return (k * h).sum(0).contiguous().realize(), g.max().realize()
+  w = data(16, 16)
+  for i in range(3): step((data(16, 16) + i).contiguous().realize(), w)
+
+
 def bitcasts():
   a = Tensor([0x01020304, 0x7F8091A2, 5, 6], dtype=dtypes.uint32).contiguous().realize()
   (a + 1).bitcast(dtypes.uint8).contiguous().realize()
@@ -75,6 +92,7 @@ def bitcasts():
 
 
 if __name__ == "__main__":
-  for program in (reads_before_stores, reads_after_store, several_readers, stores_to_parts, stores_transposed, many_kernels, moves, bitcasts):
+  for program in (reads_before_stores, reads_after_store, several_readers, stores_to_parts, stores_transposed, many_kernels, planned_buffers, moves,
+                  bitcasts, jitted):
     try: program()
     except Exception as e: print(program.__name__, "raised", repr(e)[:200])  # a fault may make tinygrad refuse a program

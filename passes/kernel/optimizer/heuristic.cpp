@@ -182,42 +182,63 @@ void show_choices(std::vector<UpcastChoice> choices) {
   debug_line("more upcast axis : [" + line + "]");
 }
 
-// Returns true if some access depends on all upcast and unrolled axes but not on `axis`, so that its value is reused.
-bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
-  return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
-    UOp idx = index_of(b);
-    return !k.depends_on(idx, axis) &&
-           std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); });
-  });
-}
-
-void add_strides(const Scheduler& k, UpcastChoice& choice) {
-  UOp rng = k.rngs()[choice.axis];
+// Returns the indices of the accesses that depend on all upcast and unrolled axes.
+std::vector<UOp> upcast_indices(const Scheduler& k) {
+  auto upcasts = k.axes_of(kUpcasts);
+  std::vector<UOp> out;
   for (UOp b : k.bufs()) {
     UOp idx = index_of(b);
-    choice.num_strides += k.depends_on(idx, choice.axis);
+    if (std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); })) out.push_back(idx);
+  }
+  return out;
+}
+
+// For each axis: the number of accesses that depend on the axis, and the sum of the axis's strides in them.
+struct AxisUse {
+  int64_t num_strides = 0;
+  Int sum_strides = 0;
+};
+
+// Computes the uses of all axes in one pass over the accesses, because a kernel may have many of both.
+std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
+  std::vector<AxisUse> out(k.rngs().size());
+  UOpMap<size_t> axes(k.graph());
+  for (size_t axis = 0; axis < out.size(); axis++) axes[k.rngs()[axis]] = axis;
+  auto add_stride = [&](UOp range, UOp stride) {
+    if (const size_t* axis = axes.find(range); axis && stride.is_const())
+      out[*axis].sum_strides += stride.arg().as_int();
+  };
+  for (UOp b : k.bufs()) {
+    UOp idx = index_of(b);
+    for (size_t axis : k.axes_below(idx)) out[axis].num_strides++;
     for (UOp c : split_uop(idx, Op::ADD)) {
-      if (c == rng) choice.sum_strides += 1;
+      if (const size_t* axis = axes.find(c)) out[*axis].sum_strides += 1;
       if (!c.is(Op::MUL)) continue;
-      if (c.src(0) == rng && c.src(1).is_const()) choice.sum_strides += c.src(1).arg().as_int();
-      if (c.src(1) == rng && c.src(0).is_const()) choice.sum_strides += c.src(0).arg().as_int();
+      add_stride(c.src(0), c.src(1));
+      add_stride(c.src(1), c.src(0));
     }
   }
+  return out;
 }
 
 // For large outputs, upcasts by 3 or 4 along axes where loaded values are reused.
 void upcast_reused(Scheduler& k) {
   std::vector<size_t> done;
   while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
-    auto upcasts = k.axes_of(kUpcasts);
+    const std::vector<UOp> indices = upcast_indices(k);
+    std::vector<AxisUse> uses;  // computed for the first candidate
     std::optional<UpcastChoice> best;
     std::vector<UpcastChoice> shown;
     for (size_t axis : k.upcastable_dims()) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
-      if ((!by3 && !by4) || !is_reused_along(k, axis, upcasts)) continue;
-      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // if both 3 and 4 divide the axis, upcast by 3, as tinygrad does
-      add_strides(k, choice);
+      // along a candidate, some access that depends on all upcast axes loads the same value again
+      if ((!by3 && !by4) ||
+          std::all_of(indices.begin(), indices.end(), [&](UOp idx) { return k.depends_on(idx, axis); }))
+        continue;
+      if (uses.empty()) uses = uses_of_axes(k);
+      // if both 3 and 4 divide the axis, upcast by 3, as tinygrad does
+      UpcastChoice choice{uses[axis].num_strides, uses[axis].sum_strides, axis, by3 ? 3 : 4};
       if (!best || choice < *best) best = choice;
       if (!debugs(k.graph(), 4)) continue;
       shown.push_back(choice);

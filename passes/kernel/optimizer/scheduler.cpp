@@ -1,6 +1,7 @@
 #include "passes/kernel/optimizer/scheduler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 
 #include "lib/rewrite/rewrite.h"
@@ -43,7 +44,7 @@ std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(rang
 // For each node, a bit set of the axes among its transitive sources, the node itself included.
 struct Scheduler::Reach {
   Reach(Graph& graph, const Facts& facts)
-      : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
+      : words((facts.rngs.size() + 63) / 64), row(graph), bits(checked_size(words, facts.nodes.size()), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
       uint64_t* mine = &bits[at * words];
@@ -54,6 +55,12 @@ struct Scheduler::Reach {
       auto it = std::find(facts.rngs.begin(), facts.rngs.end(), u);
       if (size_t k = size_t(it - facts.rngs.begin()); it != facts.rngs.end()) mine[k / 64] |= uint64_t(1) << k % 64;
     }
+  }
+  static size_t checked_size(size_t words, size_t nodes) {
+    constexpr size_t kMostWords = size_t(1) << 27;  // 1 GB
+    if (words > kMostWords / std::max<size_t>(nodes, 1))
+      throw Failure("the kernel has too many loops for the optimizer, expected fewer or NOOPT=1");
+    return words * nodes;
   }
   bool has(UOp u, size_t axis) const { return bits[*row.find(u) * words + axis / 64] >> axis % 64 & 1; }
 
@@ -124,6 +131,17 @@ const Scheduler::Facts& Scheduler::facts() const {
 bool Scheduler::depends_on(UOp u, size_t axis) const {
   if (!reach_) reach_ = std::make_shared<Reach>(graph(), facts());
   return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return reach_->has(s, axis); });
+}
+
+std::vector<size_t> Scheduler::axes_below(UOp u) const {
+  if (!reach_) reach_ = std::make_shared<Reach>(graph(), facts());
+  std::vector<size_t> out;
+  for (size_t w = 0; w < reach_->words; w++) {
+    uint64_t bits = 0;
+    for (UOp s : u.src()) bits |= reach_->bits[*reach_->row.find(s) * reach_->words + w];
+    for (; bits; bits &= bits - 1) out.push_back(w * 64 + size_t(std::countr_zero(bits)));
+  }
+  return out;
 }
 
 size_t Scheduler::axis_of(UOp rng) const {

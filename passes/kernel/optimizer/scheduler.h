@@ -73,6 +73,8 @@ class Scheduler {
 
   // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.
   bool depends_on(UOp u, size_t axis) const;
+  // Returns the axes on which `u` depends, in order.
+  std::vector<size_t> axes_below(UOp u) const;
 
   // Returns the axis number of `opt` among all axes; -1 if it has none. Throws KernelOptError if the axis does not
   // exist.

@@ -28,6 +28,7 @@ from tgc.export.hooks import (
   set_attribute,
 )
 from tgc.export.jit import JitRecorder
+from tgc.export.jit_plan import PlanRecorder
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.matches import matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
@@ -142,6 +143,7 @@ class GraphRecorder(Recorder):
       for module, name in table:
         call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
     JitRecorder(self).watch()
+    PlanRecorder(self).watch()
     if self.save_inputs: self.arrays.watch()
 
   def watch_function(self, module: Any, name: str, record: Function) -> None:
@@ -398,37 +400,45 @@ class GraphRecorder(Recorder):
     if name == "MSELECT": below = [below[argument.arg]]
     return [(base, begin + offset) for base, begin in below]
 
-  def kernels_of(self, scope: Scope, result: Any, values: dict[str, int]) -> list[JSON]:
-    """Returns the kernels of a schedule in order, with their buffers numbered by first use. `values`: of variables."""
+  @staticmethod
+  def buffer_json(numbers: dict[Any, int], base: Any, offset: int, size: Any, dtype: Any) -> JSON:
+    return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
+
+  def list_of_kernels(self, linear: Node, values: dict[str, int]) -> list[JSON]:
+    """Returns the kernels of a LINEAR list of calls, as kernels_of() does."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
-    def use(base: Any, offset: int, size: Any, dtype: Any) -> JSON:
-      return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
+    for call in linear.src:
+      if not call.src: continue
+      bufs = []
+      for b in call.src[1:]:
+        if is_bound_variable(b): continue
+        try:
+          size = number_of_elements(b)
+          parts = [self.buffer_json(numbers, base, offset, size, b.dtype) for base, offset in self.memory_of(b)]
+          bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
+        except Exception: self.report_failure("buffer of a kernel")
+      item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
+      if not self.replays: self.note_kernel(item, call.src[0], values)
+      info = metadata_list(getattr(call, "metadata", None))
+      if info:
+        item["metadata"] = info
+        self.metadata[call.src[0].key] = info
+      out.append(item)
+    return out
+
+  def kernels_of(self, scope: Scope, result: Any, values: dict[str, int]) -> list[JSON]:
+    """Returns the kernels of a schedule in order, with their buffers numbered by first use. `values`: of variables."""
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
       if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a JIT took the calls out of the result
-      for call in linear.src:
-        if not call.src: continue
-        bufs = []
-        for b in call.src[1:]:
-          if is_bound_variable(b): continue
-          try:
-            size = number_of_elements(b)
-            parts = [use(base, offset, size, b.dtype) for base, offset in self.memory_of(b)]
-            bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
-          except Exception: self.report_failure("buffer of a kernel")
-        item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
-        if not self.replays: self.note_kernel(item, call.src[0], values)
-        info = metadata_list(getattr(call, "metadata", None))
-        if info:
-          item["metadata"] = info
-          self.metadata[call.src[0].key] = info
-        out.append(item)
-      return out
+      return self.list_of_kernels(linear, values)
+    numbers: dict[Any, int] = {}
+    out: list[JSON] = []
     items = next((part for part in (result if isinstance(result, tuple) else ()) if isinstance(part, list)), [])
     for item in items:
       if not hasattr(item, "ast"): continue
-      bufs = [use(id(b.base), b.offset, b.size, b.dtype) for b in item.bufs if b is not None]
+      bufs = [self.buffer_json(numbers, id(b.base), b.offset, b.size, b.dtype) for b in item.bufs if b is not None]
       info = metadata_list(item.metadata)
       if info: self.metadata[item.ast.key] = info
       fixed = getattr(item, "fixedvars", None) or {}

@@ -1,0 +1,230 @@
+#include "lib/compilation/graph_compiler.h"
+
+#include <charconv>
+
+#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/support/name_table.h"
+#include "lib/support/version.h"
+#include "lib/target/recorded_target.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+namespace {
+
+// Returns whether a graph is after a stage whose name is unknown, but near a stage of tgc's own pipeline. Any other
+// unknown stage is one that only tinygrad has.
+bool is_misspelt_stage(const std::string& stage) {
+  if (stage.empty() || find_row(stage)) return false;
+  std::vector<std::string_view> names;
+  for (const StageRow& row : stage_rows()) names.push_back(row.name);
+  return !nearest_names(stage, names).empty();
+}
+
+}  // namespace
+
+std::string GraphCompiler::target_for(const InputGraph& in) const {
+  if (!choices_.over.target.empty()) return choices_.over.target;
+  if (!in.info.target.empty()) return in.info.target;
+  return in.is_tensor_graph ? "" : choices_.default_target;
+}
+
+Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
+  const Overrides& over = choices_.over;
+  JobSpec job{.target = target_for(in), .opts = over.opts, .compile = choices_.compile};
+  auto* parse = over.target.empty() ? recorded_target : parse_target;
+  if (!job.target.empty())
+    if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
+  return job;
+}
+
+Result<Compilation> GraphCompiler::begin(InputGraph in) const {
+  auto job = job_for(in);
+  if (!job) return job.diag();
+  if (!choices_.over.target.empty()) in.info.target = choices_.over.target;  // so that dumps name the target
+  return Compilation::begin(std::move(in), std::move(*job));
+}
+
+Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& recorded) const {
+  in.info.settings = kept_settings(in, recorded);
+  if (in.graph->is_foreign()) {
+    auto status = check_foreign(in);
+    return status ? Result(std::move(in)) : status.diag();
+  }
+  if (is_misspelt_stage(in.info.stage)) {
+    Diag diag = unknown_stage(in.info.stage);
+    diag.file = in.file;
+    return diag;
+  }
+  for (const std::string& note : in.report.notes) choices_.note(note);
+  if (choices_.over.from.empty() || !in.list.empty()) return in;
+  const StageRow* row = find_row(choices_.over.from);
+  if (!row) return unknown_stage(choices_.over.from);
+  in.info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
+  return in;
+}
+
+Result<InputGraph> GraphCompiler::import(InputGraph in) const {
+  if (!in.graph->is_foreign()) return in;
+  if (auto status = check_import(in); !status) return status.diag();
+  auto settings = settings_for({});
+  return settings ? Result(import_input(std::move(in), *settings)) : settings.diag();
+}
+
+Result<InputGraph> GraphCompiler::imported_if_wanted(InputGraph in) const {
+  if (in.is_tensor_graph || !(choices_.over.imports || choices_.over.native)) return in;
+  return import(std::move(in));
+}
+
+Result<InputGraph> GraphCompiler::graph_of(GoldenRecord record, const std::string& file) const {
+  auto settings = settings_for({});
+  if (!settings) return settings.diag();
+  auto out = load_text(*settings, InputKind::Json, record.ast, file);
+  if (!out) return out;
+  out->info.name = record.id, out->info.target = record.target;
+  out->made_for = made_for_text(record.metadata);
+  out->record = std::make_shared<const GoldenRecord>(std::move(record));
+  return imported_if_wanted(std::move(*out));
+}
+
+Status GraphCompiler::check_kernel(const InputGraph& in, const std::string& kernel) {
+  if (kernel == "0" || kernel == in.info.name) return Unit{};
+  return Diag{.message = "the input has no kernel '" + kernel + "'", .file = in.file,
+              .expected = "0 or " + in.info.name};
+}
+
+namespace {
+
+class OwnCompiler : public GraphCompiler {
+ public:
+  using GraphCompiler::GraphCompiler;
+
+  Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
+    auto settings = Settings::from_environment();
+    if (!settings) return settings;
+    if (release_of(producer) == Release::v0_12)
+      for (auto& [key, value] : recorded)
+        if (auto status = settings->set(key, value); !status) return status.diag();
+    for (const std::string& s : choices_.over.sets)
+      if (auto status = settings->set(s); !status) return status.diag();
+    return settings;
+  }
+
+  // Those that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the machine.
+  GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
+    const Settings& settings = in.graph->settings();
+    GoldenSettings out;
+    for (const SettingInfo& s : all_settings())
+      if (settings.*s.value != s.default_value && s.name != "DEBUG")
+        out[std::string(s.name)] = std::to_string(settings.*s.value);
+    if (device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
+    return out;
+  }
+
+  // A record of another release is left out if --target names another target than the record has. Parts that the option
+  // leaves out may be any, so CL:CL also names CL:CL:cl_khr_fp16.
+  bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
+    const Overrides& over = choices_.over;
+    if (over.target.empty() || over.native || !over.imports || record.target.empty()) return true;
+    return release_of(producer) == Release::v0_12 || (record.target + ":").starts_with(over.target + ":");
+  }
+
+  Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
+    if (kernel.empty()) return imported_if_wanted(std::move(in));
+    if (!in.is_tensor_graph) {
+      auto status = check_kernel(in, kernel);
+      return status ? imported_if_wanted(std::move(in)) : status.diag();
+    }
+    auto job = job_for(in);
+    if (!job) return job.diag();
+    if (auto malformed = first_malformed_below(in.root))  // a malformed graph has no schedule
+      return in.diag_at(malformed->node, malformed->trouble);
+    const std::string file = in.file;
+    auto whole = Compilation::begin(std::move(in), std::move(*job));
+    if (!whole) return whole.diag();
+    if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
+    size_t number = 0;
+    auto [end, error] = std::from_chars(kernel.data(), kernel.data() + kernel.size(), number);
+    const bool is_number = error == std::errc() && end == kernel.data() + kernel.size();
+    auto made = is_number ? whole->kernel(number)
+                          : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
+    if (made) return std::move(*made).take();
+    Diag diag = made.diag();
+    diag.file = file;
+    return diag;
+  }
+
+  bool compiles(const InputGraph& in) const override {
+    const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.over.native);
+    const bool has_stage = in.info.stage.empty() || find_row(in.info.stage);
+    return is_own && has_stage && !(choices_.over.recorded && in.record);
+  }
+
+  Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
+    if (const auto& refused = imported_from(in).refused; refused && choices_.over.native) return *refused;
+    if (!compiles(in)) return recorded_pipeline(std::move(in));
+    auto begun = begin(std::move(in));
+    return begun ? Result(native_pipeline(std::move(*begun))) : begun.diag();
+  }
+
+  Result<GoldenRecord> record(const InputGraph& in) const override {
+    return Diag{.message = "no tinygrad makes a record of '" + in.info.name + "'", .file = in.file,
+                .expected = "--live=PYTHON"};
+  }
+  Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
+      const std::string&, const std::string&, const std::map<std::string, int64_t>&) const override {
+    return std::optional<std::vector<GoldenRecord>>();
+  }
+
+  std::string release() const override { return std::string(tinygrad_version()); }
+  Status need_scheduler(const std::string&) const override { return Unit{}; }
+  Status can_repeat(const std::string& by) const override {
+    if (by == tinygrad_version()) return Unit{};
+    return Diag{"tinygrad " + by + " failed so, which only --live=PYTHON can repeat"};
+  }
+  bool compile_for(const std::string&, Overrides&) const override { return false; }
+
+ protected:
+  // The current values of all settings that were recorded with a graph or that differ from their defaults. DEBUG is
+  // added only if recorded, because it does not affect graphs.
+  GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
+    if (in.graph->is_foreign()) return in.info.settings;
+    const Settings& now = in.graph->settings();
+    GoldenSettings out = recorded;
+    for (const SettingInfo& s : all_settings())
+      if (recorded.contains(std::string(s.name)) || (now.*s.value != s.default_value && s.name != "DEBUG"))
+        out[std::string(s.name)] = std::to_string(now.*s.value);
+    return out;
+  }
+
+  Status check_foreign(const InputGraph& in) const override {
+    const Overrides& over = choices_.over;
+    if ((over.imports || over.native) && !in.is_tensor_graph) return Unit{};  // import() checks the options
+    if (over.target.empty() && over.sets.empty() && over.opts.empty()) return Unit{};
+    Diag diag = foreign_graph_error(in.info.producer, in.file);
+    diag.expected = "--native, or what was recorded, without --target, --set or --opts";
+    return diag;
+  }
+
+  // --target selects records.
+  Status check_import(const InputGraph& in) const override {
+    const Overrides& over = choices_.over;
+    const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
+    if (over.native && !is_ast)
+      return Diag{.message = "--native compiles an AST, and this graph of " + producer_of(in) + " is after '" +
+                             in.info.stage + "'",
+                  .file = in.file};
+    if (over.native || ((over.target.empty() || in.record) && over.sets.empty() && over.opts.empty())) return Unit{};
+    return Diag{.message = "a kernel of " + producer_of(in) + " runs in REF as it is",
+                .file = in.file,
+                .expected = "--native with --target, --set or --opts, to compile the kernel with tgc's own pipeline"};
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices) {
+  return std::make_shared<OwnCompiler>(std::move(choices));
+}
+
+}  // namespace tgc

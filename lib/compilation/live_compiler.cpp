@@ -1,0 +1,208 @@
+// The compiler of a session with --live: a running tinygrad makes a golden record of each graph.
+#include <algorithm>
+#include <filesystem>
+
+#include "lib/compilation/graph_compiler.h"
+#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/import/export.h"
+#include "lib/import/upgrade.h"
+#include "lib/live/tinygrad_process.h"
+#include "lib/support/name_table.h"
+
+namespace tgc {
+namespace {
+
+constexpr double kModelSeconds = 1800;  // tinygrad takes a tenth of a second for each kernel, and runs the model
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the device that the parameters of a kernel name, since 0.14.
+std::optional<std::string> device_of_kernel(UOp ast) {
+  for (UOp u : toposort(ast))
+    if (const Arg device = import::field_of(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
+      return std::string(device.text().substr(0, device.text().find(':')));
+  return std::nullopt;
+}
+
+class LiveCompiler : public GraphCompiler {
+ public:
+  LiveCompiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad)
+      : GraphCompiler(std::move(choices)), tinygrad_(std::move(tinygrad)) {}
+
+  // tinygrad may have other settings than tgc, and takes --set itself.
+  Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
+    auto settings = Settings::from_environment();
+    if (settings && release_of(producer) == Release::v0_12)
+      for (auto& [key, value] : recorded) (void)settings->set(key, value);
+    return settings;
+  }
+  GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view) const override { return in.info.settings; }
+
+  Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
+    if (!kernel.empty() && !in.is_tensor_graph)
+      if (auto status = check_kernel(in, kernel); !status) return status.diag();
+    auto made = record(in);
+    if (!made) return made.diag();
+    made->line = in.record ? in.record->line : 0;
+    if (made->metadata.empty() && in.record) made->metadata = in.record->metadata;
+    auto out = graph_of(std::move(*made), in.file);
+    if (!out) return out;
+    out->report.repro = in.report.repro, out->info.settings = in.info.settings;
+    return kernel.empty() || !in.is_tensor_graph ? std::move(out) : kernel_of(*out, kernel);
+  }
+
+  bool compiles(const InputGraph&) const override { return false; }
+
+  Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
+    auto self = std::static_pointer_cast<const LiveCompiler>(shared_from_this());
+    auto pipeline_of = [self](Result<InputGraph> made) {
+      return made ? self->pipeline(std::move(*made)) : Result<std::unique_ptr<Pipeline>>(made.diag());
+    };
+    auto again = [=](const InputGraph& before, const RuleMatch& left_out) {
+      return pipeline_of(self->without(before, left_out));
+    };
+    auto kernel = [=](const InputGraph& schedule, size_t number) {
+      return pipeline_of(self->kernel_of(schedule, std::to_string(number)));
+    };
+    return recorded_pipeline(std::move(in), again, kernel);
+  }
+
+  Result<GoldenRecord> record(const InputGraph& in) const override {
+    auto question = question_of(in);
+    return question ? tinygrad_->ask(*question) : Result<GoldenRecord>(question.diag());
+  }
+
+  Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
+      const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const override {
+    return catch_failures([&] {
+      const Overrides& over = choices_.over;
+      if (!over.target.empty() && over.target != "CPU" && over.target != "CPU:CLANG")
+        throw Failure("--live runs a model on the CPU, not on " + over.target);
+      if (!over.weights.empty()) throw Failure("--weights is for tgc's own frontend, and --live has another");
+      ModelQuestion question{.id = name, .path = std::filesystem::absolute(path).string(), .sizes = sizes};
+      question.settings = settings_of_question({});
+      tinygrad_->set_seconds(kModelSeconds);
+      return std::optional(std::move(tinygrad_->ask(question).value_or_throw()));
+    });
+  }
+
+  std::string release() const override {
+    auto& facts = tinygrad_->about();
+    return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : "";
+  }
+  Status need_scheduler(const std::string& message) const override { return Diag{message}; }
+  Status can_repeat(const std::string&) const override { return Unit{}; }
+  bool compile_for(const std::string& device, Overrides& over) const override {
+    if (over.target.empty() && device != "REF") over.target = device;
+    return release_of(facts().producer) == Release::v0_12;
+  }
+
+ protected:
+  GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
+    return recorded.empty() ? in.info.settings : recorded;
+  }
+
+ private:
+  const TinygradFacts& facts() const { return tinygrad_->about().value_or_throw(); }
+
+  // Returns the settings of a question: those that the input was recorded with, then those of --set. Throws Failure.
+  Values settings_of_question(const GoldenSettings& recorded) const {
+    GoldenSettings out;
+    for (auto& [name, value] : recorded)
+      if (facts().settings.contains(name)) out[name] = value;
+      else choices_.note("the recorded setting " + name + "=" + value + " has no effect: " + facts().producer +
+                         " has no such setting");
+    for (const std::string& text : choices_.over.sets) {
+      const size_t equals = std::min(text.find('='), text.size());
+      const std::string name = text.substr(0, equals);
+      if (equals == text.size()) throw Failure(Diag{.message = "--set takes KEY=VALUE, not '" + text + "'"});
+      if (!facts().settings.contains(name)) {
+        const std::vector<std::string_view> known(facts().settings.begin(), facts().settings.end());
+        throw Failure(Diag{.message = facts().producer + " has no setting '" + name + "'",
+                           .expected = nearest_names(name, known)});
+      }
+      out[name] = text.substr(equals + 1);
+    }
+    return {out.begin(), out.end()};
+  }
+
+  // Returns the target of `in` with its architecture: the recorded one, else the one that a device alone means.
+  std::string target_of_question(const InputGraph& in) const {
+    const std::string target = target_for(in), recorded = in.record ? in.record->target : in.info.target;
+    if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
+    if (recorded.starts_with(target + ":")) return recorded;
+    auto whole = parse_target(target, Settings());
+    const bool has_arch = whole && !whole->arch.empty();
+    return has_arch ? whole->name() : target;
+  }
+
+  Result<CompileQuestion> question_of(const InputGraph& in) const {
+    return catch_failures([&] {
+      const Overrides& over = choices_.over;
+      if (!over.from.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
+        throw Failure(Diag{.message = "--live compiles an AST, and this graph is after '" +
+                                      (over.from.empty() ? in.info.stage : over.from) + "'",
+                           .file = in.file});
+      if (over.native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
+      if (!over.opts.empty()) throw Failure("--opts is for tgc's own pipeline, and --live compiles in tinygrad");
+      const Release from = in.graph->release(), to = release_of(facts().producer);
+      if (from != to && in.is_tensor_graph)
+        throw Failure(Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(from)) + " is no input of " +
+                                      facts().producer,
+                           .file = in.file});
+      CompileQuestion out{.id = in.info.name, .target = target_of_question(in), .is_tensor_graph = in.is_tensor_graph};
+      out.is_live = true, out.rewrites = over.live_rewrites;
+      out.settings = settings_of_question(in.info.settings);
+      const ExportedGraph exported = std::move(ast_for(in.graph, in.root, to).value_or_throw());
+      out.nodes = graph_to_json(exported.root, {.producer = facts().producer});
+      return out;
+    });
+  }
+
+  // Compiles kernel number `kernel` of the schedule of `schedule`, a tensor graph that compile() returned, for the
+  // schedule's device. Fails if there is no such kernel.
+  Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
+    return catch_failures([&] {
+      const GoldenRecord& record = *schedule.record;
+      size_t number = record.kernels.size();
+      for (size_t i = 0; i < record.kernels.size(); i++)
+        if (kernel == std::to_string(i)) number = i;
+      if (number == record.kernels.size())
+        throw Failure(Diag{.message = "the schedule has no kernel '" + kernel + "'",
+                           .file = schedule.file,
+                           .expected = record.error ? *record.error : "0 to " + std::to_string(int64_t(number) - 1)});
+      const Settings settings = settings_for({}, "").value_or_throw();
+      auto in = load_text(settings, InputKind::Json, record.kernels[number].ast, schedule.file).value_or_throw();
+      if (in.root.is(Op::COPY)) throw Failure("kernel " + kernel + " of the schedule is a copy, which has no source");
+      in.info.name = record.id + ".kernel-" + kernel;
+      in.info.target = device_of_kernel(in.root).value_or(record.device);
+      in.info.settings = schedule.info.settings, in.is_tensor_graph = false;
+      return std::move(compile(std::move(in), "").value_or_throw());
+    });
+  }
+
+  // Compiles `in`, which compile() returned, again, but without one match of a rule. Fails if there is no such match.
+  Result<InputGraph> without(const InputGraph& in, const RuleMatch& match) const {
+    const GoldenRecord& before = *in.record;
+    CompileQuestion question{.id = before.id, .target = before.target, .nodes = before.ast,
+                             .is_tensor_graph = in.is_tensor_graph, .is_live = true, .leave_out = match};
+    for (auto& [name, value] : before.settings)
+      if (value) question.settings.emplace_back(name, *value);
+    auto record = tinygrad_->ask(question);
+    if (!record) return record.diag();
+    if (record->error && record->stages.empty()) return Diag{.message = *record->error, .file = in.file};
+    record->line = before.line;
+    return graph_of(std::move(*record), in.file);
+  }
+
+  const std::shared_ptr<TinygradPool> tinygrad_;
+};
+
+}  // namespace
+
+std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad) {
+  return std::make_shared<LiveCompiler>(std::move(choices), std::move(tinygrad));
+}
+
+}  // namespace tgc

@@ -1,0 +1,139 @@
+// Stores of a tensor graph: the contents of buffers after them.
+#include <algorithm>
+
+#include "lib/import/tensor_lowering.h"
+
+namespace tgc::import {
+
+// Calls `apply`, which changes `version`, unless the content `version` has the effect already.
+template <class Apply>
+void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
+  if (effects_[version].contains(effect.id())) return;
+  std::set<uint32_t> effects = effects_[version];
+  effects.insert(effect.id());
+  const size_t before = version;
+  apply();
+  if (version != before) effects_[version] = std::move(effects);
+}
+
+// Applies an effect, if it was not applied yet, to the content of `buffer`, an array that becomes `version`.
+void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
+  at = effect;
+  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { call(effect, buffer, version); });
+  if (effect.is(Op::STORE)) {
+    if (!(base(effect.src(0)) == buffer)) return;
+    if (UOp before = state_below(effect.src(0))) apply_version(before, buffer, version);
+    return apply_once(effect, version, [&] { apply_store(effect, version, loops); });
+  }
+  switch (effect.op()) {
+    case Op::END:
+      for (UOp r : sources_from(effect, 1)) loops.push_back(r);
+      return apply(effect.src(0), buffer, version, loops);
+    case Op::AFTER: case Op::ASSIGN:
+      if (base(effect) == buffer) return apply_version(effect, buffer, version);
+      if (auto other = other_stores_.find(effect); other != other_stores_.end() && other->second.contains(buffer)) {
+        if (UOp before = state_below(effect.src(0))) apply(before, buffer, version, {});
+        for (UOp s : sources_from(effect, 1)) apply(s, buffer, version, {});
+      }
+      return;
+    case Op::GROUP: case Op::SINK: case Op::BARRIER: case Op::TUPLE:
+      for (UOp s : effect.src()) apply(s, buffer, version, loops);
+      return;
+    default:
+      if (effect.in(kViews) && effect.num_src()) apply(effect.src(0), buffer, version, loops);
+  }
+}
+
+// Returns the AFTER or ASSIGN that `target` is a view of; the empty UOp if there is none.
+UOp TensorLowering::state_below(UOp target) const {
+  auto is_same_memory = [&](UOp x) { return x.in(kViews) || (!is_memory(x) && is_memory(base(x))); };
+  while (!target.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(target) && target.num_src()) target = target.src(0);
+  return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
+}
+
+// Notes the buffers that the effects of an AFTER store to, besides its own one.
+void TensorLowering::note_other_stores(UOp after) {
+  Buffers out;
+  auto add = [&](UOp state) {
+    auto it = other_stores_.find(state);
+    if (it != other_stores_.end()) out.insert(it->second.begin(), it->second.end());
+  };
+  std::vector<UOp> effects(after.src().begin() + 1, after.src().end());
+  while (!effects.empty()) {
+    UOp effect = effects.back();
+    effects.pop_back();
+    if (effect.is(Op::STORE)) out.insert(base(effect.src(0)));
+    else if (effect.in({Op::GROUP, Op::SINK, Op::TUPLE})) std::ranges::copy(effect.src(), std::back_inserter(effects));
+    else if (effect.in({Op::AFTER, Op::ASSIGN})) add(effect), out.insert(base(effect));
+    else if ((effect.in(kViews) || effect.is(Op::END)) && effect.num_src()) effects.push_back(effect.src(0));
+  }
+  if (UOp before = state_below(after.src(0))) add(before);
+  out.erase(base(after));
+  std::erase_if(out, [](UOp buffer) { return !is_memory(buffer); });
+  if (!out.empty()) other_stores_[after] = std::move(out);
+}
+
+// Notes an AFTER of a buffer all of whose elements are Invalid: reads of it may give any number
+// (schedule/rangeify.py:after_all_invalid).
+void TensorLowering::note_invalid(UOp after) {
+  UOp store = after.src(1), buffer = base(after);
+  if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
+  UOp value = store.src(1);
+  while (value.in(ops::Movement)) value = value.src(0);
+  const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
+  if (value.is_const() && value.is_invalid() && is_whole) invalid_states_.insert(after);
+}
+
+// Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
+void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
+  auto it = memories_.find(u);
+  if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
+  if (UOp before = state_below(u.src(0))) apply_version(before, buffer, version);
+  if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
+  for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
+}
+
+// STORE(target, value): the array after the store is another array, so that values before the store stay known.
+void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
+  UOp target = store.src(0), stored = store.src(1);
+  UOp constant = stored;
+  while (constant.in(ops::Movement)) constant = constant.src(0);
+  if (constant.is_const() && constant.is_invalid()) return;
+  const Sizes& shape = facts_.shape(target);
+  if (product(shape) == 0) return;
+  const TensorMemory old = out_.memories[version];
+  const int64_t devices = facts_.devices(target);
+  const size_t next = new_memory(old.dtype, old.size, 1);
+  out_.memories[next].devices = old.devices;
+  const int64_t bytes = checked_mul(checked_mul(product(shape), devices), target.dtype().base().itemsize());
+  if (!loops.empty() || bytes != checked_mul(old.size, old.dtype.itemsize())) copy(version, next);
+  std::vector<UOp> around;
+  for (UOp r : loops)
+    if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
+  Point p;
+  if (devices > 1) p.device = loop(devices, around);
+  for (int64_t size : shape) p.place.push_back(loop(size, around));
+  UOp valid;
+  const Affine index = place_in(target, p, valid);
+  Point q = p;
+  const Sizes& from = facts_.shape(stored);
+  if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
+  q.place.keep_last(from.size());
+  for (size_t axis = 0; axis < from.size(); axis++)
+    if (from[axis] == 1) q.place[axis] = {};
+  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // slot 0
+  finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
+  version = next;
+}
+
+// Adds the content of `buffer` after the stores of `after`, an AFTER of another buffer.
+void TensorLowering::add_stores_of(UOp after, UOp buffer) {
+  auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
+  size_t version = last != out_.outputs.end() ? last->memory : memory_of(buffer);
+  apply(after, buffer, version, {});
+  if (last == out_.outputs.end()) out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
+  for (TensorOutput& o : out_.outputs)
+    if (o.buffer == buffer) o.memory = version;
+}
+
+}  // namespace tgc::import
