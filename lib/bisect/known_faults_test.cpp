@@ -19,6 +19,18 @@ TEST_CASE("a known fault is recognized by its file and the form of the rewrite")
   CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", x.cast(dtypes::float64).cast(dtypes::float32), x));
 }
 
+TEST_CASE("a quotient of equal numbers is a known fault, but not one of different numbers") {
+  Graph g;
+  UOp x = g.variable("x", Const(0), Const(9), dtypes::float32);
+  UOp y = g.variable("y", Const(0), Const(9), dtypes::float32);
+  const UOp one = g.constant(dtypes::float32, Const(1.0));
+  const KnownFault* fault = known_fault_of("uop/symbolic.py:136", x.alu(Op::MUL, x.alu(Op::RECIPROCAL)), one);
+  REQUIRE(fault);
+  CHECK(fault->name == "uop/symbolic.py:160");
+  CHECK(known_fault_of("uop/symbolic.py:161", y.alu(Op::MUL, x).alu(Op::MUL, x.alu(Op::RECIPROCAL)), y));
+  CHECK_FALSE(known_fault_of("uop/symbolic.py:160", x.alu(Op::MUL, y.alu(Op::RECIPROCAL)), one));
+}
+
 TEST_CASE("each known fault has a program, a file and patterns") {
   CHECK_FALSE(known_faults().empty());
   for (const KnownFault& fault : known_faults()) {

@@ -75,20 +75,22 @@ class RecordedBisection {
     }
     if (known) return *known;
     if (auto verdict = find_inexact_cast(rows)) return *verdict;
+    report_.failure.clear();
     if (comparer_.compared_rows().empty() && !rows.empty() && !backend_.has_compared())
       throw Failure("nothing was compared: no recorded stage can be run in REF (" + comparer_.unknown_reason() +
                     "), and the recorded source was not run: " + backend_.reason());
     const size_t compared = comparer_.compared_rows().size();
-    return {.kind = Kind::Same,
-            .detail = "each of " + counted(compared, "recorded stage") + " computes what the AST does" + note_ +
-                      source_note()};
+    const std::string stages = "each of " + counted(compared, "recorded stage") + " computes what the AST does";
+    const std::string source = source_note();
+    const std::string up_to = source.empty() ? "" : "up to the recorded source: ";
+    return {.kind = Kind::Same, .detail = up_to + stages + note_ + source};
   }
 
   // Says why the recorded source was not run.
   std::string source_note() const {
     const std::string& target = in_.info.target;
     if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
-    return "; the recorded source was not run: " + backend_.reason();
+    return "; nothing is known about the recorded source, which was not run: " + backend_.reason();
   }
 
   // Looks for the first stage that differs for the inputs of `t`. Goes on after known faults, of which `known` is the
@@ -101,7 +103,8 @@ class RecordedBisection {
     for (int tries = 0; tries < kMostKnown; tries++) {
       throw_if_cancelled();
       if (!options_.compare.each_stage && last_outcome(t, rows) == StageResult::Same) {
-        if (&t == &comparer_.trials().front()) compare_between(t, rows);
+        const bool is_usual = &t == &comparer_.trials().front();
+        if (is_usual && !comparer_.is_large()) compare_between(t, rows);
         return std::nullopt;
       }
       const Row *right = nullptr, *wrong = nullptr;  // right: the last row before the first wrong one
@@ -202,6 +205,7 @@ class RecordedBisection {
         if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
         const Rewrite* m = by_replay(shown_by(*trial), *row, right, false);
         if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(*trial, *row, *m);
+        if (note_.empty()) note_ = ", but '" + stage_name(*row) + "' rounds otherwise than IEEE 754's casts do";
         break;
       }
     }
@@ -214,6 +218,14 @@ class RecordedBisection {
     if (!m.before.is(Op::CAST) || found == sides_.end()) return false;
     return found->second.kind == EquivalenceResult::Kind::Differ ||
            (m.before.dtype() == m.after.dtype() && !found->second.exactly);
+  }
+
+  // Returns whether the sides are not equal bit by bit, where the kernel defines every bit of its floats.
+  bool is_inexact(const Rewrite& m) const {
+    if (!comparer_.must_be_exact() || m.before.is(Op::CAST)) return is_inexact_cast(m);
+    auto found = sides_.find(&m);
+    if (!(m.before.dtype() == m.after.dtype())) return false;
+    return found != sides_.end() && (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.exactly);
   }
 
   // Returns the outcome of the last row that REF can run.
@@ -249,9 +261,23 @@ class RecordedBisection {
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
+    if (const Rewrite* m = by_only_rule(wrong, right)) return verdict(t, wrong, *m);
     if (stage_name(wrong) == "apply opts" && wrong.recorded && begins_right(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
+  }
+
+  // Returns the first rewrite of a stage whose own rewrites are all of one rule: the graphs between them may not run in
+  // REF, but no other rule can be the cause.
+  const Rewrite* by_only_rule(const Row& row, const Row* right_row) {
+    const std::vector<const Rewrite*> own = row.own_rewrites();
+    auto is_same_rule = [&](const Rewrite* m) { return m->place == own[0]->place; };
+    if (own.empty() || is_substitution(*own[0]) || !begins_right(row, right_row)) return nullptr;
+    if (!std::ranges::all_of(own, is_same_rule)) return nullptr;
+    auto makes_all = [&](bool bottom_up) { return pipeline_->replay(row, own.size(), bottom_up) == row.result; };
+    if (!makes_all(false) && !makes_all(true)) return nullptr;
+    proof_ = "in REF the graph is right before the stage and wrong after it, and no other rule rewrote it";
+    return own[0];
   }
 
   // Names the opts of the kernel and the function that applies them.
@@ -342,7 +368,7 @@ class RecordedBisection {
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;
     for (int one_in : {4, 32}) {
       for (const Rewrite* m = first; m < &whole; m++)
-        if ((comparer_.is_exact() ? is_inexact_cast(*m) : is_suspect(*m, one_in)) && !is_substitution(*m)) return m;
+        if ((comparer_.is_exact() ? is_inexact(*m) : is_suspect(*m, one_in)) && !is_substitution(*m)) return m;
     }
     return nullptr;
   }

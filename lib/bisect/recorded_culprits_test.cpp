@@ -1,6 +1,8 @@
 // Tests the verdicts of bisect on recordings of public reports: testdata/verdicts.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
 #include "lib/support/testing.h"
@@ -59,6 +61,28 @@ TEST_CASE("a store through a pointer to a wider dtype that the source lacks is t
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Renderer);
   CHECK(report.failure.find("7 of 24 differ") != std::string::npos);
+}
+
+// Each fault was made in a copy of tinygrad 0.14.0 (testdata/kernel_faults.tsv).
+TEST_CASE("the rule that makes the wrong value is the culprit, not one that changes a loop or splits a load") {
+  const std::pair<const char*, const char*> faults[] = {{"weak_const", "uop/weak.py:34"},
+                                                        {"dec_carry", "codegen/decomp/dtype.py:160"},
+                                                        {"dec_long_lt", "codegen/decomp/dtype.py:147"}};
+  for (auto [name, location] : faults) {
+    std::string id = name;
+    std::ranges::replace(id, '_', '-');
+    const BisectReport report = bisected_record(name + std::string("_fault14.jsonl.gz"), id + ".4");
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.location == location);
+  }
+}
+
+TEST_CASE("a quotient of equal numbers is known") {
+  const BisectReport report = bisected_record("multinomial.jsonl.gz", "test_randomness.50");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Known);
+  CHECK(report.verdict.entry == "uop/symbolic.py:160");
 }
 
 // ---- schedules

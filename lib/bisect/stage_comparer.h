@@ -46,6 +46,8 @@ class StageComparer {
   StageResult compare(const RecordedTrial& t, const Result<Arrays>& done);
   // Compares with what the recorded graph `original` stores from now on, not with the AST.
   void rebase(RecordedTrial& t, UOp original);
+  // Returns whether a run of the AST takes so long that only the last stage should be compared.
+  bool is_large() const { return is_large_; }
   // Compares bit by bit from now on, not up to rounding.
   void set_exact();
   bool is_exact() const { return is_exact_; }
@@ -74,7 +76,7 @@ class StageComparer {
   std::map<uint32_t, ImportedGraph> imported_;  // by id of the recorded graph
   std::set<const Row*> compared_rows_;
   std::string unknown_reason_;
-  bool is_exact_ = false, has_float_sums_ = false;
+  bool is_exact_ = false, has_float_sums_ = false, is_large_ = false;
 };
 
 }  // namespace tgc

@@ -50,6 +50,19 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   return out;
 }
 
+// Pairs the places and values of two stores of one number to the same buffer, which are a float and the integer of its
+// bits: tinygrad stores a float that it emulates so. Returns no pairs for other stores.
+std::vector<std::pair<UOp, UOp>> pairs_of_stores(UOp a, UOp b) {
+  if (!a.is(Op::STORE) || !b.is(Op::STORE) || !a.src(0).is(Op::INDEX) || !b.src(0).is(Op::INDEX)) return {};
+  const UOp to_a = a.src(0).src(0), to_b = b.src(0).src(0), at_a = a.src(0).src(1), at_b = b.src(0).src(1);
+  const DType of_a = a.src(1).dtype(), of_b = b.src(1).dtype();
+  if (!to_a.is(Op::DEFINE_GLOBAL) || !to_b.is(Op::DEFINE_GLOBAL) || !(to_a.arg() == to_b.arg())) return {};
+  if (at_a.is(Op::WHERE) || at_b.is(Op::WHERE) || !dtypes::is_float(of_a) || !dtypes::is_int(of_b) ||
+      of_a.itemsize() != of_b.itemsize())
+    return {};
+  return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.src(1), b.src(1).bitcast(of_a)}};
+}
+
 }  // namespace
 
 SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_unique<Importer>(settings)) {}
@@ -80,8 +93,9 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       Importer& im = *importer_;
       const Value &a = im[before], &b = im[after];
       if (a.dtype == dtypes::void_ || b.dtype == dtypes::void_) {
-        if (a.dtype == b.dtype && a.elements.size() == 1 && b.elements.size() == 1)
-          out.pairs.emplace_back(a.elements[0].node, b.elements[0].node);
+        if (!(a.dtype == b.dtype) || a.elements.size() != 1 || b.elements.size() != 1) return out;
+        out.pairs = pairs_of_stores(a.elements[0].node, b.elements[0].node);
+        if (out.pairs.empty()) out.pairs.emplace_back(a.elements[0].node, b.elements[0].node);
         return out;
       }
       const DType dtype = common_dtype(a, b);

@@ -221,6 +221,18 @@ TEST_CASE("import: buffers with several axes") {
   CHECK(index("UOp(Ops.PERMUTE, dtypes.float, (r,), (1, 0)).index(j, i)") == index("r.index(i, j)"));
 }
 
+TEST_CASE("import: an index into a part of a buffer may be a loop or a variable") {
+  const std::string eight = "UOp.const(8, dtypes.weakint)";
+  const std::string sizes = "UOp(Ops.STACK, dtypes.weakint, (" + eight + ", " + eight + "))";
+  Import row("UOp(Ops.RESHAPE, dtypes.float, (x, " + sizes + ")).index(UOp.const(2, dtypes.weakint)).index(i)");
+  UOp place = row.stored().src(1);  // the index into x: 16 if i is 0, 17 if i is 1, ...
+  CHECK(py_equal(place.vmin(), 16));
+  CHECK(py_equal(place.vmax(), 23));
+  Import part("UOp(Ops.SHRINK, dtypes.float, (x, UOp.const(3, dtypes.weakint), UOp.const(4, dtypes.weakint)))"
+              ".index(i)");
+  CHECK(py_equal(part.stored().src(1).vmin(), 3));
+}
+
 TEST_CASE("import: WGSL's words of several small numbers") {
   const std::string names =
       "b = UOp(Ops.PARAM, dtypes.uchar, (UOp.const(6, dtypes.weakint),), ParamArg(3, dtypes.uchar, device='CPU'))\n"

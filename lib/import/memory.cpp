@@ -113,32 +113,73 @@ Value make_named_variable(Importer& im, UOp u) {
 
 namespace {
 
-// Chooses elements of a value that is no buffer. The indices must be constant.
+// `a` if the index is `k`, else `b`. Both are numbers, or places in one buffer.
+Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const Element& b) {
+  if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
+    throw Refusal{"it chooses from elements of several buffers"};
+  const UOp is_other = index.alu(Op::CMPNE, im.to.constant(index.dtype(), k));
+  auto chosen = [&](UOp x, UOp y) { return x == y ? x : is_other.where(y, x); };
+  Element out{.node = chosen(a.node, b.node), .buffer = a.buffer};
+  const UOp always = im.to.constant(dtypes::bool_, true);
+  if (a.valid || b.valid) out.valid = chosen(a.valid ? a.valid : always, b.valid ? b.valid : always);
+  return out;
+}
+
+// Chooses the element of `from` at the indices `at` for its first axes and the position `rest` within the others. For
+// an index that is not constant, compares it with each position of its axis.
+class Choice {
+ public:
+  Choice(Importer& im, const Value& from, const Checked<Element>& at, int64_t rest)
+      : im_(im), from_(from), at_(at), rest_(rest) {}
+
+  Element at(size_t axis = 0, int64_t position = 0) {
+    constexpr int kMost = 256;  // comparisons
+    if (axis == at_.size()) return from_.elements[size_t(position + rest_)];
+    const Element& index = at_[axis];
+    int64_t stride = 1;
+    for (size_t k = axis + 1; k < from_.shape.size(); k++) stride = checked_mul(stride, from_.shape[k]);
+    const int64_t size = from_.shape[axis];
+    Element out;
+    if (py_equal(index.node.vmin(), index.node.vmax())) {
+      const int64_t place = int_vmin(index.node).int64_or_throw("an index");
+      if (place < 0 || place >= size) throw Refusal{"its index into a vector is too large"};
+      out = at(axis + 1, position + place * stride);
+    } else {
+      if ((comparisons_ += size) > kMost || size < 1) throw Refusal{"its index into a vector is not constant"};
+      out = at(axis + 1, position + (size - 1) * stride);
+      for (int64_t k = size - 1; k-- > 0;)
+        out = choose_one(im_, index.node, k, at(axis + 1, position + k * stride), out);
+    }
+    out.valid = both(out.valid, index.valid);
+    return out;
+  }
+
+ private:
+  Importer& im_;
+  const Value& from_;
+  const Checked<Element>& at_;
+  const int64_t rest_;
+  int64_t comparisons_ = 0;
+};
+
+// Chooses elements of a value that is no buffer.
 Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
-  const size_t rank = indices.size();
   Sizes rest = from.shape;
-  rest.drop_first(rank);
+  rest.drop_first(indices.size());
   Value out{.shape = indexed, .dtype = from.dtype, .weak = from.weak};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
   elements_in(out.shape);
   for (int64_t i = 0; i < product(indexed); i++) {
-    Sizes at;
+    Checked<Element> at;
     size_t position = 0;
     const Sizes place = unravel(i, indexed);
     for (const Value& index : indices) {
       const Sizes part = place.part(position, index.shape.size());
       position += index.shape.size();
-      const Element& e = index.elements[size_t(ravel(part, index.shape))];
-      if (e.valid || !py_equal(e.node.vmin(), e.node.vmax()))
-        throw Refusal{"its index into a vector is not constant"};
-      at.push_back(int_vmin(e.node).int64_or_throw("an index"));
-      if (at.back() < 0 || at.back() >= from.shape[at.size() - 1])
-        throw Refusal{"its index into a vector is too large"};
+      at.push_back(index.elements[size_t(ravel(part, index.shape))]);
     }
-    at.resize(from.shape.size());
-    const int64_t first = ravel(at, from.shape);
-    for (int64_t k = 0; k < product(rest); k++) out.elements.push_back(from.elements[size_t(first + k)]);
+    for (int64_t k = 0; k < product(rest); k++) out.elements.push_back(Choice(im, from, at, k).at());
   }
   return out;
 }

@@ -18,6 +18,7 @@
 #include "lib/support/deadline.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/reference_sample.h"
+#include "lib/validate/rounding_effect.h"
 
 namespace tgc {
 namespace {
@@ -285,7 +286,8 @@ class KernelRun {
           wide.compare(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
       if (std::ranges::all_of(arrays, &Comparison::passed)) return report_.sizes = "also of all sizes", std::nullopt;
       cause = expected_divergence(in_.root, arrays, place.target ? std::string(name_of(place.target->renderer)) : "");
-      if (cause.empty() && is_non_finite(settled, expected->outputs)) cause = "the results are infinite or NaN";
+      if (cause.empty() && may_overflow(settled, expected->outputs))
+        cause = "the results that differ are infinite, NaN or about to overflow";
     }
     if (!cause.empty()) {
       report_.notes += (report_.notes.empty() ? "" : ", ") + ("with inputs of all sizes, " + cause);
@@ -338,15 +340,18 @@ class KernelRun {
     return std::nullopt;
   }
 
-  // Returns whether one of the two values of each differing element is infinite or NaN.
-  bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
+  // Returns whether one of the two values of each differing element is infinite, NaN or so large that another order of
+  // operations can overflow.
+  bool may_overflow(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
       const Array& a = *find_array(actual, e.name);
       const ToleranceOptions tolerance = o_.compare.tolerance_for(in_.root, e.array);
       auto differs = std::move(differing_elements(a, e.array, tolerance).value_or_throw());
-      auto is_finite = [&](const Array& array, int64_t i) { return std::isfinite(element_as_double(array, i)); };
+      const bool is_float = dtypes::is_float(e.array.dtype());
+      const double large = is_float ? overflowing_size(e.array.dtype()) : INFINITY;
+      auto is_small = [&](const Array& array, int64_t i) { return std::fabs(element_as_double(array, i)) < large; };
       for (int64_t i = 0; i < a.size(); i++)
-        if (differs[size_t(i)] && is_finite(a, i) && is_finite(e.array, i)) return false;
+        if (differs[size_t(i)] && is_small(a, i) && is_small(e.array, i)) return false;
     }
     return true;
   }

@@ -18,7 +18,8 @@ IsolatedExpr ExprIsolator::define(UOp u) {
   if (u.is(Op::DEFINE_GLOBAL)) {
     number = u.arg().small_int();
     auto it = arrays_.find(number);
-    if (it != arrays_.end()) size = it->second;
+    const bool is_of_words = it != arrays_.end() && size == 2 * it->second && u.dtype().base().itemsize() == 4;
+    if (it != arrays_.end() && !is_of_words) size = it->second;  // else: a rewrite made 2n words of n longs
   }
   if (size <= 0 || u.dtype().is_image()) return {};
   return memory_of(u, u, number, size);

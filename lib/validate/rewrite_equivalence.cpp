@@ -125,7 +125,8 @@ class Evaluation {
     for (const IsolatedMemory& m : isolator_.memories()) {
       if (std::ranges::find(buffers, m.number, &RefBuffer::number) != buffers.end()) continue;
       const Array* own = find_array(arrays_, "data" + std::to_string(m.number));
-      if (!own) {
+      const size_t bytes = size_t(m.size) * size_t(m.define.dtype().base().itemsize());
+      if (!own || own->nbytes() < bytes) {
         drawn.emplace_back(m.define.dtype().base(), std::vector<int64_t>{m.size});
         fill_random(drawn.back(), uint64_t(m.number), "memory");
         own = &drawn.back();

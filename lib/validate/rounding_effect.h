@@ -7,6 +7,10 @@
 
 namespace tgc {
 
+// Returns the size from which on a number of the float dtype `d` may overflow on the way to it, if the operations have
+// another order.
+double overflowing_size(DType d);
+
 // The effect of rounding on an element is its largest change if roundings are perturbed (perturb_rounding.h), if all
 // float arithmetic is done in double precision, or if each term of a sum grows by a rounding error. It is at least the
 // root mean square of the changes in double precision over the array, because a single element may change by chance.
