@@ -261,23 +261,9 @@ class RecordedBisection {
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (const Rewrite* m = by_only_rule(wrong, right)) return verdict(t, wrong, *m);
     if (stage_name(wrong) == "apply opts" && wrong.recorded && begins_right(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
-  }
-
-  // Returns the first rewrite of a stage whose own rewrites are all of one rule: the graphs between them may not run in
-  // REF, but no other rule can be the cause.
-  const Rewrite* by_only_rule(const Row& row, const Row* right_row) {
-    const std::vector<const Rewrite*> own = row.own_rewrites();
-    auto is_same_rule = [&](const Rewrite* m) { return m->place == own[0]->place; };
-    if (own.empty() || is_substitution(*own[0]) || !begins_right(row, right_row)) return nullptr;
-    if (!std::ranges::all_of(own, is_same_rule)) return nullptr;
-    auto makes_all = [&](bool bottom_up) { return pipeline_->replay(row, own.size(), bottom_up) == row.result; };
-    if (!makes_all(false) && !makes_all(true)) return nullptr;
-    proof_ = "in REF the graph is right before the stage and wrong after it, and no other rule rewrote it";
-    return own[0];
   }
 
   // Names the opts of the kernel and the function that applies them.
