@@ -1,6 +1,6 @@
 #include "lib/recordings/recorded_stage_list.h"
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
@@ -11,32 +11,35 @@
 namespace tgc {
 namespace {
 
-// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline.
-Status add(RecordedStageList& list, Pipeline& pipeline) {
+using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
+
+// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline. `listed`
+// has the places of all stages of the list.
+Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
   if (!stages) return stages.diag();
-  std::vector<ListedStage> own;  // the stages of this pipeline, each once
+  std::list<ListedStage> own;  // the stages of this pipeline, each once
+  StageByName own_by_name;
   for (const Pipeline::Stage& s : *stages) {
     if (s.row->kind == Kind::Ast) continue;
     const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // of a schedule
     const std::string name(is_kernel ? "kernels" : s.row->name);
-    auto known = std::ranges::find(own, name, &ListedStage::name);
-    if (known == own.end())
-      known = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
-    if (s.changes_graph) known->changed = (known->changed && *known->changed) || *s.changes_graph;
+    auto [known, is_new] = own_by_name.try_emplace(name);
+    if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
+    if (auto& changed = known->second->changed; s.changes_graph) changed = (changed && *changed) || *s.changes_graph;
   }
-  size_t next = 0;  // the position in `list` after the previous stage of the pipeline
+  auto next = list.stages.begin();  // the place in `list` after the previous stage of the pipeline
   for (const ListedStage& s : own) {
-    auto& listed = list.stages;
-    auto known = std::ranges::find(listed, s.name, &ListedStage::name);
-    if (known == listed.end()) {
-      known = listed.insert(listed.begin() + long(next), s);
-      known->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
+    auto [known, is_new] = listed.try_emplace(s.name);
+    if (is_new) {
+      known->second = list.stages.insert(next, s);
+      known->second->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
     }
-    known->records++;
-    if (s.changed) known->changed = known->changed.value_or(0) + *s.changed;
-    next = size_t(known - listed.begin()) + 1;
+    ListedStage& stage = *known->second;
+    stage.records++;
+    if (s.changed) stage.changed = stage.changed.value_or(0) + *s.changed;
+    next = std::next(known->second);
   }
   list.records++;
   return Unit{};
@@ -68,11 +71,12 @@ std::string RecordedStageList::json() const {
 
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec) {
   RecordedStageList out;
+  StageByName listed;
   Session as_recorded = session;
   as_recorded.over.recorded = true;
   auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
     out.producer = pipeline.producer();
-    return add(out, pipeline);
+    return add(out, listed, pipeline);
   });
   if (!status) return status.diag();
   return out;

@@ -1,7 +1,7 @@
 // `tgc stages RECORDING`: lists the stages that the records of a recording have.
 #pragma once
+#include <list>
 #include <string>
-#include <vector>
 
 #include "lib/driver/session.h"
 
@@ -17,7 +17,7 @@ struct ListedStage {
 struct RecordedStageList {
   std::string producer;
   size_t records = 0;
-  std::vector<ListedStage> stages;  // in the order of the records
+  std::list<ListedStage> stages;  // in the order of the records; a recording may name many, which are inserted anywhere
 
   std::string text() const;
   std::string json() const;

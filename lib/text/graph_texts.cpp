@@ -152,15 +152,17 @@ class Finder {
     return last + 1;
   }
 
-  size_t end_of_pyrender(size_t i, size_t end) const {
+  size_t end_of_pyrender(size_t i, size_t end) {
     const size_t begin = i;
+    if (begin < no_pyrender_before_) return begin;
     for (; i < end; i++) {
       if (line(i).starts_with("ast = ")) {
         while (i + 1 < end && line(i + 1).starts_with("# ast")) i++;  // states facts about the last node
         return i + 1;
       }
-      if (!is_pyrender_line(line(i)) && !is_blank_or_comment(line(i)) && !line(i).starts_with(' ')) return begin;
+      if (!is_pyrender_line(line(i)) && !is_blank_or_comment(line(i)) && !line(i).starts_with(' ')) break;
     }
+    no_pyrender_before_ = i;
     return begin;
   }
 
@@ -177,6 +179,7 @@ class Finder {
   std::string_view text_;
   std::vector<Line> lines_;
   GraphTexts out_;
+  size_t no_pyrender_before_ = 0;  // no pyrender text that begins before this line has an end
   bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
 };
 

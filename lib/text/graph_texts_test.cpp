@@ -70,6 +70,15 @@ TEST_CASE("graph texts: a Markdown file has graphs only in its fences") {
   CHECK(found.graphs[3].kind == InputKind::Json);
 }
 
+TEST_CASE("graph texts: many names without an end are looked at once, and hide no graph below them") {
+  std::string names;
+  for (int i = 0; i < 100000; i++) names += "c" + std::to_string(i) + " = UOp.const(dtypes.int, 1)\n";
+  CHECK(find_graph_texts(names).graphs.empty());
+  const GraphTexts found = find_graph_texts(joined({names, "done\n", kPyrender, "done\n", names, "done\n", kPyrender}));
+  REQUIRE(found.graphs.size() == 2);
+  CHECK(found.graphs[0].begin == names.size() + 5);
+}
+
 TEST_CASE("graph texts: a repr that does not end goes on to the end of the text") {
   CHECK(kinds_of("log\nUOp(Ops.ADD, dtypes.int, arg=')', src=(\n  UOp(") == "UOp repr text at 4\n");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
@@ -76,10 +77,12 @@ ReproArray read_array(JsonScanner& in, std::string name) {
 }
 
 void read_arrays(JsonScanner& in, std::vector<ReproArray>& out) {
+  std::unordered_set<std::string> names;
+  for (const ReproArray& array : out) names.insert(array.name);
   in.object([&](std::string_view key) {
     size_t at = in.position();
     std::string name(key);
-    if (std::ranges::find(out, name, &ReproArray::name) != out.end())
+    if (!names.insert(name).second)
       in.fail(at, "the array '" + name + "' occurs twice");
     out.push_back(read_array(in, std::move(name)));
   });

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
 
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -333,6 +335,30 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
   return maker.take(summary.waves, summary.last_time);
 }
 
+namespace {
+
+// Gives each event the first row that is free at its begin. The events come in the order of their begins.
+class FreeRows {
+ public:
+  size_t take(double begin, double end) {
+    for (; !busy_.empty() && busy_.top().first <= begin; busy_.pop()) free_.push(busy_.top().second);
+    size_t row = rows_;
+    if (free_.empty()) rows_++;
+    else row = free_.top(), free_.pop();
+    busy_.emplace(end, row);
+    return row;
+  }
+
+ private:
+  template <class T>
+  using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
+  LeastFirst<std::pair<double, size_t>> busy_;  // when a row is free again, and its number
+  LeastFirst<size_t> free_;
+  size_t rows_ = 0;
+};
+
+}  // namespace
+
 Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names) {
   Track out{.name = "host and devices", .rows = {}, .levels = {}};
   if (trace.ranges.empty()) return out;
@@ -342,13 +368,10 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
   for (const profile::RangeEvent& e : trace.ranges) ranges.push_back(&e);
   std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
   std::map<std::string, uint32_t> numbers;
-  std::map<std::string_view, std::vector<double>> ends;  // by device: when each of its rows is free again
+  std::map<std::string_view, FreeRows> free_rows;  // by device
   std::map<std::pair<std::string_view, size_t>, std::vector<TimeSlice>> slices;
   for (const profile::RangeEvent* e : ranges) {
-    auto& rows = ends[e->device];
-    size_t row = size_t(std::ranges::find_if(rows, [&](double end) { return end <= e->begin; }) - rows.begin());
-    if (row == rows.size()) rows.push_back(0);
-    rows[row] = e->end;
+    const size_t row = free_rows[e->device].take(e->begin, e->end);
     auto [number, is_new] = numbers.try_emplace(e->name, uint32_t(names.size()));
     if (is_new) names.push_back(e->name);
     auto ns = [&](double us) { return int64_t(std::clamp((us - start) * 1e3, 0.0, 4e15)); };

@@ -88,7 +88,8 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
     const int64_t begin = slices[n].begin;
     // a slice that is still active belongs to this chunk, too
     std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
-    size_t end = std::min(n + kChunk, slices.size());
+    // A chunk begins at least as many slices as it continues, so that overlaps are not repeated endlessly.
+    size_t end = std::min(n + std::max<size_t>(kChunk, chunk.size()), slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;

@@ -58,6 +58,32 @@ std::vector<Read> read_chunk(const TimelineChunk& chunk, int64_t bin) {
 
 }  // namespace
 
+TEST_CASE("timeline: slices that all overlap are not repeated in each chunk") {
+  constexpr size_t kSlices = 60000;
+  std::vector<TimelineRow> rows(kSlices);
+  std::vector<TimeSlice> slices;
+  for (size_t n = 0; n < kSlices; n++)
+    slices.push_back({.row = uint32_t(n), .begin = int64_t(n), .end = 10 * int64_t(kSlices), .item = 0});
+  size_t written = 0;
+  for (const TimelineLevel& level : make_levels(rows, slices))
+    for (const TimelineChunk& chunk : level.chunks) written += chunk.count;
+  CHECK(written <= 8 * kSlices);
+}
+
+TEST_CASE("timeline: an event takes the first row that is free") {
+  profile::Trace trace;
+  auto add = [&](double begin, double end) {
+    profile::RangeEvent e;
+    e.device = "GPU", e.name = "k", e.begin = begin, e.end = end;
+    trace.ranges.push_back(e);
+  };
+  for (auto [begin, end] : {std::pair(0., 10.), {1., 4.}, {2., 30.}, {4., 5.}, {10., 12.}, {11., 13.}}) add(begin, end);
+  std::vector<std::string> names;
+  CHECK(make_host_track(trace, names).rows.size() == 3);
+  for (int n = 0; n < 1000; n++) add(100, 1000 + n);
+  CHECK(make_host_track(trace, names).rows.size() == 1000);
+}
+
 TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin, and do not overlap") {
   std::vector<TimeSlice> slices = random_slices(3000, 1);
   for (int64_t bin : {8, 32, 128}) {
