@@ -191,7 +191,7 @@ class TensorLowering {
   UOp base(UOp target) const;
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
-  Affine place_in_stage(UOp stage, const Point& p, UOp& valid);
+  Affine place_in_stage(UOp stage, const Point& p);
   Affine place_in(UOp target, const Point& p, UOp& valid);
 
   Graph& graph_;

@@ -342,7 +342,7 @@ void TensorLowering::note_stage_of_target(UOp target) {
 }
 
 // The place of the value that a STAGE holds, with the indices of `p` in place of the ranges of the STAGE.
-Affine TensorLowering::place_in_stage(UOp stage, const Point& p, UOp& valid) {
+Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   const auto ranges = sources_from(stage, 1);
   UOp condition;
   Point q{.place = p.place.part(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
@@ -379,7 +379,7 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
     if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
     return math_.quotient(first, to / from);
   }
-  if (views_.contains(target) && target.in(kStages)) return place_in_stage(target, p, valid);
+  if (views_.contains(target) && target.in(kStages)) return place_in_stage(target, p);
   if (views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
     return place_in(target.src(0), p, valid);
   if (is_memory(target) || stored_.contains(target)) return flat(target, p);
