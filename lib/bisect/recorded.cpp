@@ -83,7 +83,13 @@ class RecordedBisection {
     const std::string stages = "each of " + counted(compared, "recorded stage") + " computes what the AST does";
     const std::string source = source_note();
     const std::string up_to = source.empty() ? "" : "up to the recorded source: ";
-    return {.kind = Kind::Same, .detail = up_to + stages + note_ + source};
+    return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
+  }
+
+  // Says how many stages with a new graph were not compared, and why the first one was not.
+  std::string left_out_note(size_t count) const {
+    if (!count || comparer_.unknown_reason().empty()) return "";
+    return "; " + counted(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
   }
 
   // Says why the recorded source was not run.

@@ -12,11 +12,10 @@ namespace {
 
 struct Row {
   std::string_view kind;
-  Release since;
-  std::string_view from, to;
+  std::string_view since, from, to;  // since: a release of releases.def
 };
 constexpr Row kRows[] = {
-#define X(kind, since, from, to) {#kind, Release::since, from, to},
+#define X(kind, since, from, to) {#kind, since, from, to},
 #include "lib/diff/renames.def"
 #undef X
 };
@@ -209,8 +208,10 @@ std::string plain_kernel_name(std::string_view name) {
 
 Renames Renames::between(Release a, Release b) {
   Renames out;
-  for (const Row& row : kRows)
-    if (row.since > std::min(a, b) && row.since <= std::max(a, b)) out.add(row.kind, row.from, row.to);
+  for (const Row& row : kRows) {
+    const Release since = release_of("tinygrad " + std::string(row.since));
+    if (since > std::min(a, b) && since <= std::max(a, b)) out.add(row.kind, row.from, row.to);
+  }
   return out;
 }
 
@@ -281,7 +282,9 @@ Arg Renames::arg(Graph& graph, Arg a) const {
   switch (a.kind()) {
     case Arg::Kind::Op: {
       auto known = ops_.find(name_of(a.op()));
-      return known == ops_.end() ? a : Arg(op_of(known->second));
+      if (known == ops_.end()) return a;
+      const Op op = op_of(known->second);
+      return op == Op::OTHER ? graph.raw("Ops." + known->second) : Arg(op);
     }
     case Arg::Kind::DType: return dtype(a.dtype());
     case Arg::Kind::Raw:
@@ -338,6 +341,7 @@ void Renames::apply(UOp root, bool is_older, UOpMap<UOp>& made) const {
     node.op = known == ops_.end() ? u.op() : op_of(known->second);
     node.dtype = dtype(u.dtype());
     node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
+    if (known != ops_.end() && node.op == Op::OTHER) node.arg = other_arg(graph, known->second, node.arg);
     if (!forms_.empty()) to_common_form(graph, node);
     if (node.replacement) {
       made[u] = node.replacement;
