@@ -19,12 +19,12 @@ KernelGraph kernel_graph(const Session& session, const InputGraph& in) {
   return {.root = in.root, .stage = in.info.stage, .list = in.list, .opts = session.over.opts};
 }
 
-Status Candidate::check() const {
+Status RunCandidate::check() const {
   const auto& refused = imported_from(in_).refused;
   return refused ? Status(*refused) : Status(Unit{});
 }
 
-Result<Placement> Candidate::place(const std::string& device) const {
+Result<Placement> RunCandidate::place(const std::string& device) const {
   const Settings& settings = in_.graph->settings();
   const std::string& asked = session_.over.target;
   const bool is_bundles = in_.report.repro && device == in_.report.repro->device;
@@ -40,7 +40,7 @@ Result<Placement> Candidate::place(const std::string& device) const {
   return choose_placement(runs_there ? "" : "REF", in_.info.target, settings, recorded_target);
 }
 
-Result<Execution> Candidate::run(Executable& kernel, Placement& place, const Arrays& inputs,
+Result<Execution> RunCandidate::run(Executable& kernel, Placement& place, const Arrays& inputs,
                                  const VariableValues& variables, const DeviceOptions& device,
                                  const ExecuteOptions& options) const {
   return device.sanitize ? execute_sanitized(kernel, inputs, variables, options)
@@ -50,9 +50,9 @@ Result<Execution> Candidate::run(Executable& kernel, Placement& place, const Arr
 namespace {
 
 // tgc's own compilation of the graph.
-class OwnCandidate : public Candidate {
+class OwnCandidate : public RunCandidate {
  public:
-  OwnCandidate(const Session& session, const InputGraph& in) : Candidate(session, in) {}
+  OwnCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
 
   std::optional<Diag> refusal(Placement& place) override {
     if (!in_.list.empty() || !place.target) return std::nullopt;
@@ -110,19 +110,19 @@ class RecordedListCandidate : public OwnCandidate {
 
 // What another release compiled: the recorded source on its own device; else the recorded list in REF, or the last
 // recorded graph that REF can run. A graph without a record runs in REF as it is.
-class ImportedCandidate : public Candidate {
+class ImportedCandidate : public RunCandidate {
  public:
-  ImportedCandidate(const Session& session, const InputGraph& in) : Candidate(session, in) {}
+  ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
 
   Status check() const override {
-    auto status = Candidate::check();
+    auto status = RunCandidate::check();
     return status ? check_compiled(in_) : status;
   }
 
   Result<Placement> place(const std::string& device) const override {
     const Settings& settings = in_.graph->settings();
     const bool has_source = has_recorded_source(in_) && !settings.IMAGE;
-    if (device == "REF") return Candidate::place(device);
+    if (device == "REF") return RunCandidate::place(device);
     if (device.empty() && !(has_source && works_here(in_.info.target))) return place_in_ref();
     if (has_source && in_.info.target.starts_with(device))
       return choose_placement("", in_.info.target, settings, recorded_target);
@@ -144,7 +144,7 @@ class ImportedCandidate : public Candidate {
 
   Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs, const VariableValues& variables,
                         const DeviceOptions& device, const ExecuteOptions& options) const override {
-    if (!last_) return Candidate::run(kernel, place, inputs, variables, device, options);
+    if (!last_) return RunCandidate::run(kernel, place, inputs, variables, device, options);
     return run_recorded_graph(*last_, in_.root, inputs, variables, device.execute_options(place_in_ref()));
   }
 
@@ -167,13 +167,13 @@ class ImportedCandidate : public Candidate {
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
-  std::optional<RecordedGraph> last_;
+  std::optional<LastRecorded> last_;
   std::string not_compared_;  // why there is no `last_`
 };
 
 }  // namespace
 
-std::unique_ptr<Candidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
+std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
   if (is_imported(in) && !session.over.native) return std::make_unique<ImportedCandidate>(session, in);
   if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
   return std::make_unique<OwnCandidate>(session, in);

@@ -1,4 +1,4 @@
-// Candidate: what a run executes of an input, and where: tgc's own compilation of the kernel, the linear list of its
+// RunCandidate: what a run executes of an input, and where: tgc's own compilation of the kernel, the linear list of its
 // golden record (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
@@ -21,9 +21,9 @@ namespace tgc {
 // Returns the kernel of `in` for lowering, with the session's opts.
 KernelGraph kernel_graph(const Session& session, const InputGraph& in);
 
-class Candidate {
+class RunCandidate {
  public:
-  virtual ~Candidate() = default;
+  virtual ~RunCandidate() = default;
 
   // Fails if there is nothing to run, as if tinygrad did not finish the kernel.
   virtual Status check() const;
@@ -48,7 +48,7 @@ class Candidate {
   bool runs_recorded_source() const { return runs_source_; }
 
  protected:
-  Candidate(const Session& session, const InputGraph& in) : session_(session), in_(in) {}
+  RunCandidate(const Session& session, const InputGraph& in) : session_(session), in_(in) {}
 
   const Session& session_;
   const InputGraph& in_;
@@ -59,6 +59,6 @@ class Candidate {
 
 // Returns the candidate of `in`; with `recorded`, the linear list of its golden record. `session` and `in` must outlive
 // the candidate.
-std::unique_ptr<Candidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
+std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

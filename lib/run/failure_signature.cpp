@@ -53,7 +53,7 @@ namespace {
 
 // Returns the failure that occurs before the source is compiled. REF, which compiles nothing, may refuse the kernel,
 // too: then `kernel`, which receives the kernel of REF, stays unset.
-FailureSignature refusal(Candidate& candidate, Placement& place, std::optional<Executable>& kernel) {
+FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optional<Executable>& kernel) {
   if (auto refused = candidate.refusal(place))
     return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
   if (!place.is_ref) return {};

@@ -402,7 +402,7 @@ class KernelRun {
   bool device_failed_ = false;
   std::optional<KernelTrial> trial_;         // the variables and the arrays of the run
   Arrays expected_;
-  const std::unique_ptr<Candidate> candidate_;
+  const std::unique_ptr<RunCandidate> candidate_;
 };
 
 }  // namespace

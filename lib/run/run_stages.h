@@ -13,15 +13,15 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
 // A graph or linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
-struct RecordedGraph {
+struct LastRecorded {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty: the linear list
 };
 // Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
 // there is none.
-Result<RecordedGraph> last_recorded(const Session& session, const InputGraph& in);
+Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in);
 // Runs it in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<Execution> run_recorded_graph(const RecordedGraph& last, UOp ast, const Arrays& inputs,
+Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref);
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".

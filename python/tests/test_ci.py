@@ -58,7 +58,7 @@ def test_supply_chain_is_pinned() -> None:
   for path in workflows:
     text = path.read_text()
     for used in re.findall(r"uses: *(.*)", text): assert re.fullmatch(r"actions/[a-z/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", used), (path, used)
-    assert path.name == "action.yml" or re.search(r"^permissions: *\{(contents: read)?\}$", text, re.M), path
+    assert path.name == "action.yml" or re.search(r"^permissions: *\{(contents: read)?\}$", text, re.MULTILINE), path
   requirements = [line for line in (ROOT / "packaging/requirements.txt").read_text().splitlines() if not line.startswith("#")]
   assert all(re.fullmatch(r"[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+", line) for line in requirements), requirements
   lock = json.loads((ROOT / "editors/vscode/package-lock.json").read_text())["packages"]
