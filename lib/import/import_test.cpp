@@ -349,21 +349,6 @@ TEST_CASE("import: a compiled program is its list, in which stores with one cond
   CHECK(std::ranges::count_if(k.imported.list, [](UOp u) { return u.is(Op::ENDIF); }) == 2);
 }
 
-TEST_CASE("import: ops of 0.15") {
-  Import k(InputKind::Json, "tinygrad 0.15.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
-{"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}]}}},
-{"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"INDEX","dtype":"dtypes.float","src":[1,2]},
-{"op":"LOAD","dtype":"dtypes.float","src":[3]},{"op":"TRUNCATE","dtype":"dtypes.float","src":[4]},
-{"op":"CUBE","dtype":"dtypes.float","src":[5]},{"op":"STORE","dtype":"dtypes.void","src":[3,6]},
-{"op":"SINK","dtype":"dtypes.void","src":[7]})j");
-  UOp cube = k.stored();
-  REQUIRE(cube.is(Op::MUL));
-  CHECK(cube.src(0).is(Op::MUL));
-  CHECK(cube.src(1).is(Op::TRUNC));
-  CHECK(cube.src(0).src(0) == cube.src(1));
-  CHECK(cube.src(0).src(1) == cube.src(1));
-}
-
 TEST_CASE("import: what has no counterpart is an error") {
   Import call("c = UOp(Ops.CALL, dtypes.void, (x,), None)", "UOp(Ops.SINK, dtypes.void, (c,))");
   CHECK(call.error == "cannot import Ops.CALL: it calls a function");

@@ -27,7 +27,9 @@ def buffers_below(node: Node) -> list[Node]: return [u for u in node.toposort() 
 
 
 class PlanRecorder:
-  def __init__(self, recorder: Any) -> None: self.recorder, self.plans, self.lowering = recorder, 0, None
+  def __init__(self, recorder: Any) -> None:
+    self.recorder, self.plans = recorder, 0
+    self.lowering: tuple[Node, list[Node]] | None = None  # the list that is being lowered, and its inputs
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 
@@ -67,7 +69,8 @@ class PlanRecorder:
       """Returns a call of the list with the kernels as they were captured, since a release may compile them first."""
       calls = [call.replace(src=(kernel.src[0], *(a.substitute(params) for a in call.src[1:])))
                for kernel, call in zip(captured.src, linear.src)]
-      return linear.replace(src=tuple(calls)).call(*kept)
+      called: Node = linear.replace(src=tuple(calls)).call(*kept)
+      return called
     first, last = call_of(before), call_of(planned)
     recorder = self.recorder
     name = f"{recorder.id_prefix()}.plan{self.plans}"

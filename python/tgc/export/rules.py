@@ -179,7 +179,7 @@ class Maker:
       place, value, *rest = self.patterns(p, 2)
       index = self.element(dtype) if place is None else self.make(place, dtype)
       return index.store(self.make(value, dtype), *[self.make(s, self.dtypes.bool) for s in rest])
-    if op is getattr(ops, "STACK", None) or op is getattr(ops, "VECTORIZE", None):
+    if op is not None and op.name in ("STACK", "VECTORIZE"):
       sources = self.patterns(p, 0)
       if sources: sources = sources * (self.random.choice([2, 3, 4]) if len(sources) == 1 else 1)
       parts = [self.make(s, dtype) for s in sources] or [self.constant(dtype, None) for _ in range(2)]
