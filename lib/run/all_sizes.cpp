@@ -25,7 +25,7 @@ Sizes sizes_for_source(UOp u, size_t i) {
   if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
   if (i > 0 && is_maximum(u)) return Sizes::All;  // a RANGE
-  if (!u.dtype().is_value() || is_maximum(u)) return Sizes::All;
+  if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
   if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Usual;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
   return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
