@@ -58,7 +58,7 @@ void RecordedRun::run() {
   session_.progress("the tensor graph");
   report_.reference = is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF"
                                    : "REF of the tensor graph";
-  judge(actual);
+  compare_with_reference(actual);
   const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
   if (recorded_ && (!differs || !report_.stages || report_.stages->stage.empty()))
     find_hazard_in_kernels(differs);

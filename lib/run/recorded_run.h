@@ -78,7 +78,7 @@ class RecordedRun {
   void take_expected();
 
   // Runs the graph in REF, and compares the results of the kernels, or else those of the stages.
-  void judge(const SlotArrays& actual);
+  void compare_with_reference(const SlotArrays& actual);
 
   // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
   // graph before the stage that stores the others.

@@ -88,7 +88,7 @@ void RecordedRun::take_expected() {
                        .expected = stored});
 }
 
-void RecordedRun::judge(const SlotArrays& actual) {
+void RecordedRun::compare_with_reference(const SlotArrays& actual) {
   expected_ = run_reference();
   if (!o_.compare.expect.empty()) take_expected();
   note_tolerance();

@@ -78,7 +78,7 @@ void RecordedRun::run_on_all_sizes() {
     rechecked_ = recheck_cut_ = false;
     auto done = catch_failures([&] {
       SlotArrays actual = recorded_ ? run_recorded() : SlotArrays();
-      judge(actual);
+      compare_with_reference(actual);
       return actual;
     });
     result = done ? report_.result() : RunReport::Result::Trouble;
