@@ -38,7 +38,7 @@ TEST_CASE("all sizes: arrays that decide an address, or whose values are rounded
   CHECK(sizes_of_data1("dtypes.float", "dtypes.float", "a+b.index(i)") == Sizes::Usual);
   CHECK(sizes_of_data1("dtypes.float", "dtypes.int", "a.cast(dtypes.int)") == Sizes::Usual);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Usual);
-  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);  // another kernel reads data0 so
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);  // data0 is read so
 }
 
 TEST_CASE("all sizes: values next to constants, and none beyond the limit") {
