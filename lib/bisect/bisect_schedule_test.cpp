@@ -5,6 +5,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
+#include "lib/run/run_recorded_schedule.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -113,6 +114,26 @@ TEST_CASE("bisect: a kernel that reads a buffer after another kernel has overwri
       }
       if (n == "refused_symbolic") CHECK(report.exit_code() == 2);
     }
+  }
+}
+
+TEST_CASE("bisect: names a rewrite of a recorded schedule that is wrong for large values only") {
+  for (auto [name, rule] : {std::pair("wide_cast14", "uop/symbolic.py:295"),
+                            std::pair("wide_compare14", "uop/symbolic.py:273"),
+                            std::pair("wide_product14", "uop/symbolic.py:298"),
+                            std::pair("wide_half14", "uop/symbolic.py:294")}) {
+    CAPTURE(name);
+    Session session;
+    const std::string file = test_path("verdicts/" + std::string(name) + ".tensor.jsonl.gz");
+    auto source = std::move(Source::open(session, file).value_or_throw());
+    InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+    const ModelReport run = run_recorded_schedule(session, in, {}, false);
+    CHECK(run.result() == RunReport::Result::Failed);
+    CHECK(run.sizes == "of all sizes");
+    const BisectReport report = bisect_tensor_graph(session, in, {});
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == rule);
   }
 }
 

@@ -49,12 +49,18 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
   return nullptr;
 }
 
-// Returns whether the two sides differ with the arrays of --inputs, or in every one of a few runs with other arrays.
-EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given) {
+// Returns whether the two sides differ with the arrays of --inputs, or in every one of a few runs with other arrays;
+// with values of all sizes, in one run, because only few values may show a fault.
+EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given,
+                                bool of_all_sizes) {
   auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
-    return compare_tensor_sides(m.before, m.after, parameters.variables, seed, content);
+    return compare_tensor_sides(m.before, m.after, parameters.variables, seed, content, of_all_sizes);
   };
   EquivalenceResult first = compare(1);
+  constexpr uint64_t kMostSeeds = 8;
+  for (uint64_t seed = 2; of_all_sizes && seed <= kMostSeeds && first.kind == EquivalenceResult::Kind::Same; seed++)
+    first = compare(seed);
+  if (of_all_sizes && first.kind == EquivalenceResult::Kind::Differ) return first;
   if (first.kind == EquivalenceResult::Kind::Differ) {
     EquivalenceResult second = compare(2);
     return second.kind == EquivalenceResult::Kind::Differ ? first : second;
@@ -148,11 +154,12 @@ void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const Equiva
 class RewriteSearch {
  public:
   // `begin`: when the command began to work on the record, from which --timeout counts. `is_out_of_bounds`: a kernel
-  // accesses memory out of bounds, so that a rewrite may be wrong because it does so.
+  // accesses memory out of bounds, so that a rewrite may be wrong because it does so. `of_all_sizes`: the run failed
+  // with such inputs only.
   RewriteSearch(const InputGraph& in, const RunOptions& options, const TensorParameters& parameters,
-                Clock::time_point begin, bool is_out_of_bounds, BisectReport& report)
+                Clock::time_point begin, bool is_out_of_bounds, bool of_all_sizes, BisectReport& report)
       : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
-        is_out_of_bounds_(is_out_of_bounds),
+        is_out_of_bounds_(is_out_of_bounds), of_all_sizes_(of_all_sizes),
         limit_(options.device.timeout_seconds.value_or(kSearchSeconds)), is_wall_(options.device.timeout_seconds) {
     if (!options.input.arrays.empty())
       given_ = std::move(read_arrays(expanded(options.input.arrays, options.input, in)).value_or_throw());
@@ -188,7 +195,7 @@ class RewriteSearch {
             formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit_);
         return true;
       }
-      const EquivalenceResult sides = compare_sides(m, parameters_, given_);
+      const EquivalenceResult sides = compare_sides(m, parameters_, given_, of_all_sizes_);
       const bool differ = sides.kind == EquivalenceResult::Kind::Differ || (is_out_of_bounds_ && !sides.after.empty());
       report_.counts.compared += differ || sides.kind == EquivalenceResult::Kind::Same;
       if (differ) return accuse(report_.verdict, row, m, sides), true;
@@ -201,7 +208,7 @@ class RewriteSearch {
   BisectReport& report_;
   const Clock::time_point begin_;
   const double cpu_begin_;
-  const bool is_out_of_bounds_;
+  const bool is_out_of_bounds_, of_all_sizes_;
   const double limit_;
   const bool is_wall_;  // the limit is --timeout's; else, it is CPU time, so that other programs change no verdict
   Arrays given_;
@@ -258,7 +265,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return;
   }
   v.kind = Kind::Schedule;
-  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, report);
+  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, run.sizes == "of all sizes", report);
   // the wrong rewrite is after the last stage that is right
   bool is_candidate = run.stages->before.empty();
   for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {

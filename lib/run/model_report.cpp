@@ -50,7 +50,8 @@ std::string ModelReport::text() const {
   std::string out = what + (calls ? "no kernels, only stages" : counted(ran.kernels, "kernel"));
   out += (kernel_ids.empty() ? "" : " (" + kernel_ids + ")") + " on " + device;
   if (seed)
-    out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")");
+    out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")") +
+           (sizes.empty() ? "" : "; " + sizes);
   out += result() == RunReport::Result::NotCompared ? "; run, not compared\n" : "\n";
   out += "  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
          ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
@@ -89,6 +90,7 @@ std::string ModelReport::json() const {
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
     if (!floats.empty()) json.member("floats", floats);
+    if (!sizes.empty()) json.member("sizes", sizes);
     write_comparisons(json, outputs);
     if (stages) stages->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);

@@ -58,13 +58,8 @@ void RecordedRun::run() {
   session_.progress("the tensor graph");
   report_.reference = is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF"
                                    : "REF of the tensor graph";
-  expected_ = run_reference();
-  if (!o_.compare.expect.empty()) take_expected();
-  note_tolerance();
-  find_invalid();
-  if (recorded_) report_.outputs = compare(actual);
+  compare_with_reference(actual);
   const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
-  if (o_.compare.each_stage || !recorded_ || (differs && finds_stage_)) compare_stages(differs);
   if (recorded_ && (!differs || !report_.stages || report_.stages->stage.empty()))
     find_hazard_in_kernels(differs);
   const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
@@ -161,7 +156,7 @@ void RecordedRun::check_kernel_order() {
 }
 
 ScheduleOptions RecordedRun::options_for(const Placement& place) const {
-  return {.in_process = o_.device.in_process,
+  return {.in_process = in_process_ || o_.device.in_process,
           .timeout_seconds = o_.device.timeout_for(place),
           .trial_seconds = o_.device.trial_seconds(),
           .compile_seconds = o_.device.timeout_seconds.value_or(0)};

@@ -29,6 +29,10 @@ class RecordedRun {
 
   void run();
 
+  // After a run() that passed, runs a small schedule again with inputs of all sizes (all_sizes.h). If the results
+  // differ, makes this run the reported one.
+  void run_on_all_sizes();
+
   // After run(): returns values of the variables to try besides those of the run: all at their smallest, and all at
   // their largest.
   std::vector<VariableValues> more_values() const;
@@ -42,6 +46,9 @@ class RecordedRun {
   void draw_buffers_of(const TensorReference& reference);
   // `copies`: the number of parts that have the same content.
   void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
+
+  // Draws the buffers that may have values of all sizes. Returns whether there are any.
+  bool draw_all_sizes(uint64_t turn);
 
   // The dtype and size of each buffer of the graph.
   std::map<int64_t, BufferSize> sizes() const;
@@ -69,6 +76,9 @@ class RecordedRun {
 
   // Replaces the arrays that REF computed by those of --expect, which must be arrays of the same buffers.
   void take_expected();
+
+  // Runs the graph in REF, and compares the results of the kernels, or else those of the stages.
+  void compare_with_reference(const SlotArrays& actual);
 
   // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
   // graph before the stage that stores the others.
@@ -112,6 +122,7 @@ class RecordedRun {
   SlotArrays expected_;
   static constexpr double kMostWork = 3e8;  // of REF, about 2 s
   static constexpr double kSeconds = 10;    // for a record, without --timeout
+  bool in_process_ = false;                 // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;                // both sides run compiled, because REF would take too long
   DType coarsest_ = dtypes::float64;
   bool sums_ = false, rechecked_ = false, recheck_cut_ = false;

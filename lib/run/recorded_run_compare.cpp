@@ -88,6 +88,16 @@ void RecordedRun::take_expected() {
                        .expected = stored});
 }
 
+void RecordedRun::compare_with_reference(const SlotArrays& actual) {
+  expected_ = run_reference();
+  if (!o_.compare.expect.empty()) take_expected();
+  note_tolerance();
+  find_invalid();
+  if (recorded_) report_.outputs = compare(actual);
+  const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
+  if (o_.compare.each_stage || !recorded_ || (differs && finds_stage_)) compare_stages(differs);
+}
+
 // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
 // graph before the stage that stores the others.
 std::vector<Comparison> RecordedRun::compare(const SlotArrays& actual, bool all) {

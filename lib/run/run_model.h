@@ -20,6 +20,7 @@ struct ModelReport {
   std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
   std::string floats;             // distribution of the random floats; empty: the default one
+  std::string sizes = {};         // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
   double load_seconds = 0;        // time of reading the file
   double build_seconds = 0;       // time of building the graph, or of scheduling it
   double total_seconds = 0;       // time of scheduling, compiling and running

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/run/all_sizes.h"
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/compare.h"
 #include "lib/runtime/random.h"
@@ -63,14 +64,18 @@ void spread(Array& array) {
 
 // Runs the program with random arrays, or those of `content`. Returns the arrays of the outputs.
 std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool spreads,
-                                   const ContentOfBuffer& content = {}) {
+                                   const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
+  const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();
+  const std::vector<double> constants = constants_of(sizes.kernels);
   std::map<size_t, std::shared_ptr<Array>> contents;
   for (size_t i = 0; i < program.memories.size(); i++) {
     const TensorMemory& m = program.memories[i];
     if (!m.buffer) continue;
     auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.size});
-    fill_random(*array, seed, "data" + std::to_string(m.buffer.id()));
+    const std::string name = "data" + std::to_string(m.buffer.id());
+    fill_random(*array, seed, name);
     if (spreads) spread(*array);
+    if (of_all_sizes) (void)fill_all_sizes(*array, name, sizes.sizes[sizes.whole[i]], constants, seed);
     const Array* known = content ? content(m.buffer) : nullptr;
     if (known && known->dtype() == m.dtype && known->size() == m.size)
       std::memcpy(array->data(), known->data(), known->nbytes());
@@ -108,8 +113,9 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
   return std::nullopt;
 }
 
-EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const ContentOfBuffer& content) {
-  auto values = run_with_random(sides.program, seed, !sides.have_same_places, content);
+EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const ContentOfBuffer& content,
+                           bool of_all_sizes) {
+  auto values = run_with_random(sides.program, seed, !sides.have_same_places, content, of_all_sizes);
   const Array &before = values[0], &after = values[1];
   EquivalenceResult out{.kind = Kind::Same};
   const ToleranceOptions tolerance = tolerance_of(sides.program, before);
@@ -142,10 +148,10 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
 }  // namespace
 
 EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed,
-                                       const ContentOfBuffer& content) {
+                                       const ContentOfBuffer& content, bool of_all_sizes) {
   auto sides = import_tensor_sides(before, after, variables);
   if (!sides) return {.kind = Kind::Open};
-  auto out = catch_failures([&] { return compared(*sides, seed, content); });
+  auto out = catch_failures([&] { return compared(*sides, seed, content, of_all_sizes); });
   if (out) return std::move(*out);
   EquivalenceResult open{.kind = Kind::Open};
   if (!out.diag().kernel_fault) return open;

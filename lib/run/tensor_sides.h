@@ -11,10 +11,11 @@ namespace tgc {
 // scheduler gave the tensor `before` loops, `after` may have its elements at other places: then each value of `after`
 // must be one of the values of `before`. The result is Open if a side cannot be computed; if `after` accesses memory
 // out of bounds, but `before` does not, the result's `after` says so.
+// With `of_all_sizes`, random arrays have such values where they may (all_sizes.h).
 // `content` returns the array of a buffer that is to be used instead of a random one; null if there is none.
 using ContentOfBuffer = std::function<const Array*(UOp)>;
 EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1,
-                                       const ContentOfBuffer& content = {});
+                                       const ContentOfBuffer& content = {}, bool of_all_sizes = false);
 
 // Compares the values of a tensor graph before and after the stage that gives them loops; see import_tensor_pairs() for
 // `stages`.

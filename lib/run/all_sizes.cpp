@@ -1,0 +1,149 @@
+#include "lib/run/all_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "lib/dtype/const.h"
+#include "lib/runtime/random.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+// Ops whose float results are not rounded.
+constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
+                                               Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
+                                               Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};
+// Ops whose integer results fit if their operands do.
+constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XOR, Op::MOD};
+
+bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
+
+// Returns which values the source of `u` with the number `i` may have.
+Sizes sizes_for_source(UOp u, size_t i) {
+  if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
+  if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
+  if (i > 0 && is_maximum(u)) return Sizes::All;  // a RANGE
+  if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
+  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Usual;
+  if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
+  return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
+}
+
+// Lowers the sizes of the arrays that the kernel reads. Returns whether it lowered any.
+bool lower_sizes_of(const KernelArrays& k, std::vector<Sizes>& sizes) {
+  if (!k.ast.is(Op::SINK)) {  // a copy from the second array
+    if (k.arrays.size() < 2 || sizes[k.arrays[1]] <= sizes[k.arrays[0]]) return false;
+    return sizes[k.arrays[1]] = sizes[k.arrays[0]], true;
+  }
+  const std::vector<UOp> nodes = toposort(k.ast);
+  std::unordered_map<UOp, Sizes> at;
+  auto lower = [&](UOp u, Sizes to) {
+    auto [it, is_new] = at.emplace(u, to);
+    if (!is_new) it->second = std::min(it->second, to);
+  };
+  auto array_of = [&](UOp u) -> Sizes* {
+    const auto slot = size_t(u.arg().small_int());
+    return slot < k.arrays.size() && k.arrays[slot] < sizes.size() ? &sizes[k.arrays[slot]] : nullptr;
+  };
+  bool changes = false;
+  for (size_t n = nodes.size(); n-- > 0;) {
+    const UOp u = nodes[n];
+    lower(u, Sizes::All);
+    const Sizes own = at.at(u);
+    if (u.is(Op::DEFINE_GLOBAL)) {
+      Sizes* array = array_of(u);
+      if (array && own < *array) *array = own, changes = true;
+    }
+    Sizes stored = own;
+    if (u.is(Op::STORE))
+      for (UOp to : toposort(u.src(0)))
+        if (const Sizes* array = to.is(Op::DEFINE_GLOBAL) ? array_of(to) : nullptr) stored = std::min(stored, *array);
+    for (size_t i = 0; i < u.num_src(); i++) lower(u.src(i), std::min(stored, sizes_for_source(u, i)));
+  }
+  return changes;
+}
+
+void add_near(double c, std::vector<double>& out) {
+  for (double near : {c - 1, c, c + 1}) out.push_back(near);
+}
+
+// Adds numbers next to powers of two, up to 2**most.
+void add_powers(int most, std::vector<double>& out) {
+  for (int e : {1, 3, 5, 6, 7, 8, 9, 11, 14, 15, 16, 17, 20, 23, 24, 25, 30, 31, 32, 33, 34, 40, 47, 48, 52, 60}) {
+    if (e > most) break;
+    const double power = std::ldexp(1.0, e);
+    for (double x : {power - 1, power, power + 1, power + std::trunc(power / 3), power * 1.5 + 1}) {
+      if (x > std::ldexp(1.0, most)) continue;
+      out.push_back(x), out.push_back(-x);
+    }
+  }
+}
+
+int most_bits(DType dtype, Sizes sizes) {
+  if (dtypes::is_float(dtype)) return dtype.itemsize() == 1 ? 6 : dtype.itemsize() == 2 ? 15 : 60;
+  const int bits = int(dtype.itemsize()) * 8;
+  return sizes == Sizes::Moderate ? bits * 3 / 4 : std::min(bits - 1, 53);
+}
+
+}  // namespace
+
+void lower_sizes(std::span<const KernelArrays> kernels, std::vector<Sizes>& sizes) {
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (size_t k = kernels.size(); k-- > 0;) changes |= lower_sizes_of(kernels[k], sizes);
+  }
+}
+
+ProgramSizes sizes_of(const TensorProgram& program) {
+  ProgramSizes out;
+  out.sizes.resize(program.memories.size(), Sizes::All);
+  for (size_t i = 0; i < program.memories.size(); i++) {
+    size_t whole = i;
+    while (program.memories[whole].view_of) whole = *program.memories[whole].view_of;
+    out.whole.push_back(whole);
+    if (program.memories[i].devices > 1 || program.memories[i].dtype != program.memories[whole].dtype)
+      out.sizes[whole] = Sizes::Usual;
+  }
+  for (const TensorKernel& k : program.kernels) {
+    out.kernels.push_back({k.ast, {}});
+    for (size_t m : k.memories) out.kernels.back().arrays.push_back(out.whole[m]);
+  }
+  lower_sizes(out.kernels, out.sizes);
+  return out;
+}
+
+std::vector<double> constants_of(std::span<const KernelArrays> kernels) {
+  std::vector<double> out;
+  for (const KernelArrays& k : kernels)
+    for (UOp u : toposort(k.ast)) {
+      if (!u.is_const() || dtypes::is_bool(u.dtype()) || u.dtype() == dtypes::index) continue;
+      const double c = u.arg().to_const().to_double();
+      if (std::isfinite(c) && !std::ranges::count(out, c)) out.push_back(c);
+    }
+  return out;
+}
+
+bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants,
+                    uint64_t turn) {
+  const DType dtype = array.dtype();
+  if (sizes == Sizes::Usual || dtypes::is_bool(dtype) || !array.size()) return false;
+  constexpr size_t kFew = 6;  // constants of which sums and differences are tried
+  std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
+  const int most = most_bits(dtype, sizes);
+  add_powers(most, pool);
+  for (double c : constants) add_near(c, pool);
+  for (size_t i = 0; i < std::min(kFew, constants.size()); i++)
+    for (size_t k = 0; k < i; k++)
+      add_near(constants[i] + constants[k], pool), add_near(constants[i] - constants[k], pool),
+          add_near(constants[k] - constants[i], pool);
+  const bool is_float = dtypes::is_float(dtype), is_unsigned = dtypes::is_unsigned(dtype);
+  std::erase_if(pool, [&](double x) {
+    return std::fabs(x) > std::ldexp(1.0, most) || (is_unsigned && x < 0) || (!is_float && x != std::trunc(x));
+  });
+  fill_from_pool(array, name, pool, turn);
+  return true;
+}
+
+}  // namespace tgc

@@ -1,0 +1,59 @@
+// Tests which arrays get values of all sizes, and which values these are.
+#include "lib/run/all_sizes.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lib/driver/source.h"
+#include "lib/runtime/npz.h"
+
+namespace tgc {
+namespace {
+
+// Returns the sizes of data1 in the kernel data0[i] = `value`, of the dtype `to`. data0 may have values of the sizes
+// `stored`.
+Sizes sizes_of_data1(const std::string& dtype, const std::string& to, const std::string& value,
+                      Sizes stored = Sizes::All) {
+  const std::string text =
+      "i = UOp.range(8, 0, AxisType.LOOP)\n"
+      "a = UOp(Ops.DEFINE_GLOBAL, " + dtype + ".ptr(8), (), 1).index(i)\n"
+      "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 2)\n"
+      "ast = UOp(Ops.DEFINE_GLOBAL, " + to + ".ptr(8), (), 0).index(i, ptr=True).store(" + value + ").end(i).sink()\n";
+  const InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  const std::vector<KernelArrays> kernels{{in.root, {0, 1, 2}}};
+  std::vector<Sizes> sizes{stored, Sizes::All, Sizes::All};
+  lower_sizes(kernels, sizes);
+  return sizes[1];
+}
+
+}  // namespace
+
+TEST_CASE("all sizes: arrays that decide an address, or whose values are rounded, keep usual values") {
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a.cast(dtypes.char).cast(dtypes.int)") == Sizes::All);
+  CHECK(sizes_of_data1("dtypes.float", "dtypes.float", "a.cast(dtypes.half).cast(dtypes.float)") == Sizes::All);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a*UOp.const(dtypes.int, 3)") == Sizes::Moderate);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "b.index(a)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "UOp.const(dtypes.int, 100)//a") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.float", "dtypes.float", "a+b.index(i)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.float", "dtypes.int", "a.cast(dtypes.int)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);  // data0 is read so
+}
+
+TEST_CASE("all sizes: values next to constants, and none beyond the limit") {
+  const std::vector<double> constants{3, 500};
+  Array a(dtypes::int32, {2000});
+  REQUIRE(fill_all_sizes(a, "data1", Sizes::Moderate, constants, 0));
+  for (int64_t wanted : {499, 500, 501, 497, 503, 1 << 24, -65536}) {
+    CAPTURE(wanted);
+    CHECK(std::ranges::count(a.as<int32_t>(), int32_t(wanted)) > 0);
+  }
+  for (int32_t x : a.as<int32_t>()) CHECK(std::abs(x) <= 1 << 24);
+  Array bytes(dtypes::uint8, {2000});
+  REQUIRE(fill_all_sizes(bytes, "data1", Sizes::Moderate, constants, 0));
+  for (uint8_t x : bytes.as<uint8_t>()) CHECK(x <= 64);
+  CHECK_FALSE(fill_all_sizes(a, "data1", Sizes::Usual, constants, 0));
+}
+
+}  // namespace tgc
