@@ -60,6 +60,7 @@ int view(const ViewOptions& o) {
   Session session = terminal_session(o.over, 0);
   session.compile.lines = true;
   std::string page;
+  int outcome = 0;
   if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {
     return trouble({.message = "a profile's page is written to a file", .expected = "-o page.html"});
   } else if (is_profile) {
@@ -68,10 +69,12 @@ int view(const ViewOptions& o) {
     ViewContent content = require(gather_view(session, plan_of(o)));
     if (o.output.empty()) return serve(o, session, std::move(content));
     page = view_page(view_page_code(), content, session.jobs);
+    for (const RecordedGraph& g : content.graphs)  // the page shows what tinygrad did before it raised the error
+      if (!g.producer.empty() && !g.error.empty()) session.warn({.message = g.error}), outcome = 2;
   }
   require(write_file(o.output, page));
   session.note("wrote " + o.output + ", " + bytes_text(page.size()));
-  return 0;
+  return outcome;
 }
 
 }  // namespace

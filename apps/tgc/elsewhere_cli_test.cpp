@@ -175,6 +175,9 @@ TEST_CASE("cli: a compilation that tinygrad did not finish is trouble, with its 
   Ran listed = run_tgc("records " + file);
   CHECK(listed.code == 2);
   CHECK(has(listed.out, "refused: KeyError("));
+  Ran page = run_tgc("view -o " + (scratch() / "page.html").string() + " " + file);
+  CHECK(page.code == 2);
+  CHECK(has(page.err, said));
 }
 
 TEST_CASE("cli: a variable has the value of --var, else of --inputs, else of the record") {

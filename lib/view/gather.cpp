@@ -9,6 +9,7 @@
 #include "lib/compilation/imported_graph.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/diff/run_diff.h"
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
@@ -221,8 +222,10 @@ class Gatherer {
   // Adds a graph of another release as it was recorded, with its rewrites if it has any. Runs or bisects it as planned.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
+    const Status compiled = check_compiled(in);
+    if (!compiled) content_.graphs.back().error = compiled.diag().message;
     if (plan_.prove && !in.is_tensor_graph) content_.graphs.back().proof = proof_marks(*prove_recording(in, proofs_));
-    if (!plan_.run && !plan_.bisect) return Unit{};
+    if (!compiled || (!plan_.run && !plan_.bisect)) return Unit{};
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
       return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
     if (in.is_tensor_graph)
