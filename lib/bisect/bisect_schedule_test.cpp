@@ -95,7 +95,7 @@ TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
 }
 
 TEST_CASE("bisect: a kernel that reads a buffer after another kernel has overwritten it is an order") {
-  for (const char* name : {"war13", "assignCL", "invalid_right13", "refused_symbolic"}) {
+  for (const char* name : {"war13", "assignCL", "invalid_right13", "invalid_repeated", "refused_symbolic"}) {
     CAPTURE(name);
     Session session;
     const std::string file = test_path("verdicts/" + std::string(name) + ".tensor.jsonl.gz");

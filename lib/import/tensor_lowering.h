@@ -143,6 +143,7 @@ class TensorLowering {
   template <class Apply>
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
+  bool repeats(UOp view) const;  // several elements of the view are one element of its buffer
   UOp state_below(UOp target) const;
   void note_other_stores(UOp after);
   void note_invalid(UOp after);

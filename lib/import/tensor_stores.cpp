@@ -73,6 +73,13 @@ void TensorLowering::note_other_stores(UOp after) {
   if (!out.empty()) other_stores_[after] = std::move(out);
 }
 
+// Returns whether several elements of a view are one element of its buffer.
+bool TensorLowering::repeats(UOp view) const {
+  for (; view.in(kViews) && view.num_src(); view = view.src(0))
+    if (view.is(Op::EXPAND) && product(facts_.shape(view)) != product(facts_.shape(view.src(0)))) return true;
+  return false;
+}
+
 // Notes an AFTER of a buffer all of whose elements are Invalid: reads of it may give any number
 // (schedule/rangeify.py:after_all_invalid).
 void TensorLowering::note_invalid(UOp after) {
@@ -81,7 +88,7 @@ void TensorLowering::note_invalid(UOp after) {
   UOp value = store.src(1);
   while (value.in(ops::Movement)) value = value.src(0);
   const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
-  if (value.is_const() && value.is_invalid() && is_whole) invalid_states_.insert(after);
+  if (value.is_const() && value.is_invalid() && is_whole && !repeats(store.src(0))) invalid_states_.insert(after);
 }
 
 // Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
@@ -106,7 +113,8 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   const size_t next = new_memory(old.dtype, old.size, 1);
   out_.memories[next].devices = old.devices;
   const int64_t bytes = checked_mul(checked_mul(product(shape), devices), target.dtype().base().itemsize());
-  if (!loops.empty() || bytes != checked_mul(old.size, old.dtype.itemsize())) copy(version, next);
+  const bool is_whole = bytes == checked_mul(old.size, old.dtype.itemsize()) && !repeats(target);
+  if (!loops.empty() || !is_whole) copy(version, next);
   std::vector<UOp> around;
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
