@@ -256,9 +256,10 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     own.output.save_failures.clear();
     const RunReport more = run_kernel(session, in, own);
     const bool at_bound = std::ranges::any_of(more.values, [](auto& v) { return v.second.from.starts_with("the "); });
-    if (more.result() == RunReport::Result::Failed && (at_bound || more.sizes == "of all sizes")) {
+    if (more.result() == RunReport::Result::Failed && (at_bound || more.drawn != InputSet::Usual)) {
       own.input.variables = values_of(more.values);
-      if (more.sizes == "of all sizes") own.input.of_all_sizes = own.compare.accepts_rounding = true;
+      own.input.drawn = more.drawn;
+      if (more.drawn != InputSet::Usual) own.compare.accepts_rounding = true;
       return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
     }
     // If the kernel is right at a sample of its elements, bisects it again with all of its elements. If it is right at

@@ -87,9 +87,9 @@ FailureRepro with_expected(FailureRepro repro) {
   trial.begin(kernel).value_or_throw();
   o.input.variables = trial.variables();
   repro.arrays.inputs = copy_of(trial.inputs());
-  if (o.input.of_all_sizes)
-    if (Arrays wide = std::move(trial.inputs_of_all_sizes().value_or_throw()); !wide.empty())
-      repro.arrays.inputs = std::move(wide);
+  if (o.input.drawn != InputSet::Usual)
+    if (Arrays other = std::move(trial.inputs_of(o.input.drawn).value_or_throw()); !other.empty())
+      repro.arrays.inputs = std::move(other);
   std::string file;
   repro.arrays.expected = given_expected(o, in, file);
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;

@@ -5,6 +5,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
+#include "lib/run/run_kernel.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -106,6 +107,24 @@ TEST_CASE("schedule: the rewrite that makes a kernel access memory out of bounds
   INFO(report.text(), report.error);
   CHECK(report.verdict.location == "schedule/rangeify.py:323");
   CHECK(report.failure.find("out of bounds") != std::string::npos);
+}
+
+TEST_CASE("a maximum that starts with 0 fails if all numbers are negative, which run and bisect try") {
+  const std::string file = "max_init_fault14.jsonl.gz", id = "accinit.4";
+  const BisectReport report = bisected_record(file, id);
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "codegen/__init__.py:231");
+  Session session;
+  session.over.imports = true;
+  RunOptions options;
+  options.input.name = test_path("verdicts/" + file);
+  Source source = std::move(Source::open(session, options.input.name, id).value_or_throw());
+  auto in = std::move(source.next().value_or_throw());
+  REQUIRE(in);
+  const RunReport run = run_kernel(session, *in, options);
+  INFO(run.text(1, false));
+  CHECK(run.result() == RunReport::Result::Failed);
+  CHECK(run.sizes == "below zero");
 }
 
 TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program uses, are faults of the planner") {

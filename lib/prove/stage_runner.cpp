@@ -88,7 +88,7 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
           if (!b.read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
-        (void)widen_inputs(ast_, draw, {}, wide);
+        (void)redraw_inputs(ast_, InputSet::AllSizes, draw, {}, wide);
         for (const BufferSpec& b : kernel.buffers())
           for (size_t i = 0; i < wide.size(); i++)
             if (b.read && wide[i].name == b.name() && !dtypes::is_float(b.dtype))

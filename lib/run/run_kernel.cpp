@@ -18,7 +18,6 @@
 #include "lib/support/deadline.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/reference_sample.h"
-#include "lib/validate/rounding_effect.h"
 
 namespace tgc {
 namespace {
@@ -70,7 +69,7 @@ class KernelRun {
     if (auto why = candidate_->not_compared(); why && is_to_compare)
       throw Failure(Diag{.message = "nothing was compared: " + (why->empty() ? not_compared_reason(place) : *why),
                          .expected = "--device=DEV or --expect=F.npz"});
-    if (auto other = run_on_all_sizes(kernel, place)) done.outputs = std::move(*other);
+    if (auto other = run_on_more_inputs(kernel, place)) done.outputs = std::move(*other);
     if (auto other = run_at_bounds(kernel, place)) done.outputs = std::move(*other);
     if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
@@ -259,12 +258,18 @@ class KernelRun {
     for (Comparison& c : arrays) c.name += " of the list", report_.arrays.push_back(std::move(c));
   }
 
-  // After a run on usual inputs that passed, runs the kernel on inputs of all sizes. If the results differ, and neither
-  // rounding nor a known difference of devices explains that, makes this run the reported one and returns its results.
-  std::optional<Arrays> run_on_all_sizes(Executable& kernel, Placement& place) {
+  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (more_input_sets).
+  std::optional<Arrays> run_on_more_inputs(Executable& kernel, Placement& place) {
     if (!trial_->distribution() || !tries_more(place)) return std::nullopt;
+    for (InputSet set : more_input_sets(in_.root, *trial_->distribution()))
+      if (auto out = run_on(set, kernel, place)) return out;
+    return std::nullopt;
+  }
+  // Runs the kernel on the inputs of `set`. If the results differ, and neither rounding nor a known difference of
+  // devices explains that, makes this run the reported one and returns its results.
+  std::optional<Arrays> run_on(InputSet set, Executable& kernel, Placement& place) {
     // also those that the AST reads, but not the kernel: a rule may have removed them because of a wrong bound
-    Arrays inputs = std::move(trial_->inputs_of_all_sizes().value_or_throw());
+    Arrays inputs = std::move(trial_->inputs_of(set).value_or_throw());
     if (inputs.empty()) return std::nullopt;
     KernelTrial wide = another_trial();
     wide.begin(trial_->chosen(), std::move(inputs));
@@ -273,7 +278,7 @@ class KernelRun {
     Arrays own = std::move(wide.inputs_for(kernel).value_or_throw());
     auto done = executed(kernel, place, own);
     if (!done && expected->notes.empty()) {
-      report_.sizes = "of all sizes", trial_->begin(trial_->chosen(), std::move(own));
+      report_.drawn = set, report_.sizes = name_of(set), trial_->begin(trial_->chosen(), std::move(own));
       throw Failure(done.diag());
     }
     std::string cause = expected->notes;  // a device may do anything then
@@ -284,16 +289,21 @@ class KernelRun {
       Arrays settled;
       arrays = std::move(
           wide.compare(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
-      if (std::ranges::all_of(arrays, &Comparison::passed)) return report_.sizes = "also of all sizes", std::nullopt;
+      if (std::ranges::all_of(arrays, &Comparison::passed)) {
+        report_.sizes += (report_.sizes.empty() ? "also " : ", ") + std::string(name_of(set));
+        return std::nullopt;
+      }
       cause = expected_divergence(in_.root, arrays, place.target ? std::string(name_of(place.target->renderer)) : "");
-      if (cause.empty() && may_overflow(settled, expected->outputs))
-        cause = "the results that differ are infinite, NaN or about to overflow";
+      if (cause.empty() && is_non_finite(settled, expected->outputs))
+        cause = "the results that differ are infinite or NaN";
     }
     if (!cause.empty()) {
-      report_.notes += (report_.notes.empty() ? "" : ", ") + ("with inputs of all sizes, " + cause);
+      cause = "with inputs " + std::string(name_of(set)) + ", " + cause;
+      report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
       return std::nullopt;
     }
-    report_.sizes = "of all sizes", report_.seed = trial_->distribution()->seed, report_.arrays = std::move(arrays);
+    report_.drawn = set, report_.sizes = name_of(set), report_.seed = trial_->distribution()->seed;
+    report_.arrays = std::move(arrays);
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
@@ -340,18 +350,15 @@ class KernelRun {
     return std::nullopt;
   }
 
-  // Returns whether one of the two values of each differing element is infinite, NaN or so large that another order of
-  // operations can overflow.
-  bool may_overflow(const Arrays& actual, const Arrays& expected) const {
+  // Returns whether one of the two values of each differing element is infinite or NaN.
+  bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
       const Array& a = *find_array(actual, e.name);
       const ToleranceOptions tolerance = o_.compare.tolerance_for(in_.root, e.array);
       auto differs = std::move(differing_elements(a, e.array, tolerance).value_or_throw());
-      const bool is_float = dtypes::is_float(e.array.dtype());
-      const double large = is_float ? overflowing_size(e.array.dtype()) : INFINITY;
-      auto is_small = [&](const Array& array, int64_t i) { return std::fabs(element_as_double(array, i)) < large; };
+      auto is_finite = [&](const Array& array, int64_t i) { return std::isfinite(element_as_double(array, i)); };
       for (int64_t i = 0; i < a.size(); i++)
-        if (differs[size_t(i)] && is_small(a, i) && is_small(e.array, i)) return false;
+        if (differs[size_t(i)] && is_finite(a, i) && is_finite(e.array, i)) return false;
     }
     return true;
   }

@@ -11,6 +11,7 @@
 #include "lib/execute/placement.h"
 #include "lib/support/file_name.h"
 #include "lib/validate/compare_outputs.h"
+#include "lib/validate/input_distribution.h"
 
 namespace tgc {
 
@@ -23,7 +24,7 @@ struct InputOptions {
   std::string kernel = {};  // --kernel
   std::string arrays = {};  // --inputs: a file of input arrays; empty: the arrays are random
   std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset, 0 unless `arrays` is set
-  bool of_all_sizes = false;          // random arrays are drawn by widen_inputs(); only bisect sets this
+  InputSet drawn = InputSet::Usual;   // the set of the random arrays; only bisect sets this
   VariableValues variables = {};      // --var: values of variables; for a model, of its symbolic sizes
   bool recorded = false;  // --recorded: run the linear list and stages of the golden record, not tgc's
   bool is_only_kernel = false;     // the command runs one kernel, so a --var that the kernel lacks is an error

@@ -59,7 +59,8 @@ struct RunReport {
   std::string not_kept;              // why the arrays of a failed run could not be saved; else empty
   std::string again;                 // the command that repeats a failed run
   std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
-  std::string sizes;                 // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
+  InputSet drawn = InputSet::Usual;  // the set of random inputs with which the run failed
+  std::string sizes;                 // the name of `drawn`, or "also ..." with the other sets with which the run passed
   std::string floats;                // distribution of the random floats; empty: the default one
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   ChosenVariables values;            // the values of the kernel's variables

@@ -41,6 +41,14 @@ class Signs {
   UOpSet at_least_zero_;
 };
 
+// Fills the array with numbers of the sign `sign`; bools are false for -1, unsigned integers then large.
+void fill_with_sign(Array& array, std::string_view name, int sign) {
+  if (dtypes::is_bool(array.dtype())) return void(std::ranges::fill(array.as<uint8_t>(), uint8_t(sign > 0)));
+  std::vector<double> pool;
+  for (int size = 2; size < 9; size++) pool.push_back(sign * size);
+  fill_from_pool(array, name, pool, 0);
+}
+
 }  // namespace
 
 InputDistribution input_distribution(UOp root, uint64_t seed) {
@@ -65,7 +73,26 @@ std::set<std::string> constrained_inputs(UOp root) {
   return out;
 }
 
-std::set<std::string> widen_inputs(UOp root, const InputDistribution& draw, const Arrays& given, Arrays& inputs) {
+std::string_view name_of(InputSet set) {
+  switch (set) {
+    case InputSet::AllSizes: return "of all sizes";
+    case InputSet::BelowZero: return "below zero";
+    case InputSet::AboveZero: return "above zero";
+    default: return "";
+  }
+}
+
+std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw) {
+  auto starts_anywhere = [](UOp u) {
+    return u.is(Op::DEFINE_REG) || (u.is(Op::REDUCE) && u.arg().op() != Op::ADD) ||
+           (u.is(Op::REDUCE_AXIS) && u.arg()[0].op() != Op::ADD);
+  };
+  if (draw.floats == Floats::Unit || std::ranges::none_of(toposort(root), starts_anywhere)) return {InputSet::AllSizes};
+  return {InputSet::AllSizes, InputSet::BelowZero, InputSet::AboveZero};
+}
+
+std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribution& draw, const Arrays& given,
+                                    Arrays& inputs) {
   const std::set<std::string> constrained = constrained_inputs(root);
   const std::vector<UOp> nodes = toposort(root);
   std::set<std::string> out;
@@ -73,7 +100,9 @@ std::set<std::string> widen_inputs(UOp root, const InputDistribution& draw, cons
     if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;
-    fill_wide(at->array, draw.seed, at->name, draw.floats);
+    if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, draw.floats);
+    else if (set == InputSet::AllSizes) fill_wide(at->array, draw.seed, at->name, draw.floats);
+    else fill_with_sign(at->array, at->name, set == InputSet::BelowZero ? -1 : 1);
     out.insert(at->name);
   }
   return out;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/runtime/npy.h"
-#include "lib/validate/input_distribution.h"
 
 namespace tgc {
 
@@ -68,11 +67,11 @@ Result<Arrays> KernelTrial::inputs_for(const Executable& kernel) const {
   return input_arrays(kernel.buffers(), known, given_.file, draw_);
 }
 
-Result<Arrays> KernelTrial::inputs_of_all_sizes() const {
+Result<Arrays> KernelTrial::inputs_of(InputSet set) const {
   return catch_failures([&] {
     const Executable kernel = std::move(Executable::for_ref(root_).value_or_throw());
     Arrays out = std::move(input_arrays(kernel.buffers(), given_.arrays, given_.file, draw_).value_or_throw());
-    if (!draw_ || widen_inputs(root_, *draw_, given_.arrays, out).empty()) out.clear();
+    if (!draw_ || redraw_inputs(root_, set, *draw_, given_.arrays, out).empty()) out.clear();
     return out;
   });
 }

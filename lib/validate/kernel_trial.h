@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "lib/validate/input_distribution.h"
 #include "lib/validate/kernel_variables.h"
 #include "lib/validate/reference_runner.h"
 
@@ -51,8 +52,8 @@ class KernelTrial {
 
   // Returns the arrays of another executable of the kernel: inputs(), and more arrays that are given or drawn.
   Result<Arrays> inputs_for(const Executable& kernel) const;
-  // Returns arrays of all sizes for the trial's graph (widen_inputs); none if no array can have them.
-  Result<Arrays> inputs_of_all_sizes() const;
+  // Returns arrays of the set `set` for the trial's graph (redraw_inputs); none if no array can have them.
+  Result<Arrays> inputs_of(InputSet set) const;
 
   // Runs the trial's kernel in REF.
   Result<Execution> reference() const;

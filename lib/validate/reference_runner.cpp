@@ -82,8 +82,9 @@ Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays&
     auto done = catch_failures([&] {
       if (rechecks) leave_out_sensitive(root, expected, options, out, rest);
       if (!options.accepts_rounding || all_passed()) return Unit{};
-      if (RoundingEffect(*this, root, expected).explains(actual, rest))
-        for (Comparison& c : out) c.rounded = std::exchange(c.different, 0);
+      RoundingEffect effect(*this, root, expected);
+      if (!effect.explains(actual, rest)) return effect.settle(rest), Unit{};
+      for (Comparison& c : out) c.rounded = std::exchange(c.different, 0);
       return Unit{};
     });
     const bool is_cut = current_deadline().is_over();

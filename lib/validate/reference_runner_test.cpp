@@ -114,6 +114,24 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
   }
 }
 
+TEST_CASE("ReferenceRunner gives the differences that rounding explains their expected values if another one is left") {
+  const std::string times_3 = "(a*UOp.const(dtypes.float, 3.0)+b)";
+  std::vector<float> a(8, 10000.f / 3), b(8, -10000.f), stored(8), wanted(8);
+  stored[0] = 0.0009765625f, stored[1] = INFINITY;
+  const StoredKernel kernel(times_3, a, b, stored, wanted);
+  const VariableValues none;
+  const ReferenceRunner ref(kernel.inputs, none, {.in_process = true});
+  for (float wrong : {INFINITY, 1.f}) {
+    Arrays actual = copy_of(kernel.actual), settled;
+    actual[0].array.as<float>()[1] = wrong;
+    const CompareOptions options{.tolerance = {.rtol = 1e-4, .atol = 1e-5}, .accepts_rounding = true};
+    auto all = ref.compare(kernel.loaded.root, actual, kernel.expected, options, Recheck::Never, &settled);
+    CHECK_FALSE(all.value_or_throw().at(0).passed());
+    CHECK(settled[0].array.as<float>()[0] == 0);
+    CHECK(settled[0].array.as<float>()[1] == wrong);
+  }
+}
+
 TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
   Comparison differs{.different = 1};
   // returns whether expected_divergence() knows a reason for the expression `f` of two uchars a and b

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "lib/uop/copy.h"
 #include "lib/uop/graph.h"
@@ -71,11 +72,6 @@ void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<dou
 
 }  // namespace
 
-double overflowing_size(DType d) {
-  const int bytes = d.itemsize();
-  return bytes == 8 ? 1e150 : d.scalar_kind() == Scalar::Float16 ? 1e3 : bytes == 1 ? 100 : 1e18;
-}
-
 bool RoundingEffect::explains(const Arrays& actual, const Arrays& settled, UOp root) {
   if (bound_.empty()) bound_ = in_ast_ = effects_of(ast_, expected_);
   if (explained_by(bound_, settled)) return true;
@@ -96,17 +92,36 @@ bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) 
     if (!differs) return false;
     for (int64_t k = 0; k < e.size(); k++) {
       if (!(*differs)[size_t(k)]) continue;
-      double was = element_as_double(*a, k), is = element_as_double(e, k);
-      double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
-      if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
-      if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
-      const double far = kMargin * effects[i][size_t(k)] + steps;
-      if (std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype())) continue;
+      const double was = element_as_double(*a, k), is = element_as_double(e, k);
+      if (is_explained(effects, i, k, was)) continue;
       if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
       off_ = Off::NonFinite;
     }
   }
   return off_ == Off::None;
+}
+
+bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, double was) const {
+  const Array& e = expected_[i].array;
+  const double is = element_as_double(e, k);
+  double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
+  if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
+  if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
+  const double far = kMargin * effects[i][size_t(k)] + steps;
+  return std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype());
+}
+
+void RoundingEffect::settle(Arrays& settled) const {
+  for (size_t i = 0; i < expected_.size(); i++) {
+    const Array& e = expected_[i].array;
+    auto found = std::ranges::find(settled, expected_[i].name, &NamedArray::name);
+    if (found == settled.end() || found->array.size() != e.size() || found->array.dtype() != e.dtype()) continue;
+    Array& a = found->array;
+    const auto item = size_t(e.dtype().itemsize());
+    for (int64_t k = 0; k < e.size(); k++)
+      if (is_explained(bound_, i, k, element_as_double(a, k)))
+        std::memcpy(a.data() + size_t(k) * item, e.data() + size_t(k) * item, item);
+  }
 }
 
 RoundingEffect::Effects RoundingEffect::effects_of(UOp graph, const Arrays& plain) const {

@@ -7,10 +7,6 @@
 
 namespace tgc {
 
-// Returns the size from which on a number of the float dtype `d` may overflow on the way to it, if the operations have
-// another order.
-double overflowing_size(DType d);
-
 // The effect of rounding on an element is its largest change if roundings are perturbed (perturb_rounding.h), if all
 // float arithmetic is done in double precision, or if each term of a sum grows by a rounding error. It is at least the
 // root mean square of the changes in double precision over the array, because a single element may change by chance.
@@ -27,6 +23,9 @@ class RoundingEffect {
   // values for undefined elements (ReferenceRunner::compare).
   bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
 
+  // Gives each element of `settled` that the last call explained, though not all of them, its expected value.
+  void settle(Arrays& settled) const;
+
   // Returns whether the last call failed, and one of the values of each unexplained element is NaN or infinite, or the
   // largest number of an fp8 dtype.
   bool is_non_finite() const { return off_ == Off::NonFinite; }
@@ -35,6 +34,8 @@ class RoundingEffect {
   using Effects = std::vector<std::vector<double>>;  // by array and element
 
   bool explained_by(const Effects& effects, const Arrays& actual);
+  // Returns whether an effect explains that the element `k` of the expected array `i` is `was`.
+  bool is_explained(const Effects& effects, size_t i, int64_t k, double was) const;
   Effects effects_of(UOp graph, const Arrays& plain) const;
 
   const ReferenceRunner& ref_;
