@@ -26,7 +26,7 @@ Sizes sizes_for_source(UOp u, size_t i) {
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
   if (i > 0 && is_maximum(u)) return Sizes::All;  // a RANGE
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
-  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Usual;
+  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Rounded;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
   return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
 }
@@ -51,7 +51,8 @@ bool lower_sizes_of(const KernelArrays& k, std::vector<Sizes>& sizes) {
   for (size_t n = nodes.size(); n-- > 0;) {
     const UOp u = nodes[n];
     lower(u, Sizes::All);
-    const Sizes own = at.at(u);
+    const bool cuts = u.in(ops::Comparison) && at.at(u) == Sizes::Rounded;
+    const Sizes own = cuts ? Sizes::All : at.at(u);
     if (u.is(Op::DEFINE_GLOBAL)) {
       Sizes* array = array_of(u);
       if (array && own < *array) *array = own, changes = true;
@@ -128,7 +129,7 @@ std::vector<double> constants_of(std::span<const KernelArrays> kernels) {
 bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants,
                     uint64_t turn) {
   const DType dtype = array.dtype();
-  if (sizes == Sizes::Usual || dtypes::is_bool(dtype) || !array.size()) return false;
+  if (sizes <= Sizes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
   constexpr size_t kFew = 6;  // constants of which sums and differences are tried
   std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
   const int most = most_bits(dtype, sizes);

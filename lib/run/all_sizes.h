@@ -19,7 +19,8 @@ struct KernelArrays {
 
 // Which values an array may have.
 enum class Sizes : uint8_t {
-  Usual,     // as fill_random() draws them: they decide an address, a loop, a divisor or a shift, or are rounded
+  Usual,     // as fill_random() draws them: they decide an address, a loop, a divisor or a shift
+  Rounded,   // as fill_random() draws them, because they are rounded; what is compared to get them may have all sizes
   Moderate,  // integers of at most three quarters of the bits, because sums or products of them are computed
   All,
 };

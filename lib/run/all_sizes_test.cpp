@@ -35,9 +35,11 @@ TEST_CASE("all sizes: arrays that decide an address, or whose values are rounded
   CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a*UOp.const(dtypes.int, 3)") == Sizes::Moderate);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "b.index(a)") == Sizes::Usual);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "UOp.const(dtypes.int, 100)//a") == Sizes::Usual);
-  CHECK(sizes_of_data1("dtypes.float", "dtypes.float", "a+b.index(i)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.float", "dtypes.float", "a+b.index(i)") == Sizes::Rounded);
   CHECK(sizes_of_data1("dtypes.float", "dtypes.int", "a.cast(dtypes.int)") == Sizes::Usual);
-  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Usual);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Rounded);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "(a<500).cast(dtypes.float)*b.index(i)") == Sizes::All);
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "b.index((a<500).cast(dtypes.int))") == Sizes::Usual);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);  // data0 is read so
 }
 
