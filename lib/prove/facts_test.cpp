@@ -62,12 +62,14 @@ std::string name_of_fact(const Fact& f) { return std::string(name_of(f.op)) + " 
 
 TEST_CASE("bounds: the formulas hold for all operands") {
   for (const Fact& f : facts()) {
-    Z3Session z3;
-    std::string said = z3.ask(std::string("(set-option :rlimit 20000000)") + kFunctions +
-                              "(declare-const a Int)(declare-const b Int)(declare-const a0 Int)(declare-const a1 Int)"
-                              "(declare-const b0 Int)(declare-const b1 Int)"
-                              "(assert (and (<= a0 a a1) (<= b0 b b1) " + f.when + "))"
-                              "(assert (not (<= " + f.least + " " + f.value + " " + f.most + ")))(check-sat)");
+    const std::string question = std::string("(set-option :rlimit 20000000)") + kFunctions +
+                                 "(declare-const a Int)(declare-const b Int)(declare-const a0 Int)"
+                                 "(declare-const a1 Int)(declare-const b0 Int)(declare-const b1 Int)"
+                                 "(assert (and (<= a0 a a1) (<= b0 b b1) " + f.when + "))"
+                                 "(assert (not (<= " + f.least + " " + f.value + " " + f.most + ")))(check-sat)";
+    // Z3's strategies for products have limits of time, which a busy machine exceeds
+    std::string said = "unknown";
+    for (int tries = 0; tries < 5 && said.starts_with("unknown"); tries++) said = Z3Session().ask(question);
     INFO(name_of_fact(f), ": ", said);
     CHECK(said.starts_with("unsat"));
   }

@@ -40,6 +40,19 @@ TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show i
   CHECK(proof_text(*proof).find("without a recorded rewrite that explains it") != std::string::npos);
 }
 
+TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
+  // for i in range(2): a[i+1] = a[i]*0.5 + a[i+1]; a rule drops a gate, and the node above has the same condition
+  Session session;
+  REQUIRE(for_each_graph(session, test_path("import/set_rows.tensor.jsonl.gz"), "", [&](InputGraph in) {
+    ProofCache cache;
+    auto proof = prove_recording(in, cache);
+    INFO(proof_text(*proof));
+    CHECK(proof->verdict == RewriteProof::Kind::Unknown);
+    CHECK(proof_json(*proof).find("before = Invalid") != std::string::npos);
+    return Status(Unit{});
+  }));
+}
+
 TEST_CASE("prove_recording: the unsound kernels of tinygrad 0.14.0 have the verdicts of the table") {
   const std::string table = read_whole_file(test_path("recorded_verdicts.md"));
   Session session;

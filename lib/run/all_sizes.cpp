@@ -32,7 +32,7 @@ Sizes sizes_for_source(UOp u, size_t i) {
 }
 
 // Lowers the sizes of the arrays that the kernel reads. Returns whether it lowered any.
-bool lower_sizes_of(const KernelArrays& k, std::vector<Sizes>& sizes) {
+bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
   if (!k.ast.is(Op::SINK)) {  // a copy from the second array
     if (k.arrays.size() < 2 || sizes[k.arrays[1]] <= sizes[k.arrays[0]]) return false;
     return sizes[k.arrays[1]] = sizes[k.arrays[0]], true;
@@ -90,7 +90,7 @@ int most_bits(DType dtype, Sizes sizes) {
 
 }  // namespace
 
-void lower_sizes(std::span<const KernelArrays> kernels, std::vector<Sizes>& sizes) {
+void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes) {
   for (bool changes = true; changes;) {
     changes = false;
     for (size_t k = kernels.size(); k-- > 0;) changes |= lower_sizes_of(kernels[k], sizes);
@@ -115,9 +115,9 @@ ProgramSizes sizes_of(const TensorProgram& program) {
   return out;
 }
 
-std::vector<double> constants_of(std::span<const KernelArrays> kernels) {
+std::vector<double> constants_of(std::span<const ScheduledKernel> kernels) {
   std::vector<double> out;
-  for (const KernelArrays& k : kernels)
+  for (const ScheduledKernel& k : kernels)
     for (UOp u : toposort(k.ast)) {
       if (!u.is_const() || dtypes::is_bool(u.dtype()) || u.dtype() == dtypes::index) continue;
       const double c = u.arg().to_const().to_double();

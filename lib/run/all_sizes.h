@@ -12,7 +12,7 @@
 namespace tgc {
 
 // A kernel, and the number of the array for each of its DEFINE_GLOBALs, by slot.
-struct KernelArrays {
+struct ScheduledKernel {
   UOp ast;
   std::vector<size_t> arrays;
 };
@@ -27,14 +27,14 @@ enum class Sizes : uint8_t {
 
 // Lowers the sizes of the arrays as far as the kernels, which run in this order, need it. Values that reach an array
 // have its limits, too.
-void lower_sizes(std::span<const KernelArrays> kernels, std::vector<Sizes>& sizes);
+void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
 
 // Returns the constants of the kernels with which their values may be compared, without repetition.
-std::vector<double> constants_of(std::span<const KernelArrays> kernels);
+std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 
 // The arrays of a tensor graph, and the constants of its kernels.
 struct ProgramSizes {
-  std::vector<KernelArrays> kernels;
+  std::vector<ScheduledKernel> kernels;
   std::vector<size_t> whole;  // of each array: the array that it is a part of, or itself
   std::vector<Sizes> sizes;
 };
