@@ -175,7 +175,7 @@ TEST_CASE("doors: numbers of a kernel of another release that overflow, divide b
 }
 
 TEST_CASE("doors: no control character of a kernel's or variable's name reaches the terminal") {
-  for (const std::string& control : {"\\u009b31m", "\\x1b]52;c;aGk=\\x07", "\\r\\n::error::x"}) {
+  for (const std::string control : {"\\u009b31m", "\\x1b]52;c;aGk=\\x07", "\\r\\n::error::x"}) {
     const std::string file = put("name.uop",
         "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.variable('v" + control + "', 1, 4)\n"
         "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1.cast(dtypes.float))\n"
