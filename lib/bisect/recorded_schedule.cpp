@@ -265,7 +265,8 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return;
   }
   v.kind = Kind::Schedule;
-  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, run.sizes == "of all sizes", report);
+  const bool of_all_sizes = run.sizes == name_of(InputSet::AllSizes);
+  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, of_all_sizes, report);
   // the wrong rewrite is after the last stage that is right
   bool is_candidate = run.stages->before.empty();
   for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {

@@ -110,7 +110,8 @@ class OwnCompiler : public GraphCompiler {
     return settings;
   }
 
-  // Those that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the machine.
+  // Returns the settings that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the
+  // machine.
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
     const Settings& settings = in.graph->settings();
     GoldenSettings out;

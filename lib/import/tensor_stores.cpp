@@ -5,6 +5,16 @@
 
 namespace tgc::import {
 
+namespace {
+
+// Returns whether all elements of a value are Invalid.
+bool is_all_invalid(UOp value) {
+  while (value.in(ops::Movement)) value = value.src(0);
+  return value.is_const() && value.is_invalid();
+}
+
+}  // namespace
+
 // Calls `apply`, which changes `version`, unless the content `version` has the effect already.
 template <class Apply>
 void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
@@ -85,10 +95,8 @@ bool TensorLowering::repeats(UOp view) const {
 void TensorLowering::note_invalid(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
-  UOp value = store.src(1);
-  while (value.in(ops::Movement)) value = value.src(0);
   const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
-  if (value.is_const() && value.is_invalid() && is_whole && !repeats(store.src(0))) invalid_states_.insert(after);
+  if (is_all_invalid(store.src(1)) && is_whole && !repeats(store.src(0))) invalid_states_.insert(after);
 }
 
 // Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
@@ -103,9 +111,7 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
 // STORE(target, value): the array after the store is another array, so that values before the store stay known.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);
-  UOp constant = stored;
-  while (constant.in(ops::Movement)) constant = constant.src(0);
-  if (constant.is_const() && constant.is_invalid()) return;
+  if (is_all_invalid(stored)) return;
   const Sizes& shape = facts_.shape(target);
   if (product(shape) == 0) return;
   const TensorMemory old = out_.memories[version];

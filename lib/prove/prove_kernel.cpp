@@ -227,7 +227,7 @@ class KernelProver {
 
   // Rules of the scheduler and substitutions by a stage move elements between loops, so that the sides of one rewrite
   // alone need not be equal; and a value in place of Invalid is right where a node above it has the same condition.
-  // Such rewrites are wrong only if REF shows it.
+  // So only a run of the stage in REF refutes such a rewrite.
   void doubt_isolated_sides() {
     for (RewriteProof& r : out_.rewrites) {
       if (r.kind != Kind::Refuted || r.counterexample.contains("stored")) continue;

@@ -41,8 +41,8 @@ Result<Placement> RunCandidate::place(const std::string& device) const {
 }
 
 Result<Execution> RunCandidate::run(Executable& kernel, Placement& place, const Arrays& inputs,
-                                 const VariableValues& variables, const DeviceOptions& device,
-                                 const ExecuteOptions& options) const {
+                                    const VariableValues& variables, const DeviceOptions& device,
+                                    const ExecuteOptions& options) const {
   return device.sanitize ? execute_sanitized(kernel, inputs, variables, options)
                          : execute(kernel, *place.device, inputs, variables, options);
 }

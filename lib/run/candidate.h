@@ -6,7 +6,7 @@
 //   Placement place = candidate->place("CPU").value_or_throw();
 //   if (auto refused = candidate->refusal(place)) ...                     // a stage or the renderer refuses the graph
 //   Executable kernel = candidate->prepare(place, {}).value_or_throw();
-//   auto done = candidate->run(kernel, place, inputs, variables, options);
+//   auto done = candidate->run(kernel, place, inputs, variables, device, options);
 #pragma once
 #include <memory>
 #include <optional>

@@ -19,6 +19,9 @@ using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 // The name of the array of a buffer, "data3", or of a value of the sink, "value0".
 std::string data_name(int64_t slot);
 
+// Returns whether the options ask for no more than a comparison with REF, so that other inputs may be tried as well.
+bool only_compares_with_ref(const RunOptions& options);
+
 // The functions throw Failure.
 class RecordedRun {
  public:

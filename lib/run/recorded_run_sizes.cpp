@@ -17,6 +17,11 @@ constexpr int64_t kMostTurns = 8;
 
 }  // namespace
 
+bool only_compares_with_ref(const RunOptions& options) {
+  return options.compare.expect.empty() && options.compare.reference.empty() && options.output.save.empty() &&
+         !options.device.timed_runs;
+}
+
 bool RecordedRun::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference_.program);
   std::map<int64_t, size_t> by_slot;  // the number of a buffer's array
@@ -58,8 +63,7 @@ bool RecordedRun::draw_all_sizes(uint64_t turn) {
 }
 
 void RecordedRun::run_on_all_sizes() {
-  const bool is_plain = o_.compare.expect.empty() && o_.compare.reference.empty() && o_.output.save.empty() &&
-                        !o_.device.timed_runs && o_.device.name.empty() && !session_.over.native;
+  const bool is_plain = only_compares_with_ref(o_) && o_.device.name.empty() && !session_.over.native;
   if (!is_plain || is_compiled_ || report_.stores_nothing || report_.result() != RunReport::Result::Passed) return;
   if (!report_.seed || work() > kSmall) return;
   const DeadlineScope limit(kMoreSeconds);
@@ -83,7 +87,7 @@ void RecordedRun::run_on_all_sizes() {
     });
     result = done ? report_.result() : RunReport::Result::Trouble;
     if (result == RunReport::Result::Failed) {
-      report_.sizes = "of all sizes", report_.names.clear();
+      report_.sizes = name_of(InputSet::AllSizes), report_.names.clear();
       show(*done);
       if (!o_.output.save_failures.empty()) keep(*done);
       return;
@@ -92,7 +96,7 @@ void RecordedRun::run_on_all_sizes() {
     report_.notes = notes, buffers_ = usual;
     if (result != RunReport::Result::Passed) return;  // with these values the graph has no meaning, or no time is left
   }
-  report_.sizes = "also of all sizes";
+  report_.sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }
 
 }  // namespace tgc

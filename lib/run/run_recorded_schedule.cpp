@@ -22,9 +22,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
     report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
     report.ran.values.clear();  // without names
   }
-  const bool is_plain = options.compare.expect.empty() && options.compare.reference.empty() &&
-                        options.output.save.empty() && !options.device.timed_runs;
-  if (!is_plain || report.result() != RunReport::Result::Passed) more.clear();
+  if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
   for (const VariableValues& values : more) {
     RunOptions other = options;
     other.input.variables = values;

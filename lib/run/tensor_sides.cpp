@@ -8,6 +8,7 @@
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/compare.h"
 #include "lib/runtime/random.h"
+#include "lib/support/first_wrong.h"
 #include "lib/runtime/ref/rounding.h"
 
 namespace tgc {
@@ -101,12 +102,8 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
     if (!ran && ran.diag().kernel_fault) text = ran.diag().message;
     return !ran && ran.diag().kernel_fault;
   };
-  size_t right = 0, wrong = program.kernels.size();
-  if (!is_faulty(wrong)) return std::nullopt;
-  while (wrong - right > 1) {
-    const size_t middle = (right + wrong) / 2;
-    (is_faulty(middle) ? wrong : right) = middle;
-  }
+  if (!is_faulty(program.kernels.size())) return std::nullopt;
+  const size_t wrong = *first_wrong(0, program.kernels.size(), is_faulty);
   for (size_t i = 0; i < program.outputs.size(); i++)
     if (std::ranges::count(program.kernels[wrong - 1].memories, program.outputs[i].memory))
       return FaultyOutput{i, text};

@@ -260,15 +260,18 @@ BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne"
             "Ops", "const", "dtypes", "bool", "float", "neg", "simplify"}
 
 
-def is_general(pattern: Any, function: Function) -> bool:
-  """Returns True if the rule builds the same nodes for all operands: it binds no constant, and looks at no operand."""
+def patterns_below(pattern: Any) -> Iterator[Any]:
+  """Yields a pattern and the patterns of its sources, the first choice of each."""
   parts = [pattern]
   while parts:
-    p = parts.pop()
-    if p.op is not None and any(op.name == "CONST" for op in p.op) and p.arg is None: return False
-    if p.src is None: continue
-    chosen = p.src[0]
+    yield (p := parts.pop())
+    chosen = p.src[0] if p.src else ()
     parts += [next(chosen)] if isinstance(chosen, itertools.repeat) else list(chosen)
+
+
+def is_general(pattern: Any, function: Function) -> bool:
+  """Returns True if the rule builds the same nodes for all operands: it binds no constant, and looks at no operand."""
+  if any(p.op is not None and any(op.name == "CONST" for op in p.op) and p.arg is None for p in patterns_below(pattern)): return False
   code = getattr(function, "__code__", None)
   return code is not None and BUILDERS.issuperset(code.co_names) and "ctx" not in code.co_varnames
 
@@ -276,13 +279,7 @@ def is_general(pattern: Any, function: Function) -> bool:
 def depends_on_context(pattern: Any, function: Function) -> bool:
   """Returns True if the rule reads a context, or a tag that another rule sets. Then both sides may mean other things."""
   if (code := getattr(function, "__code__", None)) is not None and {"ctx", "tag", "rtag"}.intersection(code.co_varnames + code.co_names): return True
-  parts = [pattern]
-  while parts:
-    p = parts.pop()
-    if getattr(p, "match_tag", None): return True
-    chosen = p.src[0] if p.src else ()
-    parts += [next(chosen)] if isinstance(chosen, itertools.repeat) else list(chosen)
-  return False
+  return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
 def instances_of(pattern: Any, function: Function) -> list[tuple[Node, Node]]:
