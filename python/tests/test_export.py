@@ -1,6 +1,7 @@
 """Tests of the exporter: what it records of a program in each way, with the installed release of tinygrad."""
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pathlib
@@ -287,6 +288,18 @@ def test_cut_off_file(tmp_path: pathlib.Path) -> None:
   data = (tmp_path / "run.jsonl.gz").read_bytes()
   (tmp_path / "cut.jsonl.gz").write_bytes(data[:-30])
   assert len(list(golden.golden_lines(tmp_path / "cut.jsonl.gz"))) == 3  # the header and two records
+
+
+def test_line_without_end(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(golden, "LONGEST_LINE", 1 << 10)
+  path = tmp_path / "bomb.jsonl.gz"
+  for size in ((1 << 10) + 1, 1 << 20):
+    path.write_bytes(gzip.compress(b"{}\n" + b" " * size))
+    with pytest.raises(ValueError, match="a line of more than"): list(golden.golden_lines(path))
+  path.write_bytes(gzip.compress(b"{}\n" + b"1" * 1000 + b"\n"))
+  assert len(list(golden.golden_lines(path))) == 2
+  path.write_bytes(gzip.compress(b" " * (1 << 20)))
+  with pytest.raises(tgc.TgcError): tgc.load(path)
 
 
 def test_replacements_are_undone() -> None:
