@@ -15,6 +15,7 @@ from conftest import PROGRAM, RELEASE, ROOT, Export
 from tgc.export import golden, graph_text, hooks, versions
 from tgc.export.processes import program_name
 from tgc.export.start import tgc_export
+from tgc.process import binary
 
 NATIVE = RELEASE == "0.12.0"
 since_0_12 = pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12 or later")
@@ -34,6 +35,33 @@ def test_program(export: Export, tmp_path: pathlib.Path) -> None:
   phases = [e["phase"] for e in jit if e["event"] == "call"]
   assert phases[:3] == ["warmup", "capture", "replay"]
   if not RELEASE.startswith("0.11"): assert list((tmp_path / "run.inputs").iterdir())
+
+
+NANS = """from tinygrad import Tensor, TinyJit
+@TinyJit
+def step(x, scale): return ((x * scale).log() * x).sum().realize()
+for i in range(4):
+  x, scale = Tensor([1., 2, 0, 4]).contiguous().realize(), Tensor([2. if i < 3 else 0.5]).contiguous().realize()
+  step(x if i == 3 else (x + 1).contiguous().realize(), scale)
+"""
+
+
+@since_0_12
+def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
+  """The first call that makes a NaN of numbers is found, also in a replay of a TinyJit, and explained with its line."""
+  (tmp_path / "nans.py").write_text(NANS)
+  said = export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  assert "makes a NaN of numbers" in said
+  found = json.loads((tmp_path / "run.nan.json").read_text())["found"]
+  assert found["jit"] == {"function": "step", "call": 4}
+  done = subprocess.run([binary(), "run", "run.jsonl.gz", "--nan"], cwd=tmp_path, capture_output=True, text=True, check=False)
+  assert done.returncode == 1, done.stderr
+  assert "log2(0) = -inf, where 0 = 0*0.5\n    log at nans.py:3\n" in done.stdout
+  assert "call 4 of TinyJit step" in done.stdout
+  # a NaN that is only masked is no find, and an old find does not stay
+  (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
+  assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  assert not (tmp_path / "run.nan.json").exists()
 
 
 BINDS = """from tinygrad import Tensor, TinyJit, Variable
