@@ -16,7 +16,7 @@ void add_run(Command& cmd) {
                   "default: --target, else the input's, else CPU:LLVM");
   cmd.group(Group::Input);
   cmd.flag("--recorded", t.input.recorded, "run the linear list and the stages that a golden record holds");
-  cmd.flag("--nan", o.nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
+  auto* nan = cmd.flag("--nan", o.nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
@@ -32,6 +32,8 @@ void add_run(Command& cmd) {
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
   cmd.option("--profile", o.profile, "F", "write what the emulated AMD executes, for tgc profile")->needs("--emulate");
+  for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))
+    if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);
   cmd.runs([&o] { return require(profile::run_profiled(o.profile, [&o] { return run_inputs(o); })); });
 }
 

@@ -54,6 +54,8 @@ TEST_CASE("cli: run --nan names the operation that makes a NaN of numbers, and t
   CHECK(has(ran.out, "  -inf*0 = nan, where 0 = data1[2]\n    log at train.py:3\n"));
   CHECK(has(ran.out, "1 of 2 elements of data0"));
   CHECK(has(run_tgc("run --nan --json " + test_path("nan/train.jsonl.gz")).out, R"("made_by":"log at train.py:3")"));
+  for (const char* option : {"--device=REF", "--timeout=3", "--inputs=x.npz", "--native", "--repro=x"})
+    trouble("run --nan " + test_path("nan/train.jsonl.gz") + " " + option, " excludes ");
   trouble("run --nan " + kernels(), "no kernel made a NaN of numbers, or nobody watched");
 }
 
