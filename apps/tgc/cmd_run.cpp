@@ -16,6 +16,7 @@ void add_run(Command& cmd) {
                   "default: --target, else the input's, else CPU:LLVM");
   cmd.group(Group::Input);
   cmd.flag("--recorded", t.input.recorded, "run the linear list and the stages that a golden record holds");
+  cmd.flag("--nan", o.nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);

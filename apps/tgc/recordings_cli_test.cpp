@@ -46,6 +46,17 @@ TEST_CASE("cli: stages, patterns and stats of a recording take stages by slug, a
   CHECK(has(run_tgc("trace --stage=expandr " + rewrites()).err, "unknown stage 'expandr', expected expander"));
 }
 
+TEST_CASE("cli: run --nan names the operation that makes a NaN of numbers, and the line of the program") {
+  const Ran ran = run_tgc("run --nan " + test_path("nan/train.jsonl.gz"));
+  CHECK(ran.code == 1);
+  CHECK(has(ran.out, "train.4 r_2_4: data0[0] is not a number\n  log2(0) = -inf, where 0 = data1[2]\n"
+                     "    log at train.py:3\n"));
+  CHECK(has(ran.out, "  -inf*0 = nan, where 0 = data1[2]\n    log at train.py:3\n"));
+  CHECK(has(ran.out, "1 of 2 elements of data0"));
+  CHECK(has(run_tgc("run --nan --json " + test_path("nan/train.jsonl.gz")).out, R"("made_by":"log at train.py:3")"));
+  trouble("run --nan " + kernels(), "no kernel made a NaN of numbers, or nobody watched");
+}
+
 TEST_CASE("cli: rewrites of a discarded attempt are marked, and not counted") {
   const std::string file = test_path("import/discarded.tensor.jsonl.gz");
   CHECK(has(run_tgc("trace --nested " + file).out, ", 1 more in discarded attempts"));

@@ -12,6 +12,7 @@ struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions trial;
   bool json = false;
+  bool nan = false;     // explain what --watch-nan of the exporter found
   std::string profile;  // file for the profile of an emulated GPU
   Overrides over{.imports = true};
 };

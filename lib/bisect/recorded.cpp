@@ -102,7 +102,7 @@ class RecordedBisection {
       if (row.stage->name == kBarrierStage) {  // it should have added the barrier
         out.stage = stage_name(row), out.stage_location = at;
         out.function = race->loads_first ? "add_war_barrier" : "add_raw_barrier";
-        out.function += " (" + at.substr(0, at.find(':')) + ")";
+        out.function += " (codegen/__init__.py)";
       }
       if (!row.result || barriers(row.result) >= barriers(row.input)) continue;
       for (const Rewrite& m : row.rewrites) {

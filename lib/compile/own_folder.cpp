@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "lib/compile/cache.h"
 #include "lib/support/file_name.h"
@@ -15,6 +17,38 @@
 namespace tgc {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Bounds of the folder with kept sources: a recording may have any number of sources that do not compile.
+constexpr size_t kMostKeptFiles = 256;
+constexpr uint64_t kMostKeptBytes = uint64_t(64) << 20;
+
+}  // namespace
+
+void make_room_for_kept(const std::string& folder, uint64_t size) {
+  struct File {
+    fs::file_time_type time;
+    uint64_t size;
+    fs::path path;
+  };
+  std::vector<File> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (!fs::is_regular_file(it->symlink_status(gone))) continue;
+    File file{it->last_write_time(gone), it->file_size(gone), it->path()};
+    if (!gone) files.push_back(std::move(file));
+    if (!gone) size += files.back().size;
+  }
+  std::ranges::sort(files, {}, &File::time);
+  size_t left = files.size();
+  for (const File& file : files) {
+    if (left < kMostKeptFiles && size <= kMostKeptBytes) break;
+    fs::remove(file.path, error);
+    left--, size -= file.size;
+  }
+}
 
 Status make_own_folder(const std::string& path) {
   auto refused = [&](const std::string& why) { return Diag{.message = why, .file = path}; };
@@ -56,6 +90,9 @@ Result<std::string> keep_for_user(const std::string& name, const std::string& ex
   }
   std::string file = file_name_of(name.empty() ? "kernel" : name) + "-" + to_hex(sha256(text)).substr(0, 8);
   std::string path = folder + "/" + file + "." + extension;
+  if (text.size() > kMostKeptBytes)
+    return Diag{.message = "it has " + std::to_string(text.size()) + " bytes", .file = path};
+  make_room_for_kept(folder, text.size());
   if (auto status = write_file(path, text); !status) return status.diag();
   return path;
 }

@@ -1,5 +1,6 @@
 // Functions for folders that only the current user can access.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "lib/support/result.h"
@@ -15,6 +16,9 @@ Result<std::string> temporary_folder();
 
 // Saves a program's source for the user to inspect and returns its path. The file name derives from `name`. The folder
 // is "kept" in the compile cache's folder or, if there is no cache, "tgc-kept-UID" in the folder for temporary files.
+// Removes the oldest files in the folder, so that it has at most 256 files of 64 MB together.
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
+// Removes the oldest files of that folder, so that it is within these bounds with a new file of `size` bytes.
+void make_room_for_kept(const std::string& folder, uint64_t size);
 
 }  // namespace tgc

@@ -359,6 +359,9 @@ TEST_CASE("import: what has no counterpart is an error") {
   CHECK(loop.error == "cannot import Ops.RANGE: it is a loop without a bound");
   Import dtype("c = x.index(i).cast(dtypes.fp8e4m3fnuz)", "out.index(i).store(c).end(i).sink()");
   CHECK(dtype.error == "cannot import Ops.CAST: tgc has no dtypes.fp8e4m3fnuz");
+  Import pointer("p = UOp(Ops.PARAM, dtypes.weakint.ptr(4), (), 7)",
+                 "out.index(i).store(p.index(i).cast(dtypes.float)).end(i).sink()");
+  for (UOp u : toposort(pointer.imported.root)) CHECK(u.dtype().scalar_kind() != Scalar::Other);
 }
 
 TEST_CASE("import: the table of upgrades") {

@@ -58,10 +58,12 @@ void Importer::import(UOp u) {
   origins->add(to, known.original(u));
 }
 
-// Other code reads the sources and args of nodes without checks, so each new node must have those of its op.
+// Other code reads the sources, args and dtypes of nodes without checks, so each new node must have those of its op,
+// and a dtype of 0.12.0.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < to.size(); id++) {
     UOp made = to.at(uint32_t(id));
+    if (made.dtype().scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(made.dtype().repr())};
     if (!has_structure(made.op(), made.src(), made.arg()))
       throw Refusal{"the imported node is not well formed: " + structure_trouble(made.op(), made.src(), made.arg())};
   }

@@ -39,9 +39,10 @@ Value make_pointer(Importer& im, UOp u) {
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
   const int64_t count = count_of(dtype.base());  // of a pointer to vectors: an axis of its own
+  const bool is_kept = dtype.base() == of;       // else a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
-  UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
+  UOp buffer = im.to.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
                           copied(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }

@@ -113,7 +113,7 @@ struct JitLint::Late {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
+  std::map<int64_t, std::set<size_t>> outputs;  // by buffer: the calls that returned it
   std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
   std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
@@ -465,35 +465,34 @@ void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::stri
 
 // Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
-  auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // assigned in place
-    if (std::none_of(now.args.begin(), now.args.end(), passed)) written.push_back(buffer);
+    if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
+    auto& calls = jit.outputs[buffer];
+    if (!calls.empty() && *calls.begin() < now.number)
+      add_note(jit, "shared-output", now.where(), "the next call overwrites what a call returns",
+               "use the result before the next call, or copy it: f(x).clone().realize()");
+    calls.insert(now.number);
   }
-  for (auto& [earlier, buffers] : jit.outputs)
-    for (int64_t buffer : written)
-      if (earlier < now.number && std::ranges::count(buffers, buffer))
-        add_note(jit, "shared-output", now.where(), "the next call overwrites what a call returns",
-                 "use the result before the next call, or copy it: f(x).clone().realize()");
 }
 
 void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
   auto known = jits_.find(number);
   if (known == jits_.end()) return;
-  for (auto later = known->second->outputs.upper_bound(call); later != known->second->outputs.end(); ++later)
-    if (std::find(later->second.begin(), later->second.end(), buffer) != later->second.end()) {
-      JitFinding* f = add_finding(
-          *known->second, "overwritten-output", where,
-          "the result of call " + std::to_string(call) + " was overwritten by call " + std::to_string(later->first),
-          "keep a copy: f(x).clone().realize()");
-      if (!f) return;
-      std::erase_if(notes_, [&](const JitFinding& n) {
-        return n.what == "shared-output" && n.function == known->second->function;
-      });
-      f->buffer = buffer;
-      if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
-      return;
-    }
+  auto calls = known->second->outputs.find(buffer);
+  if (calls == known->second->outputs.end()) return;
+  auto later = calls->second.upper_bound(call);
+  if (later == calls->second.end()) return;
+  JitFinding* f = add_finding(
+      *known->second, "overwritten-output", where,
+      "the result of call " + std::to_string(call) + " was overwritten by call " + std::to_string(*later),
+      "keep a copy: f(x).clone().realize()");
+  if (!f) return;
+  std::erase_if(notes_, [&](const JitFinding& n) {
+    return n.what == "shared-output" && n.function == known->second->function;
+  });
+  f->buffer = buffer;
+  if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
 }
 
 }  // namespace tgc

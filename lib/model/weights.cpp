@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "lib/runtime/npz.h"
+#include "lib/support/json_levels.h"
 
 namespace tgc {
 namespace {
@@ -32,12 +33,11 @@ onnx::Type type_of_name(const std::string& name) {
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
-  auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
-      twice = parsed.get<std::string>();
-    return depth <= 4;  // drop values at a depth that no valid header has
-  };
-  json header = json::parse(text, watch, /*allow_exceptions=*/false);
+  constexpr int kMostLevels = 4;  // no valid header has more
+  const bool fits = json_fits(text, kMostLevels, [&](int depth, const std::string& name) {
+    if (depth == 1 && !names.insert(name).second) twice = name;
+  });
+  json header = fits ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
   if (!header.is_object()) throw Failure("its header is not a JSON object");
   if (!twice.empty()) throw Failure("its header has '" + twice + "' twice");
   return header;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <set>
 
 #include "lib/import/import.h"
 #include "lib/import/upgrade.h"
@@ -366,8 +365,8 @@ Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& 
   auto settings = session.settings_for();
   if (!settings) return settings.diag();
   TensorText out{.graph = std::make_shared<Graph>(*settings)};
-  ReadReport report;
-  report.producer = "tinygrad " + std::string(name_of(release));
+  const std::string producer = "tinygrad " + std::string(name_of(release));
+  ReadReport report{.producer = producer};
   auto read = read_graph(*out.graph, detect_kind(text), text, record.id + " (" + what + ")", &report);
   if (!read) return read.diag();
   out.root = read->root;

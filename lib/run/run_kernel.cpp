@@ -415,8 +415,7 @@ class KernelRun {
 
 // REF runs the threads of a workgroup in lockstep, so that no result shows a barrier that a recorded list lacks.
 void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
-  if (!in.record || !in.graph->is_foreign() || session.over.native || report.result() != RunReport::Result::Passed)
-    return;
+  if (!in.record || session.compiler()->compiles(in) || report.result() != RunReport::Result::Passed) return;
   auto pipeline = recorded_pipeline(in);
   if (auto race = find_recorded_race(*pipeline)) report.error = race->text(), report.kernel_fault = true;
 }

@@ -7,6 +7,7 @@
 
 #include "lib/execute/executable.h"
 #include "lib/runtime/compare.h"
+#include "lib/validate/input_distribution.h"
 #include "lib/validate/kernel_variables.h"
 
 namespace tgc {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/support/json_levels.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 #include "lib/support/pytext.h"
@@ -257,11 +258,10 @@ class MappedGraph {
 Result<std::string> GraphMap::to_tgc(std::string_view text) const {
   return catch_failures([&] {
     try {
-      auto check_depth = [](int depth, json::parse_event_t, json&) {  // because MappedGraph recurses
-        if (depth > 1000) throw Failure("the graph has more than 1000 levels of lists and objects");
-        return true;
-      };
-      json in = json::parse(text, check_depth);
+      constexpr int kMostLevels = 1000;  // because MappedGraph recurses
+      const bool fits = json_fits(text, kMostLevels);
+      json in = json::parse(text);  // throws if the text is no JSON
+      if (!fits) throw Failure("the graph has more than 1000 levels of lists and objects");
       return MappedGraph(*this, in).write();
     } catch (const json::exception& e) {
       throw Failure("the graph cannot be read by the map: " + std::string(e.what()));

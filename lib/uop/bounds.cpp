@@ -146,7 +146,8 @@ bool needs_sources(UOp u) {
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Returns the least and the greatest value of the dtype `d`. They are the bounds of most float nodes.
+// Returns the least and the greatest value of the dtype `d`. They are the bounds of most float nodes. Throws Failure
+// for a dtype that 0.12.0 does not have.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;
@@ -154,7 +155,9 @@ const Bounds& bounds_of_dtype(DType d) {
       table[size_t(i)] = {dtypes::min(dtypes::of(Scalar(i))), dtypes::max(dtypes::of(Scalar(i)))};
     return table;
   }();
-  return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
+  const Scalar scalar = d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind();
+  if (scalar == Scalar::Other) throw Failure("tgc has no " + std::string(d.repr()));
+  return kTable[size_t(scalar)];
 }
 
 }  // namespace

@@ -62,8 +62,10 @@ bool KernelTrial::draws(const Executable& kernel) const {
 
 Result<Arrays> KernelTrial::inputs_for(const Executable& kernel) const {
   Arrays known = copy_of(inputs_);
-  for (NamedArray& a : copy_of(given_.arrays))
-    if (!find_array(known, a.name)) known.push_back(std::move(a));
+  for (const BufferSpec& b : kernel.buffers()) {
+    const Array* given = find_array(known, b.name()) ? nullptr : find_array(given_.arrays, b.name());
+    if (given) known.push_back({b.name(), given->copy()});
+  }
   return input_arrays(kernel.buffers(), known, given_.file, draw_);
 }
 

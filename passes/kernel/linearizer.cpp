@@ -55,7 +55,9 @@ struct NodeList {
   }
 
   size_t size() const { return nodes.size(); }
-  std::span<const uint32_t> sources(uint32_t i) const { return {&src[first_src[i]], first_src[i + 1] - first_src[i]}; }
+  std::span<const uint32_t> sources(uint32_t i) const {
+    return {src.data() + first_src[i], src.data() + first_src[i + 1]};
+  }
 };
 
 // The kinds of the nodes of a list. Two nodes are of one kind if they have the same op, arg and dtype.

@@ -38,13 +38,17 @@ def test_printed_objects_have_no_controls(tmp_path: pathlib.Path) -> None:
   head = {"format": "tgc-golden", "version": 1, "level": "kernel", "producer": "tinygrad 0.14.0", "settings": {}}
   graph = '{"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[\n{"op":"SINK","dtype":"dtypes.void"}\n]}\n'
   record = {"id": "p.0", "target": "CPU:CLANG", "nodes": 1, "ast": graph, "stages": [],
-            "error": "x\x1b]0;title\x07\n::error::forged", "metadata": [{"name": "m\u009b2J", "caller": "a.py:1"}]}
+            "error": "x\x1b]0;title\x07\n::error::forged", "metadata": [{"name": "m\u009b2J", "caller": "a.py:1"}],
+            "source": "int x;\r\n::error::forged\n\t##[error]forged\x1b]52;c;aGk=\x07"}
+  schedule = {"id": "p", "device": "CPU", "nodes": 1, "ast": graph, "stages": [],
+              "kernels": [{"ast": graph, "bufs": [], "metadata": [{"name": "m\x1b]0;t\n::error::forged", "caller": "a.py:1"}]}]}
   file = tmp_path / "run.jsonl"
   file.write_text("\n".join(map(json.dumps, [head, record])) + "\n")
+  (tmp_path / "run.tensor.jsonl").write_text("\n".join(map(json.dumps, [{**head, "level": "tensor"}, schedule])) + "\n")
   loaded = tgc.load(file)
-  for text in (str(loaded), repr(loaded), str(loaded.kernels[0]), repr(loaded.kernels[0])):
+  for text in (str(loaded), repr(loaded), str(loaded.kernels[0]), repr(loaded.kernels[0]), str(loaded.schedules[0])):
     assert all(c.isprintable() or c == "\n" for c in text)
-    assert not any(line.startswith("::") for line in text.splitlines())
+    assert not any(line.lstrip().startswith(("::", "##")) for line in text.splitlines())
   assert process.visible("a\u00a0\x1b[2J\n") == "a\\xa0\\x1b[2J\\n"
 
 

@@ -1,6 +1,7 @@
 """Tests of the exporter: what it records of a program in each way, with the installed release of tinygrad."""
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ from conftest import PROGRAM, RELEASE, ROOT, Export
 from tgc.export import golden, graph_text, hooks, versions
 from tgc.export.processes import program_name
 from tgc.export.start import tgc_export
+from tgc.process import binary
 
 NATIVE = RELEASE == "0.12.0"
 since_0_12 = pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12 or later")
@@ -35,6 +37,33 @@ def test_program(export: Export, tmp_path: pathlib.Path) -> None:
   phases = [e["phase"] for e in jit if e["event"] == "call"]
   assert phases[:3] == ["warmup", "capture", "replay"]
   if not RELEASE.startswith("0.11"): assert list((tmp_path / "run.inputs").iterdir())
+
+
+NANS = """from tinygrad import Tensor, TinyJit
+@TinyJit
+def step(x, scale): return ((x * scale).log() * x).sum().realize()
+for i in range(4):
+  x, scale = Tensor([1., 2, 0, 4]).contiguous().realize(), Tensor([2. if i < 3 else 0.5]).contiguous().realize()
+  step(x if i == 3 else (x + 1).contiguous().realize(), scale)
+"""
+
+
+@since_0_12
+def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
+  """The first call that makes a NaN of numbers is found, also in a replay of a TinyJit, and explained with its line."""
+  (tmp_path / "nans.py").write_text(NANS)
+  said = export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  assert "makes a NaN of numbers" in said
+  found = json.loads((tmp_path / "run.nan.json").read_text())["found"]
+  assert found["jit"] == {"function": "step", "call": 4}
+  done = subprocess.run([binary(), "run", "run.jsonl.gz", "--nan"], cwd=tmp_path, capture_output=True, text=True, check=False)
+  assert done.returncode == 1, done.stderr
+  assert "log2(0) = -inf, where 0 = 0*0.5\n    log at nans.py:3\n" in done.stdout
+  assert "call 4 of TinyJit step" in done.stdout
+  # a NaN that is only masked is no find, and an old find does not stay
+  (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
+  assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  assert not (tmp_path / "run.nan.json").exists()
 
 
 BINDS = """from tinygrad import Tensor, TinyJit, Variable
@@ -327,6 +356,18 @@ def test_cut_off_file(tmp_path: pathlib.Path) -> None:
   data = (tmp_path / "run.jsonl.gz").read_bytes()
   (tmp_path / "cut.jsonl.gz").write_bytes(data[:-30])
   assert len(list(golden.golden_lines(tmp_path / "cut.jsonl.gz"))) == 3  # the header and two records
+
+
+def test_line_without_end(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(golden, "LONGEST_LINE", 1 << 10)
+  path = tmp_path / "bomb.jsonl.gz"
+  for size in ((1 << 10) + 1, 1 << 20):
+    path.write_bytes(gzip.compress(b"{}\n" + b" " * size))
+    with pytest.raises(ValueError, match="a line of more than"): list(golden.golden_lines(path))
+  path.write_bytes(gzip.compress(b"{}\n" + b"1" * 1000 + b"\n"))
+  assert len(list(golden.golden_lines(path))) == 2
+  path.write_bytes(gzip.compress(b" " * (1 << 20)))
+  with pytest.raises(tgc.TgcError): tgc.load(path)
 
 
 def test_replacements_are_undone() -> None:

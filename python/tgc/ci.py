@@ -120,8 +120,8 @@ def fenced(text: str) -> list[str]:
 
 
 def cell(x: object) -> str:
-  """Returns a text of a recording as plain text in a table's cell: without links, images and HTML."""
-  return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@])", r"\\\1", one_line(x))
+  """Returns a text of a recording as plain text in a table's cell: without links (also of bare addresses), images and HTML."""
+  return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@.])", r"\\\1", one_line(x))
 
 
 def code(x: object) -> str:

@@ -157,6 +157,12 @@ def node_text(number: int, node: JSON) -> str:
   return f"#{number} {node['op']} {node['dtype']} ({sources}){argument}"
 
 
+def shown(source: str) -> str:
+  """Returns a source as it may be printed: with escapes as in visible(), and without workflow commands of CI jobs."""
+  lines = [visible(line.expandtabs(2)) for line in source.split("\n")]
+  return "\n".join(re.sub(r"^(\s*)(::|##)", lambda m: m[1] + " ".join(m[2]), line) for line in lines)
+
+
 class Kernel(Record):
   """A kernel that tinygrad compiled."""
 
@@ -176,7 +182,7 @@ class Kernel(Record):
   def __str__(self) -> str:
     sizes = [f"{key} {self.program[key]}" for key in ("global_size", "local_size") if self.program.get(key)]
     head = [*self.summary(), ", ".join([f"target {self.target}", *sizes])]
-    return "\n".join(head) + (f"\n\n{self.source}" if self.source else "")
+    return "\n".join([*map(visible, head), *(["", shown(self.source)] if self.source else [])])
 
 
 class Schedule(Record):
@@ -190,7 +196,7 @@ class Schedule(Record):
   def __str__(self) -> str:
     lines = [f"  {i}: " + (", ".join(m["name"] for m in kernel.get("metadata") or ()) or "kernel")
              for i, kernel in enumerate(self.kernels)]
-    return "\n".join([*self.summary(), f"{len(lines)} kernels", *lines])
+    return "\n".join([*self.summary(), f"{len(lines)} kernels", *map(visible, lines)])
 
 
 class Recording:

@@ -251,12 +251,12 @@ void CStyle::add_parameter(UOp u) {
     keep_text(u);
   }
   parameters_.push_back({u, text(u), u.dtype(), false});
+  has_images_ |= u.dtype().is_image();
 }
 
 // Marks every parameter that the address of `store` depends on as written. Only the types of images need this.
 void CStyle::mark_written(UOp store) {
-  if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); }))
-    return;
+  if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))
     for (Parameter& p : parameters_) p.written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }

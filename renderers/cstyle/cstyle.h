@@ -107,6 +107,7 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
+  bool has_images_ = false;  // true if a parameter is an image
   std::array<uint32_t, 16> counters_{};  // for each prefix (prefix_index_), the number of its next name
   std::string_view prefix_;              // prefix of the current node's name; empty: the name has no number
   size_t prefix_index_ = 0;

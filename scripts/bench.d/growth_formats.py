@@ -71,12 +71,17 @@ def nested_arg(n):
   return '{"format":"tgc-graph","version":1,"nodes":[' + ",\n".join('{"op":"NOOP","dtype":"dtypes.void","arg":%s}' % deep for _ in range(max(1, n // 500))) + "]}"
 
 
-def repro(n):
-  """A repro bundle with an array of n bytes."""
+def repro(n, arrays={}):
+  """A repro bundle with an array of n bytes, and other arrays."""
   nodes = [node("DEFINE_GLOBAL", "dtypes.char.ptr(%d)" % n, arg=0), node("CONST", "dtypes.index", arg=0), node("CONST", "dtypes.char", arg=1),
            node("INDEX", "dtypes.char.ptr(%d)" % n, [0, 1]), node("STORE", "dtypes.void", [3, 2]), node("SINK", "dtypes.void", [4])]
   return json.dumps({"format": "tgc-repro", "version": 1, "while": "wrong", "said": "wrong", "device": "REF",
-                     "inputs": {"data0": {"dtype": "dtypes.char", "shape": [n], "hex": "01" * n}}, "graph": {"format": "tgc-graph", "version": 1, "nodes": nodes}})
+                     "inputs": {"data0": {"dtype": "dtypes.char", "shape": [n], "hex": "01" * n}, **arrays}, "graph": {"format": "tgc-graph", "version": 1, "nodes": nodes}})
+
+
+def repro_arrays(n):
+  """A repro bundle with n arrays, of which its kernel has one."""
+  return repro(4, {f"other{i}": {"dtype": "dtypes.char", "shape": [0], "hex": ""} for i in range(n)})
 
 
 def log_of_graphs(n):

@@ -34,6 +34,7 @@ CASES = [
   ("log with graphs", formats.log_of_graphs, ".log", ["dump --stage=source -o {out}.log/", "verify", "diff {0}"]),
   ("log without graphs", formats.log_of_lines, ".log", ["verify"]),
   ("repro", formats.repro, ".repro", ["run --timeout=20", "dump --stage=source"]),
+  ("repro of arrays", formats.repro_arrays, ".repro", ["run --timeout=20"]),
   ("trace file", formats.trace_file, ".trace", ["trace -q"]),
   ("tensor graph, 0.14", lambda n: formats.golden(formats.foreign(n), "tensor"), ".jsonl", ["records", "run", "diff {0}", "stats"]),
   ("kernel, 0.14", lambda n: formats.golden(formats.foreign_kernel(n), "kernel"), ".jsonl", ["records", "dump --native --stage=source", "run --native --reference=none --device=REF", "stats", "diff {0}"]),

@@ -19,6 +19,9 @@ writes:
                             by name)
   out.inputs/ID.out.npz     with --save-inputs: the arrays that it stored (data0, ...)
 
+With --watch-nan, out.nan.json and out.inputs hold the first kernel call that makes a NaN of numbers, and
+`tgc run out.jsonl.gz --nan` explains it.
+
 `tgc check out*.jsonl.gz` replays the records. This runs a kernel on the program's values and compares the results:
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
 
@@ -117,6 +120,9 @@ def main() -> int:
   parser.add_argument("--id", help="prefix of the record ids: ID.0, ID.1, ...; default: the program's name")
   parser.add_argument("--save-inputs", action="store_true",
                       help="save the arrays that each kernel read and stored when it first ran")
+  parser.add_argument("--watch-nan", nargs="?", const="nan", choices=["nan", "inf"], default="", metavar="inf",
+                      help="find the first kernel call that makes a NaN (=inf: or an infinity) of numbers; runs kernels one by one (JIT=2)")
+  parser.add_argument("--stop", action="store_true", help="with --watch-nan: end the program there")
   parser.add_argument("--walk", action="store_true",
                       help="keep each graph as its nodes, not as tinygrad prints it; implied for releases other than 0.12.0")
   parser.add_argument("--letters", action="store_true",
@@ -136,6 +142,8 @@ def main() -> int:
     from tgc.export.rules import write_rules
     write_rules(pathlib.Path(options.output), options.only)
     return 0
+  if options.watch_nan and not command: parser.error("--watch-nan needs a program after --")
+  if options.stop and not options.watch_nan: parser.error("--stop needs --watch-nan")
   if sum(map(bool, (command, options.replay, options.viz))) != 1:
     parser.error("give a program after --, or --replay with golden files, or --viz with a trace")
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))
@@ -149,7 +157,8 @@ def main() -> int:
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: exit_with_error(f"tinygrad is not installed; run pip install tinygrad=={NATIVE_RELEASE}")
-  keeps_nodes = options.walk or options.rewrites or options.letters or options.viz or version != NATIVE_RELEASE
+  if options.watch_nan: os.environ["JIT"] = "2"  # a TinyJit then runs its kernels one by one
+  keeps_nodes = options.watch_nan or options.walk or options.rewrites or options.letters or options.viz or version != NATIVE_RELEASE
   for name in UNRECORDED_SETTINGS if not keeps_nodes else ():
     if os.environ.get(name): print_message(f"{name} is set; it changes the records, but the header cannot hold it")
 
@@ -158,6 +167,7 @@ def main() -> int:
   default_id = program_name(command) if command else "viz" if options.viz else "replay"
   recorder_options = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
                       "id": options.id or default_id, "save_inputs": options.save_inputs, "commit": installed_commit()}
+  if options.watch_nan: recorder_options |= {"watch_nan": options.watch_nan, "stop": options.stop}
   if keeps_nodes: recorder_options |= {"version": version, "rewrites": options.rewrites, "letters": options.letters}
   recorder = start_recording(recorder_options)
   recorder.writer.remove_old()

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tgc.export.golden import print_message, save_arrays, tagged_path
 from tgc.export.hooks import replace_everywhere, set_attribute
 from tgc.export.kinds import JSON, Function, Node
+from tgc.export.records import program_facts
 
 UNKNOWN: tuple[Any, Any] = (None, None)  # no record, no launch facts
 
@@ -70,37 +72,51 @@ class ArraySaver:
     def call(runner: Any, rawbufs: Any, var_vals: Any = None, *args: Any, **kwargs: Any) -> Any:
       facts = runner.p
       kernel_id, _ = self.programs.get((facts.name, facts.src), UNKNOWN)
-      if kernel_id is None or kernel_id in self.saved: return run(runner, rawbufs, var_vals, *args, **kwargs)
-      buffers = dict(zip(facts.globals, rawbufs))
-      self.save(kernel_id, "in", {n: contents(b) for n, b in buffers.items() if n in facts.ins}, facts.vars, var_vals)
-      result = run(runner, rawbufs, var_vals, *args, **kwargs)
-      self.save(kernel_id, "out", {n: contents(b) for n, b in buffers.items() if n in facts.outs})
-      return result
+      return self.around(lambda: run(runner, rawbufs, var_vals, *args, **kwargs), lambda: (kernel_id, facts), dict(zip(facts.globals, rawbufs)), var_vals or {})
     return call
 
   def watched_linear(self, run: Function) -> Any:
     """Watches run_linear, which compiles and runs a list of calls (since April 2026): runs the calls one by one."""
     def call(linear: Any, var_vals: Any = None, input_uops: Any = (), *args: Any, jit: Any = False, **kwargs: Any) -> Any:
-      if jit or len(args) > 1 or any(c.op.name != "CALL" for c in linear.src):
-        return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
+      if not self.splits(linear, jit) or len(args) > 1: return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
       for one in linear.src:
-        buffers = self.buffers_of(one, input_uops)
-        before = {n: contents(b) for n, b in buffers.items()}
-        run(linear.replace(src=(one,)), var_vals, input_uops, *args, **kwargs)
-        kernel_id, facts = self.programs.get(one.src[0].key, UNKNOWN)
-        if kernel_id is None or kernel_id in self.saved: continue
-        self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, var_vals)
-        self.save(kernel_id, "out", {n: contents(buffers.get(n)) for n in facts.outs})
+        run_one = functools.partial(run, linear.replace(src=(one,)), var_vals, input_uops, *args, jit=jit, **kwargs)
+        self.around(run_one, functools.partial(self.known, one.src[0]), self.buffers_of(one, input_uops), (var_vals or {}) | bound_values(one.src[1:]))
     return call
 
-  def buffers_of(self, call: Any, inputs: Any) -> Any:
-    """Returns {number of a parameter: buffer} of a call that was not saved yet; {} if it runs on several devices."""
-    if call.src[0].op.name != "SINK" or self.programs.get(call.src[0].key, UNKNOWN)[0] in self.saved: return {}
+  def splits(self, linear: Any, jit: Any) -> bool:
+    """Returns whether to run the calls of a list one by one."""
+    return not jit and all(c.op.name == "CALL" for c in linear.src)
+
+  def around(self, run: Function, known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
+    """Runs a kernel, and saves its arrays if it runs for the first time.
+
+    `known`: returns the kernel's entry of `programs`, which may be there only after the run. `buffers`: by the number of the
+    parameter. `values`: of variables.
+    """
+    if known()[0] in self.saved: return run()
+    before = {n: contents(b) for n, b in buffers.items()}
+    result = run()
+    kernel_id, facts = known()
+    if kernel_id is not None and kernel_id not in self.saved:
+      self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, values)
+      self.save(kernel_id, "out", {n: contents(buffers.get(n)) for n in facts.outs})
+    return result
+
+  def known(self, callee: Any) -> tuple[Any, Any]:
+    """Returns the entry of `programs` of the SINK or the PROGRAM that a call runs."""
+    if callee.op.name != "PROGRAM": return self.programs.get(callee.key, UNKNOWN)
+    sources = [s.arg for s in callee.src if s.op.name == "SOURCE"]
+    return self.programs.get((program_facts(callee).name, sources[0] if sources else None), UNKNOWN)
+
+  def buffers_of(self, call: Any, inputs: Any) -> dict[int, Any]:
+    """Returns {number of a parameter: buffer} of a call; {} if it runs no kernel, or on several devices."""
+    if call.src[0].op.name not in ("SINK", "PROGRAM"): return {}
     out = {}
     for number, node in enumerate(s for s in call.src[1:] if not is_bound_variable(s)):
-      if node.op.name == "PARAM": node = inputs[getattr(node.arg, "slot", node.arg)]
-      try: out[number] = node.buffer
-      except Exception: continue  # not a buffer: a view of an input, or memory that is not allocated yet
+      with contextlib.suppress(Exception):  # not a buffer, or memory that is not allocated yet
+        slots = {u: inputs[getattr(u.arg, "slot", u.arg)] for u in node.toposort() if u.op.name == "PARAM"}
+        out[number] = (node.substitute(slots) if slots else node).buffer
     return out if not any(hasattr(b, "bufs") for b in out.values()) else {}
 
   def save(self, kernel_id: str, direction: str, arrays: JSON, variables: Iterable[Any] = (), values: Any = None) -> None:

@@ -27,6 +27,7 @@ from tgc.export.kinds import JSON, Path, Settings
 
 NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
+LONGEST_LINE = 1 << 29  # bytes; tgc's limit input-bytes
 # tinygrad's settings that change the text of a stage. A record's header says which of them were set.
 SETTINGS = ["NOOPT", "IMAGE", "DEVECTORIZE", "TRANSCENDENTAL", "TC", "TC_SELECT", "TC_OPT", "ALLOW_TF32", "ALLOW_HALF8", "AMX", "NOLOCALS", "DISABLE_FAST_IDIV", "CORRECT_DIVMOD_FOLDING", "UNSAFE_DISABLE_MASK", "CPU_COUNT", "THREADS", "TUPLE_ORDER", "EXPAND_SSA", "MV", "MV_BLOCKSIZE", "MV_THREADS_PER_ROW", "MV_ROWS_PER_THREAD", "SPLIT_REDUCEOP", "REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "PCONTIG", "MAX_KERNEL_BUFFERS", "RING", "RING_ALLREDUCE_THRESHOLD", "ALL2ALL"]
 
@@ -40,10 +41,12 @@ def exit_with_error(text: str) -> NoReturn:
 
 
 def golden_lines(path: Path) -> Iterator[str]:
-  """Yields the complete lines of a golden file: its header, then its records. Skips a line that was cut off."""
+  """Yields the complete lines of a golden file: its header, then its records. Skips a line that was cut off. Raises
+  ValueError for a line that is too long: a few bytes of gzip may unpack to more than the memory has."""
   opened = gzip.open if str(path).endswith(".gz") else open
   with opened(path, "rb") as file, contextlib.suppress(EOFError, gzip.BadGzipFile, zlib.error):
-    for line in file:
+    while line := file.readline(LONGEST_LINE + 1):
+      if len(line) > LONGEST_LINE: raise ValueError(f"{path} has a line of more than {LONGEST_LINE} bytes")
       if line.endswith(b"\n") and line.strip(): yield line.decode()
 
 

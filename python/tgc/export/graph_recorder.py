@@ -37,6 +37,7 @@ from tgc.export.metadata import metadata_list, watch_metadata
 from tgc.export.names import INNER, KEEP_OFFSET, KERNELS, NEUTRAL_SETTINGS, QUERIES, SCHEDULES, STAGES
 from tgc.export.recorder import Recorder
 from tgc.export.records import make_renderer, program_facts, target_of
+from tgc.export.watch_nan import NanWatcher
 
 
 def reserve_buffers(graph: Node) -> None:
@@ -115,8 +116,13 @@ class GraphRecorder(Recorder):
     self.functions: dict[str, Function] = {}  # name of a watched function: the function
     self.replays = False
     self.renderers: JSON = {}  # target: renderer
-    self.arrays = ArraySaver(self)
+    watched = "" if is_child else options.get("watch_nan", "")
+    self.nans = NanWatcher(self, watched == "inf", options.get("stop", False)) if watched else None
+    self.arrays = self.nans or ArraySaver(self)
     self.late_reads = LateReads()
+
+  def finish(self) -> None:
+    if self.nans: self.nans.finish()
 
   # -- settings of this release
 
@@ -151,7 +157,7 @@ class GraphRecorder(Recorder):
     JitRecorder(self).watch()
     PlanRecorder(self).watch()
     self.late_reads.watch()
-    if self.save_inputs: self.arrays.watch()
+    if self.save_inputs or self.nans: self.arrays.watch()
 
   def watch_function(self, module: Any, name: str, record: Function) -> None:
     function = vars(module).get(name)
@@ -351,6 +357,7 @@ class GraphRecorder(Recorder):
     return result
 
   def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
+    if self.nans: self.nans.note_methods(sink.toposort())
     if len(scope.stages) < 2 and error is None: return
     nodes = sink.toposort()
     record: JSON = {"id": name or self.schedule_id(), "what": function_name, "device": self.device_of(sink),

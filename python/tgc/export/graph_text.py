@@ -38,17 +38,24 @@ class GraphTextError(ValueError):
   """A text that is not the text of a graph. The message names the line."""
 
 
+def cap_spec() -> None:
+  """Sets tinygrad's setting SPEC to at most 1: with more, tinygrad runs the texts of the graphs that it makes as programs."""
+  from tinygrad.helpers import ContextVar
+  spec: Any = ContextVar._cache.get("SPEC")
+  if spec is not None: spec.value = min(spec.value, 1)
+
+
 @functools.cache
 def tables() -> Any:
   """Returns what a text may name: constants, classes of args, members of enums, constructors of image dtypes, and the
   classes UOp, DType and Ops."""
-  from tinygrad import dtype, helpers
+  from tinygrad import dtype
   from tinygrad.codegen import opt
   from tinygrad.dtype import AddrSpace, DType, Invalid, dtypes
   from tinygrad.schedule import rangeify
   from tinygrad.uop import ops
   from tinygrad.uop.ops import AxisType, Ops, UOp
-  helpers.SPEC.value = min(helpers.SPEC.value, 1)  # with more, tinygrad runs the texts of graphs as programs
+  cap_spec()
   constants = {"Invalid": Invalid, "inf": float("inf"), "nan": float("nan")}
   records = {name: vars(m)[name] for m in (dtype, ops, opt, rangeify) for name in RECORDS if name in vars(m)}
   members = {kind.__name__: dict(kind.__members__) for kind in (AddrSpace, AxisType, Ops, opt.OptOps)}

@@ -27,6 +27,7 @@ from tinygrad.uop.ops import PatternMatcher
 from tgc.export.golden import SETTINGS
 from tgc.export.graph_reader import parse_nodes
 from tgc.export.graph_recorder import GraphRecorder
+from tgc.export.graph_text import cap_spec
 from tgc.export.hooks import replaced
 from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.matches import rewrite_with_callback
@@ -82,8 +83,9 @@ class LiveRecorder(GraphRecorder):
       is_text = isinstance(helpers.ContextVar._cache[name].value, str)
       if not re.fullmatch(r"[\w,]*" if is_text else r"-?\d{1,18}", text, re.ASCII): raise ValueError(f"'{text}' is no value of {name}")
       out[name] = text if is_text else int(text)
-    if out.get("SPEC", 0) > 1: out["SPEC"] = 1  # with more, tinygrad runs the texts of graphs as programs
-    return out
+    # with SPEC > 1, tinygrad runs the texts of graphs as programs; with DEBUG_RANGEIFY, it prints graphs on the user's terminal
+    most = {"SPEC": 1, "DEBUG_RANGEIFY": 0}
+    return {name: min(value, most.get(name, value)) for name, value in out.items()}
 
   def record_of(self, question: JSON) -> JSON:
     sink, self.last = parse_nodes(question["graph"])[-1], None
@@ -185,6 +187,7 @@ def whole_target(target: str | None) -> str:
 
 def live_recorder(version: str) -> LiveRecorder:
   """Returns a recorder that watches tinygrad, and turns the automatic collection of garbage off."""
+  cap_spec()
   recorder = LiveRecorder(version)
   recorder.watch()
   gc.collect()

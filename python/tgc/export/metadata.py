@@ -1,6 +1,7 @@
 """Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -36,9 +37,11 @@ def watch_metadata() -> None:
   from tinygrad import tensor
   from tinygrad.helpers import Metadata
   from tinygrad.uop import ops
+  kind: Any = Metadata
+  if "caller" not in Metadata.__dataclass_fields__:  # as a field, it is kept where tinygrad copies the metadata for a gradient
+    kind = dataclasses.make_dataclass("Metadata", [("caller", str, "")], bases=(Metadata,), frozen=True, repr=False)
   def make_metadata(name: str, caller: str = "", backward: bool = False) -> Any:
-    made = Metadata(name, backward=backward, **({"caller": ""} if "caller" in Metadata.__dataclass_fields__ else {}))
-    object.__setattr__(made, "caller", caller or program_line())
+    made = kind(name, caller=caller or program_line(), backward=backward)
     if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
     return made
   if hasattr(tensor, "Metadata"): set_attribute(tensor, "Metadata", make_metadata)

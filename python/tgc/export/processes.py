@@ -82,6 +82,7 @@ def finish(recorder: Recorder) -> bool:
   """Merges the files and prints how many records each holds. Returns True if there is a record."""
   counts = recorder.writer.merge_parts()
   for path, count in counts.items(): print_message(f"{path}: {count} records")
+  recorder.finish()
   if recorder.failures: print_message(f"{recorder.failures} could not be recorded")
   if not counts: print_message("nothing was compiled")
   return bool(counts)

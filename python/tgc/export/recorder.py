@@ -44,6 +44,9 @@ class Recorder:
 
   def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None: raise NotImplementedError
 
+  def finish(self) -> None:
+    """Says at the end of the program what a subclass has to say."""
+
   def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False
     self.writer.reset_after_fork()

@@ -17,6 +17,7 @@ from typing import Any
 
 from tgc.export.golden import exit_with_error, print_message
 from tgc.export.graph_recorder import print_graph
+from tgc.export.graph_text import cap_spec
 from tgc.export.graphs import Nodes, graph_text
 from tgc.export.kinds import JSON, Node
 from tgc.export.matches import rule_location
@@ -162,6 +163,7 @@ def limited_memory(size: int) -> Any:
 
 class Trace:
   def __init__(self, path: str) -> None:
+    cap_spec()
     builder = Builder()
     self.build = builder.build
     try:

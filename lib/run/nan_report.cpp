@@ -1,0 +1,217 @@
+#include "lib/run/nan_report.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/driver/source.h"
+#include "lib/run/candidate.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/counted.h"
+#include "lib/support/file_name.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/pytext.h"
+#include "lib/text/input_file.h"
+
+namespace tgc {
+namespace {
+
+using Json = nlohmann::json;
+
+// The name that a recording's own files begin with: "out" of "folder/out.jsonl.gz".
+std::string stem_of(std::string recording) {
+  for (std::string_view end : {".gz", ".jsonl"})
+    if (recording.ends_with(end)) recording.resize(recording.size() - end.size());
+  return recording;
+}
+
+// ---- which Tensor method made an operation
+
+bool is_same_op(UOp u, const std::string& name) {
+  if (u.is(Op::RECIPROCAL) && name == "RECIP") return true;
+  if (u.is(Op::REDUCE) && name == "REDUCE_AXIS") return true;
+  return name_of(u.op()) == name;
+}
+
+// Returns how alike an expression of a kernel and a recorded description of an operation are: the number of nodes that
+// are the same; negative if an op or a constant differs. A leaf of one side (null: memory, or a cut) fits everything.
+double likeness(UOp u, const Json& tree) {
+  if (tree.is_null() || u.in({Op::INDEX, Op::LOAD, Op::AFTER, Op::DEFINE_GLOBAL})) return tree.is_null() ? 0.5 : 0;
+  if (tree.is_string()) {
+    const auto number = parse_py_float(tree.get_ref<const std::string&>());
+    if (!u.is_const() || !number || u.is_invalid()) return u.is_const() ? -1 : 0;
+    const double own = u.arg().to_const().to_double();
+    return own == *number || std::abs(own - *number) <= 1e-6 * std::abs(own) ? 1 : -1;
+  }
+  if (!tree.is_array() || tree.empty() || !tree[0].is_string()) return -1;
+  const auto& name = tree[0].get_ref<const std::string&>();
+  if (!is_same_op(u, name)) {
+    if (u.is(Op::CAST)) return likeness(u.src(0), tree);
+    if (name == "CAST" && tree.size() > 1) return likeness(u, tree[1]);
+    return -1;
+  }
+  double out = 1;
+  const size_t sources = std::min(u.is(Op::REDUCE) ? 1 : u.num_src(), tree.size() - 1);
+  if (sources == 2 && u.in({Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::AND, Op::OR, Op::XOR}))
+    return out + std::max(likeness(u.src(0), tree[1]) + likeness(u.src(1), tree[2]),
+                          likeness(u.src(0), tree[2]) + likeness(u.src(1), tree[1]));
+  for (size_t i = 0; i < sources; i++) out += likeness(u.src(i), tree[i + 1]);
+  return out;
+}
+
+// Returns the methods that fit an operation best, such as "log at train.py:29, its gradient"; "" if none fits.
+std::string method_of(UOp u, const Json& methods) {
+  double best = 0;
+  std::set<std::string> found;
+  for (const Json& m : methods) {
+    if (!m.is_object() || !m.contains("tree") || !m["tree"].is_array() || m["tree"].empty() ||
+        !m["tree"][0].is_string())
+      continue;
+    if (!is_same_op(u, m["tree"][0].get<std::string>())) continue;
+    const double fit = likeness(u, m["tree"]);
+    if (fit <= 0 || fit < best) continue;
+    if (fit > best) found.clear();
+    best = fit;
+    const std::string caller = m.value("caller", "");
+    found.insert(m.value("name", "") + (caller.empty() ? "" : " at " + caller.substr(0, caller.find("::"))) +
+                 (m.value("backward", false) ? ", its gradient" : ""));
+  }
+  constexpr size_t kMost = 3;
+  std::string out;
+  if (found.size() > kMost) return {};
+  for (const std::string& text : found) out += (out.empty() ? "" : " or ") + text;
+  return out;
+}
+
+class Explanation {
+ public:
+  Explanation(const Session& session, const std::string& recording) : session_(session), recording_(recording) {}
+
+  NanReport explain() {
+    const std::string path = stem_of(recording_) + ".nan.json";
+    if (!std::filesystem::exists(path))
+      throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched",
+                         .expected = "a recording of tinygrad_export.py --watch-nan"});
+    const std::string text = read_file(path).value_or_throw();
+    const Json document = Json::parse(text, nullptr, false);
+    if (!document.is_object() || document.value("format", "") != "tgc-nan" || !document.contains("found") ||
+        !document["found"].is_object())
+      throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
+    try {
+      found_ = document["found"];
+      methods_ = document.value("methods", Json::array());
+      return report();
+    } catch (const Json::exception&) {
+      throw Failure(Diag{.message = "a member is missing or has a wrong type", .file = path});
+    }
+  }
+
+ private:
+  NanReport report() {
+    NanReport out{.kernel = found_.at("id").get<std::string>()};
+    auto source = std::move(Source::open(session_, recording_ + "#" + out.kernel).value_or_throw());
+    auto in = std::move(source.next().value_or_throw());
+    if (!in) throw Failure(Diag{.message = "there is no record '" + out.kernel + "'", .file = recording_});
+    candidate_of(session_, *in)->check().value_or_throw();
+    if (in->record && in->record->program) out.name = in->record->program->function_name;
+    out.call = call_text();
+    const std::string arrays = stem_of(recording_) + ".inputs/" + file_name_of(out.kernel);
+    const Arrays inputs = std::move(read_arrays(arrays + ".in.npz").value_or_throw());
+    const Arrays outputs = std::move(read_arrays(arrays + ".out.npz").value_or_throw());
+    const auto& [name, bad] = *found_.at("outputs").get_ref<const Json::object_t&>().begin();
+    const int64_t element = bad.at("first").get<int64_t>();
+    out.output = name + "[" + std::to_string(element) + "]", out.bad = bad.at("count").get<int64_t>();
+    if (const Array* a = find_array(outputs, name)) out.size = a->size();
+    out.again =
+        "tgc run " + recording_ + "#" + out.kernel + " --inputs=" + arrays + ".in.npz --expect=" + arrays + ".out.npz";
+    auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
+    if (!steps) out.unexplained = steps.diag().text();
+    else
+      for (NanStep& s : *steps) {
+        std::string made_by = s.loaded.empty() ? method_of(s.node, methods_) : writer_of(s.loaded);
+        out.steps.push_back({std::move(s), std::move(made_by)});
+      }
+    return out;
+  }
+
+  static VariableValues variables_in(const Arrays& arrays) {
+    VariableValues out;
+    for (const NamedArray& a : arrays)
+      if (!a.name.starts_with("data") && a.array.size() == 1) out[a.name] = int64_t(element_as_double(a.array, 0));
+    return out;
+  }
+
+  std::string call_text() const {
+    std::string out = "kernel call " + std::to_string(found_.at("call").get<int64_t>()) + " of the program (run " +
+                      std::to_string(found_.at("run").get<int64_t>()) + " of this kernel";
+    if (found_.contains("jit"))
+      out += "; call " + std::to_string(found_["jit"].at("call").get<int64_t>()) + " of TinyJit " +
+             found_["jit"].at("function").get<std::string>();
+    const Json lines = found_.value("asked_by", Json::array());
+    if (!lines.empty()) out += "; " + lines[0].get<std::string>();
+    return out + ")";
+  }
+
+  // Returns which call stored an input: "stored by train.41 in call 274".
+  std::string writer_of(const std::string& array) const {
+    const Json inputs = found_.value("inputs", Json::object());
+    if (!inputs.contains(array) || !inputs[array].is_object()) return "no kernel stored it";
+    return "stored by kernel " + inputs[array].at("id").get<std::string>() + " in call " +
+           std::to_string(inputs[array].at("call").get<int64_t>());
+  }
+
+  const Session& session_;
+  const std::string& recording_;
+  Json found_, methods_;
+};
+
+}  // namespace
+
+std::string NanReport::text() const {
+  std::string out = kernel + (name.empty() ? "" : " " + name) + ": " + output + " is not a number\n", place;
+  for (const Step& s : steps) {
+    out += "  " + s.step.text + (s.step.operands.empty() ? "" : ", where " + s.step.operands) + "\n";
+    if (!s.made_by.empty()) out += "    " + s.made_by + "\n";
+    if (s.step.place != place && !s.step.place.empty()) out += "    at " + s.step.place + "\n";
+    place = s.step.place;
+  }
+  if (!unexplained.empty()) out += "  not explained: " + unexplained + "\n";
+  out += "  " + call +
+         (size > 0 ? "; " + std::to_string(bad) + " of " + counted(size, "element") + " of " +
+                         output.substr(0, output.find('['))
+                   : "") +
+         "\n";
+  return out + "  again: " + again + "\n";
+}
+
+std::string NanReport::json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("kernel", kernel)
+        .member("name", name)
+        .member("call", call)
+        .member("output", output)
+        .member("bad", bad)
+        .member("size", size);
+    json.key("steps").array([&] {
+      for (const Step& s : steps)
+        json.object([&] {
+          json.member("text", s.step.text)
+              .member("operands", s.step.operands)
+              .member("place", s.step.place)
+              .member("made_by", s.made_by);
+        });
+    });
+    if (!unexplained.empty()) json.member("unexplained", unexplained);
+    json.member("again", again);
+  });
+  return out;
+}
+
+Result<NanReport> explain_nan(const Session& session, const std::string& recording) {
+  return catch_failures([&] { return Explanation(session, recording).explain(); });
+}
+
+}  // namespace tgc

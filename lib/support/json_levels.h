@@ -1,0 +1,15 @@
+// Checks a JSON text before it is read into a tree: its depth, and the names of its members. nlohmann's own callback
+// cannot do it, because its parser then visits all members of an object again whenever a member ends.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace tgc {
+
+using JsonNameSeen = std::function<void(int depth, const std::string& name)>;  // depth: 1 in the outermost object
+
+// Returns whether `text` is JSON with at most `most` levels of lists and objects. Calls `seen` for each member's name.
+bool json_fits(std::string_view text, int most, const JsonNameSeen& seen = {});
+
+}  // namespace tgc

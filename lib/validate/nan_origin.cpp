@@ -1,0 +1,306 @@
+#include "lib/validate/nan_origin.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/support/deadline.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/render.h"
+
+namespace tgc {
+namespace {
+
+constexpr int64_t kMostEvaluated = 200'000'000;
+
+bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
+bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
+bool is_bad(Const c) { return is_nan(c) || is_infinite(c); }
+
+std::string number_text(Const c) {
+  if (!c.is_float()) return c.str();
+  if (is_nan(c)) return "nan";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", c.as_float());
+  return text;
+}
+
+std::string_view function_name(UOp u) {
+  switch (u.op()) {
+    case Op::LOG2: return "log2";
+    case Op::EXP2: return "exp2";
+    case Op::SIN: return "sin";
+    case Op::SQRT: return "sqrt";
+    case Op::TRUNC: return "trunc";
+    case Op::MAX: return "max";
+    case Op::POW: return "pow";
+    case Op::THREEFRY: return "threefry";
+    default: return name_of(u.op());
+  }
+}
+
+std::string with_operands(UOp u, std::span<const Const> operands) {
+  auto text = [&](size_t i) {
+    const std::string number = number_text(operands[i]);
+    return number.starts_with("-") && i > 0 ? "(" + number + ")" : number;
+  };
+  if (u.is(Op::RECIPROCAL)) return "1/" + (number_text(operands[0]).starts_with("-") ? "(" + text(0) + ")" : text(0));
+  if (u.is(Op::CAST)) return std::string(u.dtype().repr()) + "(" + text(0) + ")";
+  if (u.is(Op::FDIV)) return text(0) + "/" + text(1);
+  const Op op = u.is(Op::REDUCE) ? u.arg().op() : u.op();
+  if (operands.size() == 2 && !infix_symbol(op).empty()) return text(0) + std::string(infix_symbol(op)) + text(1);
+  std::string out;
+  for (size_t i = 0; i < operands.size(); i++) out += (i > 0 ? ", " : "") + number_text(operands[i]);
+  return std::string(u.is(Op::REDUCE) ? name_of(op) : function_name(u)) + "(" + out + ")";
+}
+
+// The memory that an INDEX reads, without the order of stores.
+UOp memory_of(UOp u) {
+  while (u.in({Op::AFTER, Op::LOAD}) && u.num_src() > 0) u = u.src(0);
+  return u;
+}
+
+}  // namespace
+
+Result<std::vector<NanStep>> NanOrigin::steps(std::string_view output, int64_t element) {
+  return catch_failures([&] {
+    for (UOp u : toposort(ast_)) {
+      if (!u.is(Op::STORE) || !u.src(0).is(Op::INDEX)) continue;
+      const UOp memory = memory_of(u.src(0).src(0));
+      if (!memory.is(Op::DEFINE_GLOBAL) || "data" + memory.arg().repr() != output || !is_stored_at(u, element))
+        continue;
+      const Const stored = value(u.src(1));
+      if (!is_bad(stored))
+        throw Failure("REF computes " + number_text(stored) + " for " + std::string(output) + "[" +
+                      std::to_string(element) + "], which is a number");
+      follow(u.src(1), false);
+      return std::move(steps_);
+    }
+    throw Failure("no store of the kernel stores to " + std::string(output) + "[" + std::to_string(element) + "]");
+  });
+}
+
+// Sets the loops around the store to the iteration that stores to the element.
+bool NanOrigin::is_stored_at(UOp store, int64_t element) {
+  const UOp index = store.src(0).src(1);
+  const std::vector<UOp> ranges = ranges_of(index);
+  bool found = false;
+  for_each_iteration(ranges, [&] {
+    const Const at = value(index);
+    found = at.is_integral() && at.as_int() == element;
+    return !found;
+  });
+  return found;
+}
+
+template <class Each>
+void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
+  std::vector<int64_t> sizes;
+  for (UOp r : ranges) {
+    const Const size = value(r.src(0));
+    if (!size.is_int() || !size.as_int().is_small()) throw Failure("a loop's size is no number");
+    sizes.push_back(size.as_int().small());
+    if (sizes.back() <= 0) return;
+  }
+  const size_t outer = loops_.size();
+  for (UOp r : ranges) at_[r] = 0, loops_.push_back(r);
+  while (each()) {
+    size_t i = ranges.size();
+    while (i > 0 && ++at_[ranges[i - 1]] == sizes[i - 1]) at_[ranges[--i]] = 0;
+    if (i > 0) continue;
+    for (UOp r : ranges) at_.erase(r);  // all iterations are done
+    loops_.resize(outer);
+    return;
+  }
+}
+
+const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
+  if (auto it = known_.find(u); it != known_.end()) return it->second.ranges;
+  for (UOp n : toposort(u)) {
+    if (known_.contains(n)) continue;
+    std::vector<UOp> ranges;
+    if (n.is(Op::RANGE)) ranges.push_back(n);
+    for (UOp s : n.src())
+      for (UOp r : known_.at(s).ranges)
+        if (!std::ranges::count(ranges, r)) ranges.push_back(r);
+    if (n.is(Op::REDUCE)) std::erase_if(ranges, [&](UOp r) { return std::ranges::count(n.src().subspan(1), r) > 0; });
+    known_[n].ranges = std::move(ranges);
+  }
+  return known_.at(u).ranges;
+}
+
+Const NanOrigin::value(UOp u) {
+  const std::vector<UOp>& ranges = ranges_of(u);
+  std::vector<int64_t> at;
+  for (UOp r : ranges) {
+    auto it = at_.find(r);
+    if (it == at_.end()) throw Failure("a value depends on a loop that does not enclose it");
+    at.push_back(it->second);
+  }
+  if (const Known& k = known_.at(u); k.has_value && k.at == at) return k.value;
+  if (++work_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
+  if (work_ % 65536 == 0) throw_if_late();
+  const Const out = computed(u);
+  Known& k = known_.at(u);
+  k.at = std::move(at), k.value = out, k.has_value = true;
+  return out;
+}
+
+Const NanOrigin::computed(UOp u) {
+  switch (u.op()) {
+    case Op::CONST: return u.is_invalid() ? Const::invalid() : truncate(u.arg().to_const(), u.dtype());
+    case Op::RANGE: return at_.at(u);
+    case Op::DEFINE_VAR: {
+      auto it = variables_.find(std::string(u.arg()[0].text()));
+      if (it == variables_.end()) throw Failure("variable '" + std::string(u.arg()[0].text()) + "' has no value");
+      return it->second;
+    }
+    case Op::BIND:
+    case Op::AFTER:
+    case Op::LOAD: return value(u.src(0));
+    case Op::INDEX: return loaded(u);
+    case Op::CAST: return cast(u);
+    case Op::REDUCE: return reduced(u);
+    case Op::WHERE: return value(u.src(value(u.src(0)).truthy() ? 1 : 2));
+    default: break;
+  }
+  std::vector<Const> operands;
+  for (UOp s : u.src()) operands.push_back(value(s));
+  return operate(u, operands);
+}
+
+Const NanOrigin::operate(UOp u, std::span<const Const> operands) {
+  if (std::ranges::any_of(operands, &Const::is_invalid)) return Const::invalid();
+  const std::vector<Arg> args(operands.begin(), operands.end());
+  const Op op = u.is(Op::REDUCE) ? u.arg().op() : u.op();
+  return exec_alu(u.graph(), op, u.dtype(), args).to_const();
+}
+
+Const NanOrigin::loaded(UOp index) {
+  const UOp memory = memory_of(index.src(0));
+  const Const at = value(index.src(1));
+  if (at.is_invalid()) return dtypes::as_const(0, memory.dtype().base());
+  const Array* array = memory.is(Op::DEFINE_GLOBAL) ? find_array(arrays_, "data" + memory.arg().repr()) : nullptr;
+  if (!array) throw Failure("there are no values of " + std::string(name_of(memory.op())) + " " + memory.arg().repr());
+  const Int i = at.as_int();
+  if (i < 0 || i >= array->size())
+    throw Failure("a load is out of bounds: data" + memory.arg().repr() + "[" + i.str() + "]");
+  const DType dtype = array->dtype();
+  const auto* bytes = reinterpret_cast<const char*>(array->data());
+  auto integer = [&]<class T>(T number) {
+    std::memcpy(&number, bytes + i.small() * int64_t(sizeof number), sizeof number);
+    return Const(Int(number));
+  };
+  if (dtypes::is_float(dtype)) return element_as_double(*array, i.small());
+  if (dtype == dtypes::bool_) return bytes[i.small()] != 0;
+  const bool is_unsigned = dtypes::is_unsigned(dtype);
+  switch (dtype.itemsize()) {
+    case 1: return is_unsigned ? integer(uint8_t()) : integer(int8_t());
+    case 2: return is_unsigned ? integer(uint16_t()) : integer(int16_t());
+    case 4: return is_unsigned ? integer(uint32_t()) : integer(int32_t());
+    default: return is_unsigned ? integer(uint64_t()) : integer(int64_t());
+  }
+}
+
+Const NanOrigin::cast(UOp u) {
+  const Const from = value(u.src(0));
+  if (from.is_invalid()) return from;
+  if (is_bad(from) && !dtypes::is_float(u.dtype())) return u.dtype() == dtypes::bool_ ? Const(true) : Const(0);
+  return truncate(dtypes::as_const(from, u.dtype()), u.dtype());
+}
+
+Const NanOrigin::reduced(UOp u) {
+  Const sum = identity_element(u.arg().op(), u.dtype());
+  for_each_iteration(u.src().subspan(1), [&] {
+    const Const operands[] = {sum, value(u.src(0))};
+    sum = operate(u, operands);
+    return true;
+  });
+  return sum;
+}
+
+// Adds the steps that make the value of `u`, which is bad, at the loops that are set. `as_infinity`: only the origin of
+// an infinity is asked for.
+void NanOrigin::follow(UOp u, bool as_infinity) {
+  if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow(u.src(0), as_infinity);
+  if (u.is(Op::CONST)) return;
+  if (u.is(Op::REDUCE)) return follow_reduce(u);
+  if (u.is(Op::WHERE)) return follow(u.src(value(u.src(0)).truthy() ? 1 : 2), as_infinity);
+  if (u.is(Op::INDEX)) {
+    const std::string name = "data" + memory_of(u.src(0)).arg().repr();
+    steps_.push_back({.node = u,
+                      .text = number_text(value(u)) + " is loaded from " + name + "[" + value(u.src(1)).str() + "]",
+                      .place = place(),
+                      .loaded = name});
+    return;
+  }
+  std::vector<Const> operands;
+  for (UOp s : u.src()) operands.push_back(value(s));
+  for (size_t i = 0; i < operands.size(); i++)
+    if (is_nan(operands[i])) return follow(u.src(i), as_infinity);
+  const Const result = value(u);
+  size_t infinite = 0;
+  for (size_t i = 0; i < operands.size(); i++) {
+    if (!is_infinite(operands[i])) continue;
+    infinite++;
+    follow(u.src(i), true);
+  }
+  if (infinite == 0 || is_nan(result)) add(u, operands, result);
+}
+
+void NanOrigin::follow_reduce(UOp u) {
+  const Const identity = identity_element(u.arg().op(), u.dtype());
+  const bool seeks_nan = is_nan(value(u));
+  Const sum = identity;
+  const size_t outer = loops_.size();
+  bool was_infinite = is_infinite(identity);
+  for_each_iteration(u.src().subspan(1), [&] {
+    const Const operands[] = {sum, value(u.src(0))};
+    const Const next = operate(u, operands);
+    const bool ends = seeks_nan ? is_nan(next) : is_infinite(next);
+    if (seeks_nan && is_infinite(next) && !was_infinite && !ends) {  // the first infinity of the sum
+      if (is_infinite(operands[1])) follow(u.src(0), true);
+      else add(u, operands, next);
+      was_infinite = true;
+    }
+    sum = next;
+    if (!ends) return true;
+    if (is_bad(operands[1])) follow(u.src(0), !is_nan(operands[1]));
+    if (!is_nan(operands[1]) && (is_nan(next) || !is_bad(operands[1]))) add(u, operands, next);
+    return false;
+  });
+  for (size_t i = outer; i < loops_.size(); i++) at_.erase(loops_[i]);
+  loops_.resize(outer);
+}
+
+void NanOrigin::add(UOp u, std::span<const Const> operands, Const result) {
+  std::string origins;
+  if (!u.is(Op::REDUCE))
+    for (UOp s : u.src())
+      if (std::string o = origin_of(s); !o.empty()) origins += (origins.empty() ? "" : ", ") + o;
+  steps_.push_back({.node = u,
+                    .text = with_operands(u, operands) + " = " + number_text(result),
+                    .operands = origins,
+                    .place = place()});
+}
+
+// Returns how an operand was computed: "0 = exp2(-250.1)"; "" for a constant.
+std::string NanOrigin::origin_of(UOp operand) {
+  while (operand.in({Op::BIND, Op::AFTER, Op::LOAD})) operand = operand.src(0);
+  if (operand.is(Op::WHERE)) return origin_of(operand.src(value(operand.src(0)).truthy() ? 1 : 2));
+  if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value(operand))) return {};
+  const std::string number = number_text(value(operand)) + " = ";
+  if (operand.is(Op::INDEX))
+    return number + "data" + memory_of(operand.src(0)).arg().repr() + "[" + value(operand.src(1)).str() + "]";
+  if (operand.is(Op::REDUCE)) return number + "a reduction (" + std::string(name_of(operand.arg().op())) + ")";
+  std::vector<Const> operands;
+  for (UOp s : operand.src()) operands.push_back(value(s));
+  return number + with_operands(operand, operands);
+}
+
+std::string NanOrigin::place() const {
+  std::string out;
+  for (UOp r : loops_) out += (out.empty() ? "r" : ", r") + range_str(r) + "=" + std::to_string(at_.at(r));
+  return out;
+}
+
+}  // namespace tgc

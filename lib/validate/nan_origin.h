@@ -1,0 +1,71 @@
+// Finds the operation of a kernel that makes a NaN or an infinity of numbers: evaluates the kernel's AST at one element
+// of an output, node by node with the rounding of each dtype, and follows the bad value back to its origin.
+#pragma once
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/dtype/const.h"
+#include "lib/execute/executable.h"
+#include "lib/runtime/array.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// An operation on the way from the origin to the output: all its operands are numbers, or it makes a NaN of infinities.
+struct NanStep {
+  UOp node;  // of the AST
+  std::string text;  // "log2(0) = -inf"
+  std::string operands;  // how its operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
+  std::string place;  // values of the loops around it: "r0=7, r1=6"; empty: none
+  std::string loaded;  // name of the array from which the bad value was loaded; empty: it was computed here
+};
+
+class NanOrigin {
+ public:
+  // `ast`: the kernel's AST in the form of tinygrad 0.12.0. `arrays`: what the kernel reads, by name ("data1").
+  NanOrigin(UOp ast, const Arrays& arrays, const VariableValues& variables)
+      : ast_(ast), arrays_(arrays), variables_(variables) {}
+
+  // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
+  // if REF's arithmetic gives a number there, or if the AST has an op that cannot be evaluated at one element.
+  Result<std::vector<NanStep>> steps(std::string_view output, int64_t element);
+
+ private:
+  struct Known {
+    std::vector<UOp> ranges;  // the loops that the node's value depends on
+    std::vector<int64_t> at;  // their values when `value` was computed
+    bool has_value = false;
+    Const value;
+  };
+
+  // These functions throw Failure.
+  Const value(UOp u);
+  Const computed(UOp u);
+  Const loaded(UOp index);
+  Const cast(UOp u);
+  Const operate(UOp u, std::span<const Const> operands);
+  Const reduced(UOp u);
+  const std::vector<UOp>& ranges_of(UOp u);
+  // Calls `each` for every iteration of a REDUCE with its range values set, until it returns false.
+  template <class Each>
+  void for_each_iteration(std::span<const UOp> ranges, Each&& each);
+  bool is_stored_at(UOp store, int64_t element);
+  void follow(UOp u, bool as_infinity);
+  void follow_reduce(UOp u);
+  void add(UOp u, std::span<const Const> operands, Const result);
+  std::string origin_of(UOp operand);
+  std::string place() const;
+
+  UOp ast_;
+  const Arrays& arrays_;
+  const VariableValues& variables_;
+  std::unordered_map<UOp, Known> known_;
+  std::unordered_map<UOp, int64_t> at_;  // the values of the loops that are set
+  std::vector<UOp> loops_;  // the loops that are set, outermost first
+  std::vector<NanStep> steps_;
+  int64_t work_ = 0;  // number of nodes evaluated
+};
+
+}  // namespace tgc

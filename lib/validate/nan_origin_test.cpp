@@ -1,0 +1,84 @@
+// Tests which operation is named as the origin of a NaN, and with which numbers.
+#include "lib/validate/nan_origin.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "lib/compilation/input_graph.h"
+
+namespace tgc {
+namespace {
+
+// data0[i] = f(a, b) with a = data1[i] and b = data2[i], for i < 4
+InputGraph elementwise(const std::string& f) {
+  const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
+  return std::move(load_text({}, InputKind::Pyrender,
+                             "i = UOp.range(4, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
+                                 "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f +
+                                 ").end(i).sink()\n",
+                             "test")
+                       .value_or_throw());
+}
+
+Arrays floats(std::vector<float> a, std::vector<float> b) {
+  Arrays out;
+  for (const auto& [name, values] : {std::pair("data1", a), std::pair("data2", b)}) {
+    out.push_back({name, Array(dtypes::float32, {int64_t(values.size())})});
+    std::ranges::copy(values, out.back().array.as<float>().begin());
+  }
+  return out;
+}
+
+// The texts of the steps to an element of data0, one in each line; or the error.
+std::string steps(const InputGraph& in, const Arrays& arrays, int64_t element) {
+  auto found = NanOrigin(in.root, arrays, {}).steps("data0", element);
+  if (!found) return found.diag().message;
+  std::string out;
+  for (const NanStep& s : *found)
+    out += s.text + (s.operands.empty() ? "" : " <- " + s.operands) + (s.place.empty() ? "" : " at " + s.place) + "\n";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("NanOrigin names the operation whose operands are numbers before the one that makes a NaN of its infinity") {
+  const Arrays arrays = floats({1, 2, 0, 4}, {1, 1, 0, 1});
+  CHECK(steps(elementwise("a.log2()*b"), arrays, 2) ==
+        "log2(0) = -inf <- 0 = data1[2] at r0=2\n-inf*0 = nan <- 0 = data2[2] at r0=2\n");
+  CHECK(steps(elementwise("(a*0.5).reciprocal()*b"), arrays, 2) ==
+        "1/0 = inf <- 0 = 0*0.5 at r0=2\ninf*0 = nan <- 0 = data2[2] at r0=2\n");
+  CHECK(steps(elementwise("(a+-3.0).sqrt()+b"), arrays, 1) == "sqrt(-1) = nan <- -1 = 2+(-3) at r0=1\n");
+  CHECK(steps(elementwise("(a*100.0).exp2()"), floats({1, 2, 3, 4}, {}), 1) ==
+        "exp2(200) = inf <- 200 = 2*100 at r0=1\n");
+}
+
+TEST_CASE("NanOrigin follows only the branch that a WHERE takes, and says from which array a bad value comes") {
+  const Arrays arrays = floats({1, 2, -1, 4}, {1, 1, 1, INFINITY});
+  CHECK(steps(elementwise("(a<0.0).where(b, a.sqrt())"), arrays, 2) ==
+        "REF computes 1 for data0[2], which is a number");
+  CHECK(steps(elementwise("(a<0.0).where(a.sqrt(), b)"), arrays, 2) == "sqrt(-1) = nan <- -1 = data1[2] at r0=2\n");
+  CHECK(steps(elementwise("a*b"), arrays, 3) == "inf is loaded from data2[3] at r0=3\n");
+  CHECK(steps(elementwise("a*b"), arrays, 7) == "no store of the kernel stores to data0[7]");
+}
+
+TEST_CASE("NanOrigin finds the iteration of a reduction") {
+  const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
+  const InputGraph in = std::move(
+      load_text(
+          {}, InputKind::Pyrender,
+          "r = UOp.range(4, 1, AxisType.REDUCE)\na = " + global + "1).index(r)\nb = " + global +
+              "2).index(r)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)"
+                ".index(UOp.const(dtypes.index, 0), ptr=True)"
+              ".store((a.log2()*b).reduce(r, arg=Ops.ADD)).sink()\n",
+          "test")
+          .value_or_throw());
+  CHECK(steps(in, floats({1, 2, 4, 0}, {1, 1, 1, 0}), 0) ==
+        "log2(0) = -inf <- 0 = data1[3] at r1=3\n-inf*0 = nan <- 0 = data2[3] at r1=3\n");
+  // a sum of infinities of both signs: both origins, then the sum
+  CHECK(steps(in, floats({0, 2, 0, 1}, {1, 1, -1, 1}), 0) ==
+        "log2(0) = -inf <- 0 = data1[0] at r1=0\nlog2(0) = -inf <- 0 = data1[2] at r1=2\n-inf+inf = nan at r1=2\n");
+  CHECK(steps(in, floats({2, 2, 1, 1}, {3e38f, 3e38f, 1, 1}), 0) == "3e+38+3e+38 = inf at r1=1\n");
+}
+
+}  // namespace tgc

@@ -1,0 +1,155 @@
+"""Finds the first kernel call of a program that makes a NaN (or an infinity) of numbers, for --watch-nan.
+
+Writes out.nan.json: the call, what is known of its inputs, and the Tensor methods and program lines that can have made each
+kind of operation. The call's arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains the call.
+"""
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import struct
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from tgc.export.arrays import ArraySaver, contents
+from tgc.export.golden import atomic_file, print_message, tagged_path
+from tgc.export.hooks import call_on_import, program_lines, set_attribute
+from tgc.export.kinds import JSON, Node
+
+# Layout of each float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
+FLOATS = {"half": (2, 0x7fff, 0x7c00), "bfloat16": (2, 0x7fff, 0x7f80), "float": (4, 0x7fffffff, 0x7f800000),
+          "double": (8, (1 << 63) - 1, 0x7ff0000000000000), "fp8e5m2": (1, 0x7f, 0x7c), "fp8e4m3": (1, 0x7f, 0x7e)}
+NAMES = {"float16": "half", "float32": "float", "float64": "double", "__bf16": "bfloat16"}
+MOVEMENT = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "STAGE"}
+DEPTH = 4  # of the trees that describe an operation
+
+
+def bad_elements(array: Any, infinite: bool) -> set[int]:
+  """Returns the indices of the NaNs (with `infinite`: also of the infinities) in (dtype, bytes)."""
+  dtype, data = array
+  name = str(getattr(dtype, "name", dtype)).removeprefix("dtypes.")
+  layout = FLOATS.get(NAMES.get(name, name))
+  if layout is None: return set()
+  size, magnitude, infinity = layout
+  least = infinity if infinite and "e4m3" not in name else infinity + 1
+  try: numpy: Any = importlib.import_module("numpy")
+  except ImportError: return {i for i, (bits,) in enumerate(struct.iter_unpack({1: "B", 2: "H", 4: "I", 8: "Q"}[size], data)) if bits & magnitude >= least}
+  bits = numpy.frombuffer(data, f"u{size}")
+  return set(numpy.flatnonzero((bits & bits.dtype.type(magnitude)) >= bits.dtype.type(least)).tolist())
+
+
+def tree(node: Node, depth: int = DEPTH) -> Any:
+  """Returns a node and what it is computed from as [op, sources...], without movements; a leaf is None, a constant its value."""
+  while node.op.name in MOVEMENT: node = node.src[0]
+  if node.op.name == "CONST": return str(node.arg)
+  if not depth or not node.src or node.op.name in ("BUFFER", "PARAM", "COPY", "AFTER", "ASSIGN", "CALL"): return None
+  sources = node.src[:1] if node.op.name in ("REDUCE", "REDUCE_AXIS", "CAST", "BITCAST") else node.src
+  return [node.op.name, *(tree(s, depth - 1) for s in sources)]
+
+
+class NanWatcher(ArraySaver):
+  """`infinite`: an infinity is looked for as well. `stops`: the program ends at the first find."""
+  jits: ClassVar[list[tuple[str, int]]] = []  # the calls of TinyJits that run now: name of the function, number of the call from 1
+
+  def __init__(self, recorder: Any, infinite: bool, stops: bool) -> None:
+    super().__init__(recorder)
+    self.infinite, self.stops, self.found = infinite, stops, False
+    self.calls, self.seconds = 0, 0.0
+    self.runs: dict[Any, int] = {}       # kernel: how often it ran
+    self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()  # buffer: the call that stored to it last
+    self.methods: dict[str, JSON] = {}   # text of a method's entry: the entry
+    self.given: JSON | None = None       # the first input that has a NaN, though no kernel has stored to its memory
+
+  def watch(self) -> None:
+    super().watch()
+    call_on_import("tinygrad.engine.jit", self.watch_jits)
+
+  @staticmethod
+  def watch_jits(jit: Any) -> None:
+    kind = vars(jit).get("_TinyJit") or jit.TinyJit
+    call = kind.__call__
+    counts: dict[int, int] = {}
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+      counts[id(self)] = counts.get(id(self), 0) + 1
+      NanWatcher.jits.append((getattr(getattr(self, "fxn", None), "__name__", "a function"), counts[id(self)]))
+      try: return call(self, *args, **kwargs)
+      finally: NanWatcher.jits.pop()
+    set_attribute(kind, "__call__", counted)
+
+  def splits(self, linear: Any, jit: Any) -> bool: return not self.found and all(c.op.name == "CALL" for c in linear.src)
+
+  def note_methods(self, nodes: Iterable[Node]) -> None:
+    """Keeps which Tensor method and line made each operation of a tensor graph."""
+    from tinygrad.uop import ops
+    known = getattr(ops, "all_metadata", {})
+    for node in nodes if not self.found else ():
+      if not isinstance(described := tree(node), list) or node.op.name in MOVEMENT: continue
+      for m in known.get(node, ()):
+        entry = {"tree": described, "name": m.name, "caller": getattr(m, "caller", ""), **({"backward": True} if m.backward else {})}
+        self.methods.setdefault(json.dumps(entry), entry)
+
+  def around(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
+    if self.found: return run()
+    begin = time.perf_counter()
+    before = {n: contents(b) for n, b in buffers.items()}
+    self.seconds += time.perf_counter() - begin
+    result = run()
+    begin = time.perf_counter()
+    try: self.find_made(known(), buffers, before, values)
+    except Exception: self.recorder.report_failure("kernel's NaNs")
+    self.seconds += time.perf_counter() - begin
+    if self.found and self.stops:
+      print_message("the program is stopped here (--stop)")
+      sys.exit(1)
+    return result
+
+  def find_made(self, known: tuple[Any, Any], buffers: dict[int, Any], before: dict[int, Any], values: dict[str, int]) -> None:
+    """Looks for a NaN that one call of a kernel has made."""
+    kernel_id, facts = known
+    if kernel_id is None: return
+    self.calls += 1
+    self.runs[kernel_id] = self.runs.get(kernel_id, 0) + 1
+    outputs = {n: after for n in facts.outs if (after := contents(buffers.get(n))) is not None}
+    made = {n: sorted(bad_elements(after, self.infinite) - (bad_elements(before[n], self.infinite) if before.get(n) else set())) for n, after in outputs.items()}
+    made = {n: elements for n, elements in made.items() if elements}
+    bad_inputs = [n for n in facts.ins if before.get(n) and bad_elements(before[n], self.infinite)]
+    for n in bad_inputs:
+      if buffers[n].base not in self.writers and self.given is None: self.given = {"id": kernel_id, "call": self.calls, "input": f"data{n}"}
+    if made and not bad_inputs:
+      self.found = True
+      self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, values)
+      self.save(kernel_id, "out", outputs)
+      self.write(kernel_id, facts, buffers, made)
+    writer = {"id": kernel_id, "call": self.calls}
+    for n in facts.outs:
+      if n in buffers: self.writers[buffers[n].base] = writer
+
+  def write(self, kernel_id: str, facts: Any, buffers: dict[int, Any], made: dict[int, list[int]]) -> None:
+    inputs = {f"data{n}": self.writers.get(buffers[n].base) for n in facts.ins if n in buffers}
+    found: JSON = {"id": kernel_id, "call": self.calls, "run": self.runs[kernel_id], "asked_by": program_lines(), "inputs": inputs,
+                   "outputs": {f"data{n}": {"first": elements[0], "count": len(elements)} for n, elements in made.items()}}
+    if self.jits: found["jit"] = {"function": self.jits[-1][0], "call": self.jits[-1][1]}
+    document = {"format": "tgc-nan", "version": 1, "watched": "inf" if self.infinite else "nan", "found": found, "methods": list(self.methods.values())}
+    path = self.path()
+    with atomic_file(path) as file: file.write(json.dumps(document).encode())
+    what, place = "a NaN or an infinity" if self.infinite else "a NaN", f" ({found['asked_by'][0]})" if found["asked_by"] else ""
+    print_message(f"kernel {kernel_id} makes {what} of numbers in call {self.calls}{place}; `tgc run {self.recorder.output} --nan` explains it")
+
+  def path(self) -> Any:
+    path = tagged_path(self.recorder.output, "nan")
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
+
+  def finish(self) -> None:
+    """Says what was watched, and removes what an earlier run found if this one found nothing."""
+    if not self.found:
+      with contextlib.suppress(FileNotFoundError): self.path().unlink()
+    kind = "NaN or infinity" if self.infinite else "NaN"
+    print_message(f"{self.calls} kernel calls were watched, which took {self.seconds:.1f} s; " +
+                  (f"{self.path().name} has the first find" if self.found else f"none made a {kind} of numbers"))
+    if self.given and not self.found:
+      print_message(f"kernel {self.given['id']} reads a {kind} in call {self.given['call']} from {self.given['input']}, which no kernel stored: "
+                    "it is in the program's data, or in memory that nobody wrote")
