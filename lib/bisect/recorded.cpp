@@ -11,6 +11,7 @@
 #include "lib/bisect/stage_comparer.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/run/recorded_race.h"
 #include "lib/support/counted.h"
 #include "lib/support/first_wrong.h"
 #include "lib/text/apply_rewrites.h"
@@ -69,6 +70,7 @@ class RecordedBisection {
     std::optional<Verdict> known;
     for (Trial& t : comparer_.trials())
       if (auto verdict = search(t, rows, known)) return *verdict;
+    if (auto verdict = find_dropped_barrier()) return *verdict;
     if (auto verdict = plan_.stages_only ? std::nullopt : backend_.check()) {
       if (verdict->kind != Kind::Same && backend_.failing()) shown_by(*backend_.failing());
       if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
@@ -84,6 +86,35 @@ class RecordedBisection {
     const std::string source = source_note();
     const std::string up_to = source.empty() ? "" : "up to the recorded source: ";
     return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
+  }
+
+  // Names the rewrite that drops a barrier, if threads race for shared memory in the linear list. REF runs the threads
+  // in lockstep, so that no result shows this.
+  std::optional<Verdict> find_dropped_barrier() {
+    const auto race = find_recorded_race(*pipeline_);
+    if (!race) return std::nullopt;
+    Verdict out{.kind = Kind::Barrier, .detail = race->text()};
+    auto barriers = [](UOp u) {
+      return u ? std::ranges::count_if(toposort(u), [](UOp x) { return x.is(Op::BARRIER); }) : 0;
+    };
+    for (const Row& row : rows_) {
+      const std::string at = row.recorded && !row.recorded->at.empty() ? row.recorded->at[0] : "";
+      if (row.stage->name == kBarrierStage) {  // it should have added the barrier
+        out.stage = stage_name(row), out.stage_location = at;
+        out.function = race->loads_first ? "add_war_barrier" : "add_raw_barrier";
+        out.function += " (codegen/__init__.py)";
+      }
+      if (!row.result || barriers(row.result) >= barriers(row.input)) continue;
+      for (const Rewrite& m : row.rewrites) {
+        if (barriers(m.after) >= barriers(m.before)) continue;
+        out.stage = stage_name(row), out.stage_location = at, out.function.clear();
+        out.rule = out.location = out.tinygrad_location = m.place;
+        out.before = tree_text(m.before, 3), out.after = tree_text(m.after, 3);
+        out.rewrite = 1 + size_t(std::count_if(row.rewrites.data(), &m, [&](auto& o) { return o.place == m.place; }));
+        return out;
+      }
+    }
+    return out;
   }
 
   // Says how many stages with a new graph were not compared, and why the first one was not.

@@ -139,6 +139,32 @@ TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program
   CHECK(moved.verdict.detail.find("which the program uses afterwards") != std::string::npos);
 }
 
+// Each fault was made in a copy of tinygrad 0.14.0's engine/jit.py.
+TEST_CASE("schedule: what a TinyJit makes of its kernels, and what a replay runs, must leave the same contents") {
+  struct Fault {
+    const char *file, *record, *function, *text;
+  };
+  const Fault faults[] = {
+      {"jit_order14", "jitorder.plan0", "TinyJit.__call__ (engine/jit.py)", "kernel 0 reads data"},
+      {"jit_slot14", "jitslot.plan0", "jit_lower (engine/jit.py)", "kernel 0 reads data"},
+      {"jit_held14", "jitheld.plan0", "memory_plan_rewrite (schedule/memory.py)", "in the place of data0"},
+      {"jit_copy14", "jitcopy.plan0.call1", "CapturedJit.__call__ (engine/jit.py)", "an input that was not copied"},
+  };
+  for (const Fault& f : faults) {
+    const BisectReport report = bisected_record(f.file + std::string(".tensor.jsonl.gz"), f.record);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Order);
+    CHECK(report.verdict.function == f.function);
+    CHECK(report.verdict.detail.find(f.text) != std::string::npos);
+    CHECK(report.exit_code() == 1);
+  }
+  for (const char* id : {"jitcopy.plan0", "jitcopy.plan0.call1", "jitheld.plan0", "jitorder.plan0"}) {
+    const BisectReport report = bisected_record("jit_right14.tensor.jsonl.gz", id);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Same);
+  }
+}
+
 TEST_CASE("schedule: a kernel that loads what an earlier iteration stored through another argument is a hazard") {
   const BisectReport report = bisected_record("shared_arguments14.tensor.jsonl.gz", "attack.s3");
   INFO(report.text(), report.error);

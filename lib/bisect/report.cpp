@@ -10,7 +10,7 @@ std::string_view name_of(Verdict::Kind kind) {
   constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
                                          "device", "schedule", "divergence", "endless",  "deep",
                                          "crash",  "hazard",   "flaky",      "unresolved",
-                                         "known",  "order",    "refused"};
+                                         "known",  "order",    "refused",    "barrier"};
   return kNames[size_t(kind)];
 }
 
@@ -48,6 +48,7 @@ std::string BisectReport::text() const {
   if (!v.edge.empty()) line("edge", v.edge + ", through " + v.buffer + ": " + v.function + " should make it");
   if (v.kind == Verdict::Kind::Order && v.edge.empty()) line("caused by", v.function);
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
+  if (v.kind == Verdict::Kind::Barrier && !v.function.empty()) line("added by", v.function);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);

@@ -11,7 +11,7 @@ namespace tgc {
 struct Verdict {
   enum class Kind : uint8_t {
     Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Hazard, Flaky,
-    Unresolved, Known, Order, Refused
+    Unresolved, Known, Order, Refused, Barrier
   };
   struct CycleStep {
     std::string rule, branch, location, before, after;
@@ -32,6 +32,7 @@ struct Verdict {
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
   // for Compiler: LLVM's pass and the function that it ran on. For Order: tinygrad's function that makes the edge.
+  // For Barrier: the one that adds the barrier.
   std::string pass = {}, function = {};
   std::vector<size_t> kernels = {};    // for Order: the two kernels, in the right order
   std::string buffer = {}, edge = {};  // for Order, with `function`

@@ -164,6 +164,10 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& r : of("rebinds"))
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
+    if (now.phase == "capture" && !j.contains("kernels") && !now.pending.empty()) {
+      lacks_kernels_ = true;  // of a capture whose inputs are on several devices
+      now.pending.clear();
+    }
     for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
     check_call(now);
     return Unit{};

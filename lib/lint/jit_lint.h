@@ -36,6 +36,7 @@ std::span<const JitFindingKind> jit_note_kinds();
 // Explanation and correction of an error of TinyJit whose message contains `word`.
 struct JitRemedy {
   std::string_view word, means, mend;
+  bool is_of_any_error = false;  // else, only of tinygrad's JitErrors and assertions
 };
 const JitRemedy* jit_remedy(std::string_view error);  // null if the error is unknown
 
@@ -49,7 +50,7 @@ class JitLint {
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
   // False if an older exporter made the recording, which lacks facts that some kinds of findings need.
-  bool is_decided() const { return !lacks_late_tensors_; }
+  bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;
@@ -82,6 +83,7 @@ class JitLint {
   std::set<std::string> reported_;
   bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
   bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events
+  bool lacks_kernels_ = false;  // an older exporter did not record the kernels of a capture with assignments
   size_t calls_ = 0;
 };
 

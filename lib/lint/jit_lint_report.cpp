@@ -42,11 +42,12 @@ constexpr JitRemedy kRemedies[] = {
      "pass each tensor once, or a copy of it: x.clone().realize()"},
     {"non-Tensor", "a replay computes tensors only",
      "return tensors alone, and compute the rest outside of the function"},
-    {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone"},
+    {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone",
+     true},
     {"didn't JIT anything", "no kernel ran in the function",
      "realize something that depends on the inputs inside the function"},
     {"access tensor data", "the value of a tensor is unknown during the capture",
-     "keep .item(), .tolist() and .numpy() outside of the function"},
+     "keep .item(), .tolist() and .numpy() outside of the function", true},
     {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
     {"const", "an input is a constant, which has no buffer",
      "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
@@ -67,7 +68,10 @@ std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
 std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 
 const JitRemedy* jit_remedy(std::string_view error) {
-  auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) { return error.find(r.word) != error.npos; });
+  const bool is_of_jit = error.starts_with("JitError") || error.starts_with("AssertionError");
+  auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) {
+    return (is_of_jit || r.is_of_any_error) && error.find(r.word) != error.npos;
+  });
   return it == std::end(kRemedies) ? nullptr : it;
 }
 
@@ -84,14 +88,16 @@ std::string JitLint::text(bool all_notes) const {
     if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
+  const std::string_view lacks = lacks_late_tensors_ ? "tensors that a capture makes and the program computes later"
+                                                     : "assignments in a capture whose inputs are on several devices";
   if (!is_decided() && !findings_.empty())
-    out += "not checked: tensors that a capture makes and the program computes later; to check them, record again\n";
+    out.append("not checked: ").append(lacks).append("; to check them, record again\n");
   const size_t shown = notes_.size() - usual;
   out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", ";
   if (is_decided() || !findings_.empty()) out += counted(findings_.size(), "finding");
   else
-    out += "not decided: an older exporter made the recording, without the tensors that a capture makes and the "
-           "program computes later; record again";
+    out.append("not decided: an older exporter made the recording, without what decides ").append(lacks)
+        .append("; record again");
   out += shown ? ", " + counted(shown, "note") : "";
   if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
   return out + (usual ? " with --notes\n" : "\n");

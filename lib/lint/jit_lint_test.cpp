@@ -118,7 +118,7 @@ TEST_CASE("JitLint: side effects of the function are reported") {
   CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).what == "baked-value");
   CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).what ==
         "side-effect");
-  JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}])")});
+  JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"kernels":[])")});
   CHECK(lost.what == "lost-assign");
   CHECK(lost.where == "f.py:4");
   JitFinding gradient = only(
@@ -129,6 +129,16 @@ TEST_CASE("JitLint: side effects of the function are reported") {
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
   CHECK(error.what == "refused");
   CHECK(error.mend.find("clone") != std::string::npos);
+  JitFinding own = only({call(0, "warmup", R"(,"error":"RuntimeError: TRAINING=0, TRAINING must be enabled")")});
+  CHECK(own.happens == "call 0 raises RuntimeError: TRAINING=0, TRAINING must be enabled");
+  CHECK(own.mend == "see the message");
+}
+
+TEST_CASE("JitLint: an assignment is not called lost if the kernels of the capture were not recorded") {
+  JitLint lint = lint_of({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"moved":[])")});
+  CHECK(lint.findings().empty());
+  CHECK_FALSE(lint.is_decided());
+  CHECK(lint.text().find("not decided: ") != std::string::npos);
 }
 
 TEST_CASE("JitLint: the use of a result is reported only after the next call overwrote it") {

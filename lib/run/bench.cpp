@@ -53,22 +53,57 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   return std::move(run.time);
 }
 
+// Returns the times that a tinygrad took, as its exporter recorded them.
+Result<TimedGraph> recorded_time(Pipeline& pipeline) {
+  auto rows = pipeline.rows();
+  if (!rows) return rows.diag();
+  TimedGraph out{pipeline.name(), pipeline.target()};
+  GraphTime time{.nodes = toposort(pipeline.ast()).size()};
+  double whole = 0;
+  for (const Pipeline::Row& row : *rows) {
+    if (!row.recorded || row.recorded->seconds < 0) continue;
+    const double ms = row.recorded->seconds * 1000;
+    time.stages.push_back({row.stage->name, row.result ? toposort(row.result).size() : 0, ms});
+    whole += ms;
+  }
+  const GoldenRecord* record = pipeline.input().record.get();
+  time.ms = record && record->seconds >= 0 ? record->seconds * 1000 : whole;
+  if (!time.stages.empty()) return out.time = std::move(time), out;
+  out.time = Diag{.message = pipeline.name() + ": the recording has no times of stages",
+                  .file = pipeline.input().file,
+                  .expected = "a recording of a newer exporter, or --live=PYTHON"};
+  return out;
+}
+
+// What is timed: the graphs that tgc compiles, and the times of those that a tinygrad compiled.
+struct Inputs {
+  std::vector<TimedInput> own;
+  std::vector<TimedGraph> recorded;
+  std::string producer;  // of the recorded times
+};
+
 // Reads all graphs of the inputs.
-Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchPlan& plan) {
-  std::vector<TimedInput> out;
+Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
+  Inputs out;
   for (const std::string& spec : plan.inputs) {
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
         return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
       if (!session.compiler()->compiles(graph)) {
         auto pipeline = session.pipeline(std::move(graph));
-        return pipeline ? (*pipeline)->lacks(Ability::Compile) : pipeline.diag();
+        if (!pipeline) return pipeline.diag();
+        if (!(*pipeline)->can(Ability::Recording)) return (*pipeline)->lacks(Ability::Compile);
+        auto timed = recorded_time(**pipeline);
+        if (!timed) return timed.diag();
+        out.recorded.push_back(std::move(*timed));
+        out.producer = (*pipeline)->producer();
+        return Unit{};
       }
       auto job = session.job_for(graph);
       if (!job) return job.diag();
       auto timed = timed_input(graph, *job);
       if (!timed) return timed.diag();
-      out.push_back(std::move(*timed));
+      out.own.push_back(std::move(*timed));
       return Unit{};
     });
     if (!status) return status.diag();
@@ -91,17 +126,18 @@ Result<GraphTime> time_whole(const Session& session, const std::string& spec, in
 }
 
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
-  auto inputs = plan.whole ? Result(std::vector<TimedInput>()) : read_inputs(session, plan);
+  auto inputs = plan.whole ? Result(Inputs()) : read_inputs(session, plan);
   if (!inputs) return inputs.diag();
   BenchResult out;
-  out.graphs.resize(plan.whole ? plan.inputs.size() : inputs->size());
+  const size_t count = plan.whole ? plan.inputs.size() : inputs->own.size();
+  out.graphs.resize(count);
   auto time = [&](size_t i) -> Status {
     if (session.cancelled()) return Diag{"cancelled"};
     if (plan.whole) {
       out.graphs[i] = {plan.inputs[i], "", time_whole(session, plan.inputs[i], plan.repeats)};
       return Unit{};
     }
-    const TimedInput& in = (*inputs)[i];
+    const TimedInput& in = inputs->own[i];
     auto target = recorded_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
                      time_graph(in, plan.repeats, plan.count_rules)};
@@ -111,8 +147,10 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
   auto tell = [&](size_t i) {
     session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
   };
-  if (auto status = parallel_for(out.graphs.size(), session.jobs, time, tell); !status) return status.diag();
+  if (auto status = parallel_for(count, session.jobs, time, tell); !status) return status.diag();
   out.seconds = seconds_since(start);
+  out.graphs.insert(out.graphs.end(), inputs->recorded.begin(), inputs->recorded.end());
+  out.recorded = inputs->recorded.size(), out.recorded_by = inputs->producer;
   return out;
 }
 
@@ -167,8 +205,12 @@ std::string BenchReport::text(bool list) const {
                    "share");
   row("total", total_);
   for (auto& [name, times] : stages_) row(name, times);
-  out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                   plan_.repeats, counted(threads_, "thread").c_str(), runs_per_second(), peak_mb());
+  if (result_.recorded < result_.graphs.size())
+    out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                     plan_.repeats, counted(threads_, "thread").c_str(), runs_per_second(), peak_mb());
+  if (result_.recorded)
+    out += "processor time of " + result_.recorded_by + " for " + counted(result_.recorded, "graph") +
+           ", in one run each, without the exporter's own\n";
   if (plan_.count_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(),
                      counted_ms_ / double(std::max<size_t>(1, total_.count())));
@@ -192,6 +234,7 @@ std::string BenchReport::json(bool list) const {
     json.member("threads", threads_).member("repeats", plan_.repeats);
     json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
     json.member("refused", refused_);
+    if (result_.recorded) json.member("recorded", result_.recorded).member("recorded_by", result_.recorded_by);
     if (plan_.count_rules) json.key("counting_slower").number(slower(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {

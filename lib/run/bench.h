@@ -25,9 +25,12 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  double seconds = 0;  // wall time of the whole command
+  size_t recorded = 0;      // the last ones of `graphs` have the times that a tinygrad took
+  std::string recorded_by;  // that tinygrad: "tinygrad 0.14.0"
+  double seconds = 0;       // wall time of the whole command
 };
-// Reads all graphs of the inputs, then times them, session.jobs at a time. If the pipeline refuses a graph, its
+// Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
+// pipelines have the times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its
 // TimedGraph::time is an error.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 

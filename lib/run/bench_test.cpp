@@ -35,3 +35,32 @@ TEST_CASE("bench: a graph after a stage is timed from the next stage on") {
   CHECK_FALSE(has(1, "expander"));
   CHECK(has(1, "linear"));
 }
+
+TEST_CASE("bench: a recording has the times that tinygrad took, or says that it has none") {
+  const std::string ast =
+      R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
+      R"({\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}]})";
+  const auto file = std::filesystem::temp_directory_path() / ("tgc_bench_times." + std::to_string(getpid()) + ".jsonl");
+  for (bool is_timed : {true, false}) {
+    const std::string seconds = is_timed ? R"(,"seconds":0.002)" : "";
+    std::ofstream(file, std::ios::binary)
+        << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})" << "\n"
+        << R"({"id":"k.0","target":"CPU:CLANG","nodes":1,"ast":")" << ast
+        << R"(","stages":[{"name":"expander","same":true)" << seconds << "}]"
+        << (is_timed ? R"(,"seconds":0.003)" : "") << "}\n";
+    Session session;
+    session.over.imports = true;
+    auto timed = run_bench(session, {.inputs = {file.string()}});
+    REQUIRE_MESSAGE(timed.ok(), timed.diag().text());
+    REQUIRE(timed->graphs.size() == 1);
+    const auto& time = timed->graphs[0].time;
+    CHECK(time.ok() == is_timed);
+    if (!is_timed) CHECK(time.diag().message.find("no times") != std::string::npos);
+    if (!is_timed) continue;
+    CHECK(time->ms == doctest::Approx(3));
+    REQUIRE(time->stages.size() == 1);
+    CHECK(time->stages[0].ms == doctest::Approx(2));
+    CHECK(timed->recorded_by == "tinygrad 0.14.0");
+  }
+  std::filesystem::remove(file);
+}

@@ -75,6 +75,8 @@ std::string ModelReport::text() const {
   if (kernels_compared && different.empty())
     out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
   if (!different.empty()) out += "  " + different + "\n";
+  if (result() == RunReport::Result::NotCompared && !is_schedule)
+    out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
   for (const std::string& file : written) out += "  wrote " + file + "\n";
   if (!again.empty()) out += "  again: " + again + "\n";
   if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";

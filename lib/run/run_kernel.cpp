@@ -9,6 +9,7 @@
 #include "lib/execute/lower.h"
 #include "lib/run/candidate.h"
 #include "lib/run/debug_prints.h"
+#include "lib/run/recorded_race.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
@@ -412,6 +413,13 @@ class KernelRun {
   const std::unique_ptr<RunCandidate> candidate_;
 };
 
+// REF runs the threads of a workgroup in lockstep, so that no result shows a barrier that a recorded list lacks.
+void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
+  if (!in.record || session.compiler()->compiles(in) || report.result() != RunReport::Result::Passed) return;
+  auto pipeline = recorded_pipeline(in);
+  if (auto race = find_recorded_race(*pipeline)) report.error = race->text(), report.kernel_fault = true;
+}
+
 }  // namespace
 
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options) {
@@ -424,6 +432,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
     if (!ran) report.error = with_time_option(ran.diag()).text(), report.kernel_fault = ran.diag().kernel_fault;
+    if (ran && own.compare.reference != "none") check_barriers(session, in, report);
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/import/upgrade.h"
+#include "lib/run/jit_order.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/wellformed.h"
 #include "lib/validate/hazard.h"
@@ -28,8 +29,6 @@ std::vector<UOp> buffers_of(UOp call) {
   return out;
 }
 bool calls_kernel(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
-
-std::string kernel_text(size_t number) { return "kernel " + std::to_string(number); }
 
 // The calls of kernels before they are put in order, with the contents of buffers that they read, and their numbers.
 class KernelGraph {
@@ -363,6 +362,12 @@ class OrderChecker {
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters) {
   auto checked = catch_failures([&] {
+    if (is_of_jit(record)) {
+      OrderReport out;
+      if (auto fault = find_jit_fault(session, record, release, parameters))
+        out.faults.push_back(std::move(*fault));
+      return out;
+    }
     return OrderChecker(session, record, release, schedule, parameters).check();
   });
   return checked ? std::move(*checked) : OrderReport{.not_checked = checked.diag().message};

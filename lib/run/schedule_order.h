@@ -8,6 +8,8 @@
 
 namespace tgc {
 
+inline std::string kernel_text(size_t number) { return "kernel " + std::to_string(number); }
+
 // Two kernels that access the same memory and run in the wrong order.
 struct OrderFault {
   size_t first = 0, second = 0;  // numbers of kernels of the record: `first` must run before `second`

@@ -80,6 +80,8 @@ GoldenProgram program_of(JsonScanner& in) {
   return p;
 }
 
+double seconds(JsonScanner& in) { return std::strtod(std::string(in.number()).c_str(), nullptr); }
+
 GoldenStage stage_of(JsonScanner& in) {
   GoldenStage s;
   size_t at = in.position();
@@ -91,6 +93,7 @@ GoldenStage stage_of(JsonScanner& in) {
     else if (key == "full") s.full = in.string_or_null();
     else if (key == "at") s.at = strings(in);
     else if (key == "function") s.function = name_in(in);
+    else if (key == "seconds") s.seconds = seconds(in);
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
@@ -143,6 +146,26 @@ GoldenKernel kernel_of(JsonScanner& in) {
   return k;
 }
 
+// Reads {"uop/symbolic.py:102": [matches, attempts, seconds of the matches, seconds of the attempts]}.
+std::vector<GoldenRule> rules_of(JsonScanner& in) {
+  std::vector<GoldenRule> out;
+  in.object([&](std::string_view place) {
+    GoldenRule& rule = out.emplace_back();
+    rule.place = place;
+    size_t n = 0;
+    in.array([&] {
+      switch (n++) {
+        case 0: rule.matches = in.int64(); break;
+        case 1: rule.attempts = in.int64(); break;
+        case 2: rule.match_seconds = seconds(in); break;
+        case 3: rule.seconds = seconds(in); break;
+        default: in.skip();
+      }
+    });
+  });
+  return out;
+}
+
 GoldenRecord record_of(JsonScanner& in) {
   GoldenRecord r;
   bool has_id = false, has_ast = false;
@@ -166,6 +189,8 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "var_vals") r.var_vals = variables(in);
     else if (key == "runtime") r.runtime = in.boolean();
     else if (key == "rewrites") r.rewrites = in.skip();
+    else if (key == "rules") r.rules = rules_of(in);
+    else if (key == "seconds") r.seconds = seconds(in);
     else if (key == "metadata") r.metadata = metadata_list(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {

@@ -26,6 +26,14 @@ struct GoldenStage {
   // the innermost call is; empty: not recorded
   std::vector<std::string> at;
   std::string function;
+  double seconds = -1;  // tinygrad's processor time for the stage; below 0: not recorded
+};
+
+// How often a rule was tried in a record, and how long that took.
+struct GoldenRule {
+  std::string place;  // the rule's line in tinygrad: "uop/symbolic.py:102"
+  int64_t matches = 0, attempts = 0;
+  double match_seconds = 0, seconds = 0;  // of the matches, and of all attempts
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
@@ -80,6 +88,8 @@ struct GoldenRecord {
   std::vector<GoldenMetadata> metadata;                        // kernel records only
   bool runtime = false;                                        // a kernel of tinygrad's runtime, not of a schedule
   std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
+  std::vector<GoldenRule> rules;  // empty: not recorded
+  double seconds = -1;            // tinygrad's processor time for the whole record; below 0: not recorded
   uint32_t line = 0;  // 1-based number of the record's line in the file
 };
 

@@ -32,13 +32,23 @@ class RewriteCounts {
   std::string rules_json() const;
 
  private:
+  struct RuleTime {
+    int64_t matches = 0, attempts = 0;
+    double match_ms = 0, ms = 0;
+  };
   bool counts(UOp u) const { return ops_.empty() || u.in(ops_); }
   std::map<std::string, size_t> hits() const;
+  void add_times(const GoldenRecord& record);
+  std::vector<std::pair<std::string, RuleTime>> slowest_rules() const;
+  std::string times_text() const;
 
   StageSelection selection_;
   OpSet ops_;
   std::map<std::string, RuleCount> rules_;
   std::map<std::string, size_t> nodes_;  // by op
+  std::map<std::string, RuleTime> rule_times_;             // by place
+  std::vector<std::pair<std::string, double>> stage_ms_;  // in the order of the stages
+  size_t timed_ = 0;                                       // pipelines with times of stages
   size_t pipelines_ = 0, graphs_ = 0, discarded_ = 0;
   bool lacks_rewrites_ = false;          // a pipeline has no rewrites
 };

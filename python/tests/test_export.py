@@ -31,6 +31,8 @@ def test_program(export: Export, tmp_path: pathlib.Path) -> None:
   assert any(k.rewrites for k in made.kernels)
   stages = [s for k in made.kernels for s in k.facts["stages"]]
   assert any(s.get("letters") for s in stages) or RELEASE.startswith("0.11")  # which has no pyrender
+  assert all(s["seconds"] >= 0 for s in stages)
+  assert any(attempts >= matches > 0 for k in made.kernels for matches, attempts, *_ in k.facts["rules"].values())
   jit = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.jit.jsonl.gz")][1:]
   phases = [e["phase"] for e in jit if e["event"] == "call"]
   assert phases[:3] == ["warmup", "capture", "replay"]
@@ -239,6 +241,44 @@ for i in range(4):
   found = tgc.lint(tgc.load(tmp_path / "run.jsonl"))
   assert any("scale" in json.dumps(f.facts) for f in found)
   assert any("frozen.py" in str(f) for f in found)
+
+
+@pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later, which captures lists of calls")
+def test_calls_of_a_jit(export: Export, tmp_path: pathlib.Path) -> None:
+  """The captured calls are a record, and so is a replay that gets a buffer which the calls store to."""
+  (tmp_path / "calls.py").write_text("""
+from tinygrad import Tensor, TinyJit
+@TinyJit
+def step(x, y):
+  u = (x + 1).contiguous().realize()
+  return (x.flip(0) * y + u).contiguous().realize(), u
+x, y = (Tensor.full((4,), i).contiguous().realize() for i in (1., 2.))
+for i in range(5): o, x = step(x, y)
+""")
+  export("-o", "run.jsonl", "--", "calls.py")
+  records = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.tensor.jsonl")][1:]
+  plans = {r["id"]: [s["name"] for s in r["stages"]] for r in records if ".plan" in r["id"]}
+  assert plans == {"calls.plan0": ["captured calls", "inputs of the jit", "memory plan", "calls to replay"], "calls.plan0.call1": ["replay"]}
+
+
+@pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later")
+def test_late_read(export: Export, tmp_path: pathlib.Path) -> None:
+  """A record says that a value reads what an assignment stores, although the program computed it before."""
+  for before in (True, False):
+    total = "c = b.sum().reshape(1).contiguous()"
+    (tmp_path / "late.py").write_text(f"""
+from tinygrad import Tensor
+a = Tensor([float(i) for i in range(8)]).realize()
+b = a[0:4].contiguous().realize()
+{total if before else ""}
+a[0:4].assign(b * 2)
+{"" if before else total}
+Tensor.realize(a, c)
+""")
+    export("-o", "run.jsonl", "--", "late.py")
+    records = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.tensor.jsonl")][1:]
+    late = {m["caller"] for r in records for m in r.get("metadata", []) if m["name"] == "late read"}
+    assert late == ({"late.py:6::<module>"} if before else set())
 
 
 def test_hostile_graphs_run_no_code() -> None:

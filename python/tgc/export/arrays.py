@@ -29,6 +29,22 @@ def bound_values(nodes: Iterable[Node]) -> dict[str, int]:
   return values
 
 
+def bound_arguments(args: list[Any]) -> dict[str, int]:
+  """Returns the values of the variables that the arguments of a call bind, by name."""
+  values: dict[str, int] = {}
+  for x in args:  # args grows in the loop
+    if len(args) < 4096 and isinstance(x, (list, tuple, dict)): args += x.values() if isinstance(x, dict) else x
+    node = getattr(x, "uop", x)
+    if hasattr(node, "toposort"): values |= bound_values(node.toposort())
+  return values
+
+
+def number_of_elements(buffer: Any) -> int:
+  """Returns the number of elements of a buffer of a call; `size` is a number up to 0.12, and a method since."""
+  if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
+  return buffer.size if isinstance(buffer.size, int) else buffer.numel()
+
+
 def contents(buffer: Any) -> Any:
   """Returns (dtype, bytes) of an allocated buffer; None for any other object."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None

@@ -12,10 +12,11 @@ import io
 import itertools
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tgc.export.arrays import ArraySaver, bound_values, is_bound_variable
+from tgc.export.arrays import ArraySaver, bound_values, is_bound_variable, number_of_elements
 from tgc.export.golden import print_message
 from tgc.export.graphs import graph_text
 from tgc.export.hooks import (
@@ -30,7 +31,8 @@ from tgc.export.hooks import (
 from tgc.export.jit import JitRecorder
 from tgc.export.jit_plan import PlanRecorder
 from tgc.export.kinds import JSON, Function, Node, Settings
-from tgc.export.matches import matches_json, rewrite_with_callback
+from tgc.export.late_reads import LateReads
+from tgc.export.matches import RuleTimes, matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
 from tgc.export.names import INNER, KEEP_OFFSET, KERNELS, NEUTRAL_SETTINGS, QUERIES, SCHEDULES, STAGES
 from tgc.export.recorder import Recorder
@@ -45,12 +47,6 @@ def reserve_buffers(graph: Node) -> None:
   UOp.unique_num = itertools.count(max((n for n in used if isinstance(n, int)), default=-1) + 1)
 
 
-def number_of_elements(buffer: Any) -> int:
-  """Returns the number of elements of a buffer of a call; `size` is a number up to 0.12, and a method since."""
-  if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
-  return buffer.size if isinstance(buffer.size, int) else buffer.numel()
-
-
 class Scope:
   """One kernel or schedule while tinygrad makes it: the graphs after its rewrites, in order."""
 
@@ -59,14 +55,23 @@ class Scope:
     self.stages: list[JSON] = []
     self.failed = ""  # the stage that raised
     self.matches: list[tuple[Any, ...]] = []
+    self.begin = time.thread_time()
+    self.recording = self.staged = 0.0  # the seconds that the recorder took, and the stages
+    self.took = 0.0  # seconds, set at the end
+    self.rules = RuleTimes()
 
-  def add(self, name: str, graph: Node) -> None:
+  def add(self, name: str, graph: Node, seconds: float) -> None:
     same = graph is self.last
     stage: JSON = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
+    stage["seconds"] = round(max(seconds, 0), 6)
     if not same: stage |= call_site()
     if self.letters and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
+
+  def seconds(self) -> float:
+    """Returns the processor time from the begin of the scope until now, without that of the recorder."""
+    return round(max(time.thread_time() - self.begin - self.recording, 0), 6)
 
 
 def variable_facts(v: Any) -> Any:
@@ -114,6 +119,7 @@ class GraphRecorder(Recorder):
     watched = "" if is_child else options.get("watch_nan", "")
     self.nans = NanWatcher(self, watched == "inf", options.get("stop", False)) if watched else None
     self.arrays = self.nans or ArraySaver(self)
+    self.late_reads = LateReads()
 
   def finish(self) -> None:
     if self.nans: self.nans.finish()
@@ -144,12 +150,13 @@ class GraphRecorder(Recorder):
     for (module, function), stage in STAGES.items():
       call_on_import(module, functools.partial(self.watch_stage, function=function, name=stage))
     watch_metadata()
-    if self.records_matches: set_attribute(ops.PatternMatcher, "rewrite", rewrite_with_callback(self.add_match))
+    if self.records_matches: set_attribute(ops.PatternMatcher, "rewrite", rewrite_with_callback(self.add_match, times=self.rule_times))
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
         call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
     JitRecorder(self).watch()
     PlanRecorder(self).watch()
+    self.late_reads.watch()
     if self.save_inputs or self.nans: self.arrays.watch()
 
   def watch_function(self, module: Any, name: str, record: Function) -> None:
@@ -170,20 +177,27 @@ class GraphRecorder(Recorder):
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
       name = stage or kwargs.get("name") or ""
+      begin, recording, staged = time.thread_time(), scope.recording, scope.staged
       try: result = rewrite(sink, *args, **kwargs)
       except Exception:
         if scope.depth == 1: scope.failed = name
         raise
       finally: scope.depth -= 1
       if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
-        try: scope.add(name, graph_of(result, sink))
+        end = time.thread_time()
+        seconds = end - begin - (scope.recording - recording) - (scope.staged - staged)  # without the stages inside
+        scope.staged += seconds
+        try: scope.add(name, graph_of(result, sink), seconds)
         except Exception: self.report_failure(f"graph after '{name}'")
+        scope.recording += time.thread_time() - end
       return result
     return call
 
   def add_match(self, location: str, before: Node, after: Node, depth: int) -> None:
     scope = self.scope()
     if scope is not None: scope.matches.append((len(scope.stages), location, before, after, depth))
+
+  def rule_times(self) -> RuleTimes | None: return None if (scope := self.scope()) is None else scope.rules
 
   def scope(self) -> Scope | None: return getattr(self.thread, "scope", None)
 
@@ -217,6 +231,7 @@ class GraphRecorder(Recorder):
       assert scope is not None
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
+      scope.took = scope.seconds()
     with self.lock:
       try: self.write_kernel(scope, ast, target or self.target_of(renderer), result, error)
       except Exception: self.report_failure("kernel")
@@ -264,8 +279,9 @@ class GraphRecorder(Recorder):
         facts = program_facts(result) if hasattr(result, "toposort") else result
         for known in (ast.key, (facts.name, record.get("source"))): self.arrays.programs.setdefault(known, (kernel_id, facts))
       except Exception: self.report_failure("kernel's program")
-    record["stages"] = scope.stages
+    record["stages"], record["seconds"] = scope.stages, scope.took
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
+    if scope.rules: record["rules"] = scope.rules.json()
     if called_by_runtime(): record["runtime"] = True
     if callers := program_lines(): record["asked_by"] = callers
     self.write("kernel", record, settings, self.metadata.get(ast.key) or self.called_from(callers))
@@ -333,6 +349,7 @@ class GraphRecorder(Recorder):
       assert scope is not None
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
+      scope.took = scope.seconds()
     with self.lock:
       try: self.write_schedule(scope, sink, name, next(n for n, f in self.functions.items() if f is function), result, error)
       except Exception: self.report_failure("schedule")
@@ -344,7 +361,7 @@ class GraphRecorder(Recorder):
     if len(scope.stages) < 2 and error is None: return
     nodes = sink.toposort()
     record: JSON = {"id": name or self.schedule_id(), "what": function_name, "device": self.device_of(sink),
-              "nodes": len(nodes), "ast": graph_text(sink, self.producer), "stages": scope.stages}
+              "nodes": len(nodes), "ast": graph_text(sink, self.producer), "stages": scope.stages, "seconds": scope.took}
     if values := bound_values(nodes): record["var_vals"] = values
     if callers := program_lines(): record["asked_by"] = callers
     if error is not None: record |= error_of(error, scope)
@@ -353,7 +370,8 @@ class GraphRecorder(Recorder):
       for kernel in record["kernels"] if callers else ():
         self.writer.add_origin(kernel["ast"], callers, kernel.get("metadata") or self.called_from(callers))
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
-    self.write("tensor", record, self.own_settings())
+    if scope.rules: record["rules"] = scope.rules.json()
+    self.write("tensor", record, self.own_settings(), self.late_reads.metadata_of(sink, sink.op.name != "CALL"))
 
   def record_sink(self, sink: Node) -> None:
     """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""

@@ -38,9 +38,9 @@ import sys
 import weakref
 from typing import Any
 
-from tgc.export.arrays import bound_values
+from tgc.export.arrays import bound_arguments
 from tgc.export.hooks import call_on_import, program_line, set_attribute
-from tgc.export.jit_kernels import CapturedKernels, input_tensors
+from tgc.export.jit_kernels import CapturedKernels, buffer_node, input_tensors, is_tensor
 from tgc.export.jit_lazy import LateTensors
 from tgc.export.jit_stores import UnscheduledStores
 from tgc.export.kinds import JSON, Function
@@ -57,19 +57,6 @@ def is_simple(x: Any, depth: int = 0) -> bool:
   if depth == 3: return False
   if isinstance(x, dict): return len(x) <= 64 and all(is_simple(v, depth + 1) for v in x.values())
   return isinstance(x, (list, tuple, set)) and len(x) <= 64 and all(is_simple(v, depth + 1) for v in x)
-
-
-def is_tensor(x: Any) -> bool: return type(x).__name__ == "Tensor" and hasattr(x, "uop")
-
-
-def bound_arguments(args: list[Any]) -> dict[str, int]:
-  """Returns the values of the variables that the arguments of a call bind, by name."""
-  values: dict[str, int] = {}
-  for x in args:  # args grows in the loop
-    if len(args) < 4096 and isinstance(x, (list, tuple, dict)): args += x.values() if isinstance(x, dict) else x
-    node = x.uop if is_tensor(x) else x
-    if hasattr(node, "toposort"): values |= bound_values(node.toposort())
-  return values
 
 
 class KnownJit:
@@ -140,7 +127,7 @@ class JitRecorder:
     if (number := self.buffers.get(buffer)) is None: number = self.buffers[buffer] = next(self.numbers)
     return number
 
-  def buffer_of(self, tensor: Any) -> int: return self.buffer_of_node(tensor.uop.base)
+  def buffer_of(self, tensor: Any) -> int: return self.buffer_of_node(buffer_node(tensor.uop))
 
   def buffer_of_node(self, base: Any) -> int:
     buffer = getattr(base, "realized", None)
@@ -148,7 +135,7 @@ class JitRecorder:
 
   def known_buffer(self, tensor: Any) -> Any:
     """Returns the number of a tensor's buffer; None if no jit has used the buffer."""
-    try: return self.buffers.get(getattr(tensor.uop.base, "realized", None))
+    try: return self.buffers.get(getattr(buffer_node(tensor.uop), "realized", None))
     except TypeError: return None
 
   def object_number(self, x: Any) -> int:
@@ -288,7 +275,7 @@ class JitRecorder:
       if event["phase"] == "capture":
         self.lost |= {id(t): (t, event, place) for t, place in running["grads"] if not self.is_computed(t)}
         event |= self.captured_kernels(jit, args, kwargs, named)
-        inputs = {t.uop.base: self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}
+        inputs = {buffer_node(t.uop): self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}
         event["moved"] = [self.buffer_of_node(u) for u in self.late.end_capture(known.number, event["call"], inputs)]
         event["sees"] = before | {k: v for k, v in after.items() if k in tensor_names}  # the function may compute them
         read = {f"buffer {b}" for k in event.get("kernels", []) for b in k["reads"]}  # keep only the used tensors of containers
@@ -309,7 +296,7 @@ class JitRecorder:
 
   def captured_kernels(self, jit: Any, args: tuple[Any, ...], kwargs: JSON, named: JSON) -> JSON:
     tensors = input_tensors(args, kwargs, is_tensor)
-    if any(t.uop.op.name in ("MULTI", "UNSHARD") for _, t in tensors): return {}  # one input is several buffers
+    if hasattr(jit.captured, "input_replace") and any(t.uop.op.name == "MULTI" for _, t in tensors): return {}  # one input is several buffers
     def number(b: Any) -> int | None:
       return None if b is None else self.buffer_of_node(b) if hasattr(b, "op") else self.number_of(b)
     captured = CapturedKernels(jit.captured, [self.buffer_of(t) for _, t in tensors], number)
@@ -319,7 +306,7 @@ class JitRecorder:
 
   @staticmethod
   def is_computed(tensor: Any) -> bool:
-    base = tensor.uop.base
+    base = buffer_node(tensor.uop)
     return base.op.name in ("BUFFER", "BUFFER_VIEW", "CONST", "MSTACK", "MSELECT", "PARAM") or bool(getattr(base, "is_realized", False))
 
   def register_outputs(self, result: Any, jit: Any, event: JSON) -> Any:

@@ -16,6 +16,16 @@ from tgc.export.records import program_facts
 def without_color(name: str) -> str: return re.sub(r"\x1b\[[0-9;]*m", "", name)
 
 
+def is_tensor(x: Any) -> bool: return type(x).__name__ == "Tensor" and hasattr(x, "uop")
+
+
+def buffer_node(node: Any) -> Any:
+  """Returns the node of the buffer that `node` is a view of. A tensor on several devices is a MULTI or UNSHARD of it."""
+  base = node.base
+  while base.op.name in ("MULTI", "UNSHARD") and len(base.src) > 0: base = base.src[0].base
+  return base
+
+
 def input_tensors(args: tuple[Any, ...], kwargs: JSON, is_tensor: Callable[[Any], bool]) -> list[Any]:
   """Returns (name, tensor) of each input of the jit, in the jit's order: arguments, then the tensors in containers."""
   named = [(str(i), t) for i, t in enumerate(args) if is_tensor(t)] + [(k, t) for k, t in sorted(kwargs.items()) if is_tensor(t)]

@@ -96,7 +96,7 @@ class LiveRecorder(GraphRecorder):
       if "SCACHE" in helpers.ContextVar._cache: stack.enter_context(helpers.Context(SCACHE=0))  # a cached schedule has no stages
       if question.get("rewrites") or matches:
         on_match = self.add_match if question.get("rewrites") else lambda *match: None
-        rewrite = rewrite_with_callback(on_match, matches.declines if matches else None)
+        rewrite = rewrite_with_callback(on_match, matches.declines if matches else None, self.rule_times)
         stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite))
       if question.get("level") == "tensor":
         self.replay_schedule(question["id"], self.schedule_function(sink), sink, {})

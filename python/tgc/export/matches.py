@@ -6,6 +6,7 @@ import functools
 import os
 import threading
 from collections.abc import Sequence
+from time import thread_time as clock
 from typing import Any
 
 from tgc.export.graphs import Nodes
@@ -22,14 +23,39 @@ def place(file: str, line: int) -> str:
   return f"{file.replace(os.sep, '/').split('/tinygrad/')[-1]}:{line}"
 
 
+class RuleTimes:
+  """How often each rule was tried and matched, and how long that took, as TRACK_MATCH_STATS of tinygrad counts it: the time
+  of a rule includes that of the rewrites that it makes of other graphs."""
+
+  def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}  # by pattern: matches, attempts, their seconds
+  def __bool__(self) -> bool: return bool(self.rows)
+
+  def add(self, pattern: Any, seconds: float, is_match: bool) -> None:
+    row = self.rows.get(pattern)
+    if row is None: row = self.rows[pattern] = [0, 0, 0.0, 0.0]
+    row[1] += 1
+    row[3] += seconds
+    if is_match:
+      row[0] += 1
+      row[2] += seconds
+
+  def json(self) -> JSON:
+    """Returns matches, attempts, and the seconds of both, by the line of the rule."""
+    out: JSON = {}
+    for pattern, row in self.rows.items():
+      total = out.setdefault(rule_location(pattern), [0, 0, 0.0, 0.0])
+      for i, value in enumerate(row): total[i] = round(total[i] + value, 6)
+    return out
+
+
 class Running(threading.local):
   depth = 0  # rules that are running in this thread
 
 
-def rewrite_with_callback(on_match: Function, declines: Function | None = None) -> Function:
+def rewrite_with_callback(on_match: Function, declines: Function | None = None, times: Function | None = None) -> Function:
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
   `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
-  true, the rule does not apply, and the rules after it are tried."""
+  true, the rule does not apply, and the rules after it are tried. `times` returns the RuleTimes to count in, or None."""
   running = Running()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())
@@ -37,10 +63,15 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None) 
     sources = {s.op for s in uop.src}
     depth = running.depth
     running.depth = depth + 1
+    counts = times() if times is not None else None
     try:
       for pattern, match, early_reject in patterns:
         if not early_reject.issubset(sources): continue
-        made = match(uop, ctx)
+        if counts is None: made = match(uop, ctx)
+        else:
+          begin = clock()
+          made = match(uop, ctx)
+          counts.add(pattern, clock() - begin, made is not None and made is not uop)
         if made is None or made is uop: continue
         if hasattr(made, "src"):
           location = rule_location(pattern)

@@ -1,0 +1,245 @@
+#include "lib/run/call_simulator.h"
+
+#include <algorithm>
+
+#include "lib/import/import.h"
+#include "lib/import/upgrade.h"
+#include "lib/run/recorded_schedule.h"
+#include "lib/validate/hazard.h"
+
+namespace tgc::calls {
+namespace {
+
+constexpr size_t kMostRanges = 1 << 12;  // of bytes that a kernel accesses
+
+bool is_scalar(UOp u) {
+  while (u.in({Op::AFTER, Op::BIND}) && u.num_src()) u = u.src(0);
+  return u.is(Op::DEFINE_VAR) || import::is_variable(u);
+}
+
+int64_t as_int(UOp u, const char* what) {
+  if (u.is_const() && u.arg().is_int())
+    if (auto value = u.arg().as_int().to_int64()) return *value;
+  throw Failure(std::string(what) + " is no number");
+}
+
+// The number of elements of a BUFFER or PARAM.
+int64_t elements_of(UOp u) {
+  if (u.is(Op::BUFFER) && u.arg().is_int()) return u.arg().as_int().to_int64().value_or(0);
+  UOp shape = u.num_src() ? u.src(0) : UOp();
+  if (!shape) throw Failure("a buffer has no size");
+  if (shape.is_const()) return as_int(shape, "the size of a buffer");
+  int64_t out = 1;
+  for (UOp s : shape.src()) out *= as_int(s, "the size of a buffer");
+  if (!shape.num_src() && shape.arg().is_tuple())
+    for (const Arg& a : shape.arg().items()) out *= a.is_int() ? a.as_int().to_int64().value_or(0) : 0;
+  return out;
+}
+
+size_t devices_of(UOp u) {
+  while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) {
+    if (u.is(Op::MSTACK)) return u.num_src();
+    if (u.is(Op::MSELECT)) return 1;
+    u = u.src(0);
+  }
+  for (UOp s : u.src())
+    if (s.is(Op::DEVICE) && s.arg().is_tuple()) return s.arg().items().size();
+  const Arg device = import::field_of(u.arg(), "device");
+  return device.is_tuple() ? device.items().size() : 1;
+}
+
+Argument argument_of(UOp u, size_t device) {
+  const int64_t itemsize = u.dtype().itemsize();
+  int64_t begin = 0, elements = -1;
+  for (; !u.in({Op::BUFFER, Op::PARAM}); u = u.src(0)) {
+    if (!u.num_src()) throw Failure("an argument of a call is no buffer");
+    if (u.in({Op::BITCAST, Op::RESHAPE, Op::AFTER})) continue;
+    if (u.is(Op::MSELECT)) {
+      device = size_t(u.arg().is_int() ? u.arg().as_int().to_int64().value_or(0) : 0);
+    } else if (u.is(Op::MSTACK)) {
+      if (device >= u.num_src()) throw Failure("an argument of a call has too few devices");
+      u = u.src(device), device = 0;
+      if (u.in({Op::BUFFER, Op::PARAM})) break;
+    } else if (u.is(Op::BUFFER_VIEW) && u.arg().is_tuple() && u.arg().items().size() == 2) {
+      if (elements < 0) elements = u.arg()[0].as_int().to_int64().value_or(0);
+      begin += u.arg()[1].as_int().to_int64().value_or(0) * u.dtype().itemsize();
+    } else if (u.is(Op::SHRINK) && u.num_src() == 3) {
+      const int64_t size = as_int(u.src(2), "the size of a part");
+      if (elements < 0) elements = size * u.dtype().itemsize() / itemsize;
+      begin += as_int(u.src(1), "the begin of a part") * u.dtype().itemsize();
+    } else {
+      throw Failure("an argument of a call is " + std::string(name_of(u.op())) + " of a buffer");
+    }
+  }
+  if (elements < 0) elements = elements_of(u) * u.dtype().itemsize() / std::max<int64_t>(itemsize, 1);
+  return {{u.is(Op::PARAM), slot_of_buffer(u), device}, begin, elements * itemsize};
+}
+
+}  // namespace
+
+void Memory::write(const Piece& p) {
+  cut(p.begin), cut(p.end);
+  auto first = pieces_.lower_bound(p.begin);
+  while (first != pieces_.end() && first->first < p.end) first = pieces_.erase(first);
+  pieces_[p.begin] = p;
+}
+
+Pieces Memory::read(int64_t begin, int64_t end, int64_t initial) const {
+  Pieces out;
+  auto add = [&](Piece p) {
+    if (p.begin >= p.end) return;
+    const bool continues =
+        !out.empty() && out.back().content == p.content && out.back().end == p.begin - begin &&
+        (p.content == kUndefined || out.back().offset + p.begin - begin - out.back().begin == p.offset);
+    if (continues) out.back().end = p.end - begin;
+    else out.push_back({p.begin - begin, p.end - begin, p.content, p.content == kUndefined ? 0 : p.offset});
+  };
+  int64_t at = begin;
+  auto it = pieces_.upper_bound(begin);
+  if (it != pieces_.begin()) --it;
+  for (; it != pieces_.end() && it->first < end; ++it) {
+    Piece p = it->second;
+    if (p.end <= at) continue;
+    add({at, std::min(p.begin, end), initial, at});
+    const int64_t from = std::max(p.begin, at), to = std::min(p.end, end);
+    add({from, to, p.content, p.offset + from - p.begin});
+    at = std::max(at, to);
+  }
+  add({at, end, initial, at});
+  return out;
+}
+
+void Memory::cut(int64_t at) {
+  auto it = pieces_.upper_bound(at);
+  if (it == pieces_.begin()) return;
+  Piece& p = (--it)->second;
+  if (p.begin >= at || p.end <= at) return;
+  pieces_[at] = {at, p.end, p.content, p.offset + at - p.begin};
+  p.end = at;
+}
+
+template <class Work>
+void Simulator::for_each_kernel(UOp list, Work work) {
+  for (size_t k = 0; k < list.num_src(); k++) {
+    UOp call = list.src(k);
+    if (!call.is(Op::CALL) || !call.num_src()) throw Failure("the list has a node that is no call");
+    std::vector<UOp> arguments;
+    size_t devices = 1;
+    for (UOp a : call.src().subspan(1))
+      if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, devices_of(a));
+    const Body& body = body_of(call.src(0), arguments.size());
+    for (size_t d = 0; d < devices; d++) {
+      Event e{.call = k, .device = d, .body = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
+      for (size_t i = 0; i < arguments.size(); i++) {
+        e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
+        e.writes.push_back(body.accesses[i].writes);
+      }
+      work(e, body);
+    }
+  }
+}
+
+const Simulator::Body& Simulator::body_of(UOp root, size_t arguments) {
+  auto [it, is_new] = bodies_.try_emplace(root.id());
+  Body& out = it->second;
+  if (!is_new) return out;
+  ScheduleItem item{.ast = root};
+  item.buffers.resize(arguments);
+  if (root.is(Op::COPY)) {
+    if (arguments != 2) throw Failure("a copy has not two arguments");
+  } else if (import::is_body_of_kernel(root)) {
+    auto imported = import_graph(root, {}, session_.settings_for().value_or_throw());
+    if (!imported) throw Failure(imported.diag());
+    out.graph = imported->graph, out.ast = item.ast = imported->root;
+  } else {
+    throw Failure("a call is of " + std::string(name_of(root.op())) + ", no kernel");
+  }
+  out.accesses = accesses_of(item);
+  return out;
+}
+
+const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes) {
+  auto [it, is_new] = bytes_.try_emplace({number, argument, stores});
+  Bytes& out = it->second;
+  if (!is_new) return out;
+  out = {{0, bytes}};
+  if (!body.ast || !by_elements_.contains({number, argument})) return out;
+  auto elements = accessed_elements(body.ast, int64_t(argument), stores, variables_);
+  int64_t itemsize = 0;
+  for (UOp u : toposort(body.ast))
+    if (u.is(Op::DEFINE_GLOBAL) && u.arg().is_int() && u.arg().as_int() == Int(int64_t(argument)))
+      itemsize = u.dtype().base().itemsize();
+  if (!elements || !itemsize) return out;
+  Bytes known;
+  for (int64_t e : *elements) {
+    if (!known.empty() && known.back().second == e * itemsize) known.back().second += itemsize;
+    else known.emplace_back(e * itemsize, (e + 1) * itemsize);
+  }
+  if (known.size() <= kMostRanges) out = std::move(known);
+  return out;
+}
+
+void Simulator::learn_parts(UOp list) {
+  std::map<Place, size_t> stores;
+  for_each_kernel(list, [&](Event& e, const Body&) {
+    for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.writes[i];
+  });
+  for_each_kernel(list, [&](Event& e, const Body&) {
+    for (size_t i = 0; i < e.arguments.size(); i++)
+      if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_kept))
+        by_elements_.insert({e.body, i});
+  });
+}
+
+void Simulator::look_at_elements(uint32_t body, size_t argument) {
+  if (!by_elements_.insert({body, argument}).second) return;
+  for (bool stores : {false, true}) bytes_.erase({body, argument, stores});
+}
+
+Run Simulator::run(UOp list) {
+  Run out;
+  for_each_kernel(list, [&](Event& e, const Body& body) {
+    std::vector<int64_t> key{-3, int64_t(e.body), int64_t(e.device)};
+    e.reads.resize(e.arguments.size());
+    for (size_t i = 0; i < e.arguments.size(); i++) {
+      if (!body.accesses[i].reads) continue;
+      const Argument& a = e.arguments[i];
+      const int64_t initial = a.place.is_kept ? initial_content(a.place) : kUndefined;
+      for (auto [from, to] : bytes_of(body, e.body, i, false, a.bytes))
+        for (Piece p : out.memory[a.place].read(a.begin + from, a.begin + to, initial)) {
+          p.begin += from, p.end += from;
+          e.reads[i].push_back(p);
+        }
+      key.insert(key.end(), {-4, int64_t(i)});
+      for (const Piece& p : e.reads[i]) key.insert(key.end(), {p.begin, p.end, p.content, p.offset});
+    }
+    e.content = content(std::move(key));
+    for (size_t i = 0; i < e.arguments.size(); i++) {
+      if (!body.accesses[i].writes) continue;
+      const Argument& a = e.arguments[i];
+      Memory& memory = out.memory[a.place];
+      if (e.is_copy) {  // makes no new content
+        for (const Piece& p : e.reads[1]) memory.write({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
+        continue;
+      }
+      const int64_t stored = content({-2, e.content, int64_t(i)});
+      made_by_[stored] = e.content;
+      for (auto [from, to] : bytes_of(body, e.body, i, true, a.bytes))
+        memory.write({a.begin + from, a.begin + to, stored, from});
+    }
+    out.events.push_back(e);
+  });
+  return out;
+}
+
+const Event* Simulator::maker(const Run& in, int64_t stored) const {
+  auto it = made_by_.find(stored);
+  return it == made_by_.end() ? nullptr : in.find(it->second);
+}
+
+Pieces Simulator::contents(const Run& run, const Place& place) {
+  auto it = run.memory.find(place);
+  return (it == run.memory.end() ? Memory() : it->second).read(0, INT64_MAX, initial_content(place));
+}
+
+}  // namespace tgc::calls

@@ -1,0 +1,116 @@
+// What the kernels of a list of calls do with the memory, found without running them. Private to lib/run.
+#pragma once
+#include <compare>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/driver/session.h"
+#include "lib/execute/executable.h"
+#include "passes/tensor/schedule.h"
+
+namespace tgc::calls {
+
+inline constexpr int64_t kUndefined = -1;  // the content of memory that no kernel of the list has stored to
+
+struct Place {
+  bool is_kept = false;  // a buffer that keeps its place: a PARAM
+  int64_t slot = 0;
+  size_t device = 0;
+  auto operator<=>(const Place&) const = default;
+
+  std::string name() const { return (is_kept ? "data" : "memory ") + std::to_string(slot); }
+};
+// The part of a place that an argument of a call is, in bytes.
+struct Argument {
+  Place place;
+  int64_t begin = 0, bytes = 0;
+};
+// Bytes of a place, from `begin` to `end`, which hold those of a content from `offset` on.
+struct Piece {
+  int64_t begin = 0, end = 0, content = kUndefined, offset = 0;
+  bool operator==(const Piece&) const = default;
+};
+using Pieces = std::vector<Piece>;
+using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges
+
+// The contents of one place.
+class Memory {
+ public:
+  void write(const Piece& p);
+  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: of bytes that were not written.
+  Pieces read(int64_t begin, int64_t end, int64_t initial) const;
+
+ private:
+  void cut(int64_t at);
+  std::map<int64_t, Piece> pieces_;  // by begin
+};
+
+// A kernel of a list, on one device.
+struct Event {
+  size_t call = 0, device = 0;
+  uint32_t body = 0;
+  bool is_copy = false;
+  std::vector<Argument> arguments;
+  std::vector<Pieces> reads;  // for each argument; empty: not read
+  std::vector<bool> writes;
+  int64_t content = 0;  // that the kernel makes
+};
+
+// What a list of calls does.
+struct Run {
+  std::vector<Event> events;
+  std::map<Place, Memory> memory;
+
+  const Event* find(int64_t content) const {
+    auto it = std::ranges::find(events, content, &Event::content);
+    return it == events.end() ? nullptr : &*it;
+  }
+};
+
+// What the kernels of a list do with the memory. The functions throw Failure.
+class Simulator {
+ public:
+  Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
+
+  // Looks at the elements that a kernel accesses, not only at its arguments, for buffers that several kernels store to.
+  void learn_parts(UOp list);
+  // Does so for an argument of a kernel.
+  void look_at_elements(uint32_t body, size_t argument);
+  Run run(UOp list);
+
+  // Returns the kernel of `in` that made a content; null if none did.
+  const Event* maker(const Run& in, int64_t stored) const;
+  // What a place holds that keeps its content from before the list.
+  int64_t initial_content(const Place& place) {
+    return content({-1, place.slot, int64_t(place.device)});
+  }
+  // The contents of a whole place after a run.
+  Pieces contents(const Run& run, const Place& place);
+
+ private:
+  struct Body {
+    std::shared_ptr<Graph> graph;
+    UOp ast;
+    std::vector<BufferAccess> accesses;
+  };
+  template <class Work>
+  void for_each_kernel(UOp list, Work work);
+  const Body& body_of(UOp root, size_t arguments);
+  // Returns the bytes of an argument that a kernel may access, relative to its begin.
+  const Bytes& bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
+  int64_t content(std::vector<int64_t> key) {
+    return contents_.emplace(std::move(key), int64_t(contents_.size())).first->second;
+  }
+
+  const Session& session_;
+  const VariableValues& variables_;
+  std::map<uint32_t, Body> bodies_;                             // by the number of the node that is called
+  std::map<std::tuple<uint32_t, size_t, bool>, Bytes> bytes_;   // by body, argument, and whether the kernel stores
+  std::set<std::pair<uint32_t, size_t>> by_elements_;           // body and argument
+  std::map<std::vector<int64_t>, int64_t> contents_;
+  std::map<int64_t, int64_t> made_by_;  // by a stored content: Event::content
+};
+
+}  // namespace tgc::calls

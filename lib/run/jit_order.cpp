@@ -1,0 +1,206 @@
+#include "lib/run/jit_order.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/run/call_simulator.h"
+#include "lib/uop/copy.h"
+
+namespace tgc::calls {
+namespace {
+
+// Explains why a list leaves other contents than the list that is meant.
+class Explainer {
+ public:
+  // `names`: the slots of the BUFFERs, by the slot of the PARAM.
+  Explainer(Simulator& simulator, const Run& meant, const Run& run, std::string function,
+            const std::map<int64_t, int64_t>& names)
+      : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
+    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // of a kernel in `run`
+    for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body, run.events[i].device}].push_back(i);
+    std::map<std::pair<uint32_t, size_t>, size_t> next;
+    for (const Event& e : meant.events) {
+      auto& all = uses[{e.body, e.device}];
+      size_t& use = next[{e.body, e.device}];
+      same_.push_back(use < all.size() ? &run.events[all[use++]] : nullptr);
+    }
+  }
+
+  OrderFault explain(const Place& wrong) const {
+    for (const Event& e : run_.events) {  // in the order in which they run
+      const auto it = std::ranges::find(same_, &e);
+      if (it == same_.end() || (*it)->is_copy) continue;
+      const Event& should = meant_.events[size_t(it - same_.begin())];
+      for (size_t i = 0; i < e.reads.size(); i++)
+        if (e.reads[i] != should.reads[i]) return wrong_read(e, should, i);
+    }
+    return wrong_result(wrong);
+  }
+
+ private:
+  const Event* in_run(const Event* e) const { return e ? same_[size_t(e - meant_.events.data())] : nullptr; }
+
+  OrderFault wrong_read(const Event& e, const Event& should, size_t i) const {
+    const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
+    const std::string name = name_of(meant), reader = kernel_text(e.call);
+    const auto [expected, found] = first_difference(should.reads[i], e.reads[i]);
+    if (const Event* writer = simulator_.maker(run_, found); writer && is.is_kept && !meant.is_kept)
+      return fault(e, *writer, name_of(is), "write after read",
+                   reader + " reads " + name_of(is) + ", an input that was not copied, after " +
+                       kernel_text(writer->call) + " has stored to it",
+                   true);
+    if (is.is_kept && !(is == meant))
+      return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
+    if (meant.is_kept && !is.is_kept)
+      return fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
+    const Event *made = simulator_.maker(meant_, expected), *maker = in_run(made),
+                *other = simulator_.maker(run_, found);
+    if (made && !maker)
+      return fault(e, e, name, "",
+                   reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
+    if (maker && maker > &e)
+      return fault(*maker, e, name, "read after write",
+                   reader + " reads " + name + " after " + kernel_text(maker->call) + " has stored to it");
+    if (other && other != maker) {
+      if (maker && is.is_kept == meant.is_kept && !(is == meant))
+        return fault(e, *other, name, "write after read",
+                     kernel_text(other->call) + " stores to the place of " + name + ", which " + reader +
+                         " still uses",
+                     true);
+      return fault(e, *other, name, "write after read",
+                   reader + " reads " + name + " as it is before " + kernel_text(other->call) + " stores to it");
+    }
+    return fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
+  }
+
+  OrderFault wrong_result(const Place& place) const {
+    const std::string name = name_of(place);
+    const auto [expected, found] =
+        first_difference(simulator_.contents(meant_, place), simulator_.contents(run_, place));
+    const Event *made = simulator_.maker(meant_, expected), *maker = in_run(made),
+                *other = simulator_.maker(run_, found);
+    if (made && !maker)
+      return fault(*made, *made, name, "",
+                   kernel_text(made->call) + " of the capture, which stores to " + name + ", is not in the list", true);
+    if (maker && other && other > maker)
+      return fault(*other, *maker, name, "write after write",
+                   kernel_text(maker->call) + " stores to " + name + " after " + kernel_text(other->call) +
+                       " has stored to it");
+    if (maker)
+      return fault(*maker, *maker, name, "",
+                   kernel_text(maker->call) + " does not store to " + name + ", which the program uses afterwards",
+                   true);
+    const Event& last = other ? *other : run_.events.empty() ? meant_.events.back() : run_.events.back();
+    return fault(last, last, name, "",
+                 kernel_text(last.call) + " stores to " + name + ", as no kernel of the function does", true);
+  }
+
+  std::string name_of(const Place& place) const {
+    auto it = names_.find(place.slot);
+    return place.is_kept && it != names_.end() ? "data" + std::to_string(it->second) : place.name();
+  }
+  static std::pair<int64_t, int64_t> first_difference(const Pieces& a, const Pieces& b) {
+    for (size_t i = 0; i < std::min(a.size(), b.size()); i++)
+      if (!(a[i] == b[i])) return {a[i].content, b[i].content};
+    return {a.empty() ? kUndefined : a.back().content, b.empty() ? kUndefined : b.back().content};
+  }
+  OrderFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
+                   std::string text, bool is_of_plan = false) const {
+    const std::string order = kernel_text(first.call) + " must run before " + kernel_text(second.call);
+    return {first.call, second.call,     buffer,    kind.empty() ? "" : kind + ": " + order,
+            function_,  std::move(text), is_of_plan};
+  }
+
+  Simulator& simulator_;
+  const Run &meant_, &run_;
+  std::string function_;
+  const std::map<int64_t, int64_t>& names_;
+  std::vector<const Event*> same_;  // for each kernel of `meant`: the same kernel of `run`; null: there is none
+};
+
+constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+    {"captured calls", "TinyJit.__call__"},      {"inputs of the jit", "jit_lower"},
+    {"memory plan", "memory_plan_rewrite"},      {"calls to replay", "graph_split_rewrite"},
+    {"replay", "CapturedJit.__call__"},
+};
+
+std::string function_of(const GoldenStage& stage) {
+  std::string out = stage.name;
+  for (auto& [name, function] : kFunctions)
+    if (name == stage.name) out = function;
+  const std::string file = stage.at.empty() ? "engine/jit.py" : stage.at[0].substr(0, stage.at[0].find(':'));
+  return out + " (" + file + ")";
+}
+
+// Runs the list that is meant. Throws Failure if a kernel reads memory that no kernel of the list has stored to.
+Run run_defined(Simulator& simulator, UOp list) {
+  for (bool is_last : {false, true}) {
+    Run out = simulator.run(list);
+    const Event* reader = nullptr;
+    for (const Event& e : out.events)
+      for (size_t i = 0; i < e.reads.size(); i++)
+        if (std::ranges::count(e.reads[i], kUndefined, &Piece::content) && !e.is_copy)
+          reader = &e, simulator.look_at_elements(e.body, i);
+    if (!reader) return out;
+    if (is_last)
+      throw Failure(kernel_text(reader->call) + " reads memory that no kernel of the list has stored to");
+  }
+  return {};
+}
+
+// A variable that a kernel of a replay gets with another value than the program binds.
+std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
+  const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
+  for (size_t k = 0; k < record.kernels.size(); k++)
+    for (auto& [name, value] : record.kernels[k].fixedvars)
+      if (auto it = bound.find(name); it != bound.end() && it->second != value)
+        return OrderFault{k, k, name, "", "_prepare_jit_inputs (engine/jit.py)",
+                          kernel_text(k) + " runs with " + name + "=" + std::to_string(value) +
+                              ", but the program binds " + std::to_string(it->second),
+                          true};
+  return std::nullopt;
+}
+
+// Returns the fault of the first list that is wrong.
+std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
+                                     const TensorParameters& parameters) {
+  Graph graph;
+  auto read = [&](const std::string& text, const std::string& what) {
+    TensorText t = std::move(read_tensor_text(session, record, release, text, what).value_or_throw());
+    UOp root = copy_into(graph, t.root);
+    return root.is(Op::CALL) && root.num_src() ? root.src(0) : root;
+  };
+  Simulator simulator(session, parameters.variables.by_name);
+  const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
+  simulator.learn_parts(list);
+  const Run meant = run_defined(simulator, list);
+  for (const GoldenStage& stage : record.stages) {
+    const std::string* text = text_of(stage);
+    if (!text) continue;
+    const Run run = simulator.run(read(*text, stage.name));
+    std::set<Place> kept;
+    for (const Run* r : {&meant, &run})
+      for (auto& [place, memory] : r->memory)
+        if (place.is_kept) kept.insert(place);
+    for (const Place& place : kept)
+      if (simulator.contents(meant, place) != simulator.contents(run, place))
+        return Explainer(simulator, meant, run, function_of(stage), parameters.slots).explain(place);
+  }
+  return find_wrong_variable(record);
+}
+
+}  // namespace
+}  // namespace tgc::calls
+
+namespace tgc {
+
+bool is_of_jit(const GoldenRecord& record) {
+  return !record.stages.empty() && (record.stages[0].name == "captured calls" || record.stages[0].name == "replay");
+}
+
+std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
+                                         const TensorParameters& parameters) {
+  return calls::find_fault(session, record, release, parameters);
+}
+
+}  // namespace tgc

@@ -1,0 +1,224 @@
+#include "lib/validate/local_race.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/uop/graph.h"
+
+namespace tgc::local_races {
+namespace {
+
+constexpr int64_t kMostPoints = 1 << 18;  // threads and iterations of one access
+constexpr size_t kMostAccesses = 1 << 14;  // with each loop's body twice
+constexpr size_t kMostPairs = 1 << 18;
+constexpr size_t kMostLoops = 6;  // around an access
+
+using Values = std::unordered_map<UOp, int64_t>;
+
+std::optional<int64_t> number(UOp u) {
+  return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
+}
+
+// The value of an index; nullopt if it depends on memory or on an op that no index has.
+std::optional<int64_t> value_of(UOp u, Values& known) {
+  if (auto it = known.find(u); it != known.end()) return it->second;
+  std::optional<int64_t> out = number(u);
+  if (!out && u.is_const() && u.dtype() == dtypes::bool_) out = u.arg().as_bool();
+  if (!out) {
+    std::vector<int64_t> s;
+    for (UOp x : u.src()) {
+      auto v = value_of(x, known);
+      if (!v) return std::nullopt;
+      s.push_back(*v);
+    }
+    auto floor_div = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
+    if (u.is(Op::ADD) && s.size() == 2) out = s[0] + s[1];
+    else if (u.is(Op::SUB) && s.size() == 2) out = s[0] - s[1];
+    else if (u.is(Op::MUL) && s.size() == 2) out = s[0] * s[1];
+    else if (u.is(Op::IDIV) && s.size() == 2 && s[1]) out = s[0] / s[1];
+    else if (u.is(Op::MOD) && s.size() == 2 && s[1]) out = s[0] % s[1];
+    else if (u.is(Op::FLOORDIV) && s.size() == 2 && s[1]) out = floor_div(s[0], s[1]);
+    else if (u.is(Op::FLOORMOD) && s.size() == 2 && s[1]) out = s[0] - s[1] * floor_div(s[0], s[1]);
+    else if (u.is(Op::AND) && s.size() == 2) out = s[0] & s[1];
+    else if (u.is(Op::OR) && s.size() == 2) out = s[0] | s[1];
+    else if (u.is(Op::XOR) && s.size() == 2) out = s[0] ^ s[1];
+    else if (u.is(Op::SHL) && s.size() == 2 && s[1] >= 0 && s[1] < 32) out = s[0] << s[1];
+    else if (u.is(Op::SHR) && s.size() == 2 && s[1] >= 0 && s[1] < 32) out = s[0] >> s[1];
+    else if (u.is(Op::NEG) && s.size() == 1) out = -s[0];
+    else if (u.is(Op::CMPLT) && s.size() == 2) out = s[0] < s[1];
+    else if (u.is(Op::CMPNE) && s.size() == 2) out = s[0] != s[1];
+    else if (u.is(Op::WHERE) && s.size() == 3) out = s[0] ? s[1] : s[2];
+    else if (u.is(Op::CAST) && s.size() == 1) out = s[0];
+  }
+  if (out) known[u] = *out;
+  return out;
+}
+
+bool is_thread_index(UOp u) { return u.is(Op::SPECIAL) && u.arg().is_str() && u.arg().text().starts_with("l"); }
+
+UOp memory_of(UOp u) {
+  while (u.num_src() && !u.in({Op::DEFINE_LOCAL, Op::LOAD})) u = u.src(0);
+  return u.is(Op::DEFINE_LOCAL) ? u : UOp();
+}
+UOp index_of(UOp u) {
+  while (u.num_src() && !u.is(Op::INDEX)) u = u.src(0);
+  return u.is(Op::INDEX) && u.num_src() >= 2 ? u : UOp();
+}
+
+struct Access {
+  UOp node, memory, index;
+  bool stores = false;
+  int64_t width = 1;
+  std::vector<int> copies;  // for each loop around it, whether it is in the first or second copy of the body
+};
+using Touched = std::vector<std::pair<int64_t, int64_t>>;  // element and thread, sorted
+
+class RaceFinder {
+ public:
+  explicit RaceFinder(std::span<const UOp> list) : list_(list) {
+    for (UOp u : list)
+      if (is_thread_index(u)) threads_.push_back(u);
+  }
+
+  std::optional<LocalRace> find() {
+    if (threads_.empty()) return std::nullopt;
+    std::vector<int> copies;
+    walk(0, list_.size(), copies);
+    return std::move(found_);
+  }
+
+ private:
+  // Returns the number of the END of the loop that begins at `at`.
+  size_t end_of(size_t at, size_t end) const {
+    size_t depth = 0;
+    for (size_t i = at; i < end; i++) {
+      depth += list_[i].is(Op::RANGE);
+      if (list_[i].is(Op::END) && --depth == 0) return i;
+    }
+    return end;
+  }
+
+  void walk(size_t begin, size_t end, std::vector<int>& copies) {
+    for (size_t i = begin; i < end && !found_; i++) {
+      UOp u = list_[i];
+      if (u.is(Op::RANGE)) {
+        const size_t last = end_of(i, end);
+        const bool is_once = u.num_src() && number(u.src(0)) == 1;
+        for (int copy = 0; copy < (is_once ? 1 : 2) && copies.size() < kMostLoops; copy++)
+          copies.push_back(copy), walk(i + 1, last, copies), copies.pop_back();
+        i = last;
+      } else if (u.is(Op::BARRIER)) {
+        since_.clear();
+      } else if (u.in({Op::LOAD, Op::STORE})) {
+        add(u, copies);
+      }
+    }
+  }
+
+  void add(UOp u, const std::vector<int>& copies) {
+    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, copies};
+    if (!now.memory || !now.index || since_.size() > kMostAccesses) return;
+    now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
+    for (const Access& before : since_) {
+      if (before.memory != now.memory || before.stores == now.stores) continue;
+      if (now.stores && !is_earlier_iteration(before, now)) continue;  // no loop makes the load wait
+      if (races(before, now)) return;
+    }
+    since_.push_back(std::move(now));
+  }
+  static bool is_earlier_iteration(const Access& before, const Access& now) {
+    for (size_t i = 0; i < std::min(before.copies.size(), now.copies.size()); i++)
+      if (before.copies[i] != now.copies[i]) return before.copies[i] < now.copies[i];
+    return false;
+  }
+
+  bool races(const Access& a, const Access& b) {
+    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id()}).second) return false;
+    const Touched *x = touched(a), *y = touched(b);
+    if (!x || !y) return false;
+    for (size_t i = 0, j = 0; i < x->size() && j < y->size();) {
+      const int64_t element = (*x)[i].first;
+      if (element != (*y)[j].first) {
+        element < (*y)[j].first ? i++ : j++;
+        continue;
+      }
+      size_t last_i = i, last_j = j;
+      while (last_i < x->size() && (*x)[last_i].first == element) last_i++;
+      while (last_j < y->size() && (*y)[last_j].first == element) last_j++;
+      for (size_t p = i; p < last_i; p++)
+        for (size_t q = j; q < last_j; q++)
+          if ((*x)[p].second != (*y)[q].second) {
+            found_ = LocalRace{"local" + a.memory.arg().repr(), b.stores, element, (*x)[p].second, (*y)[q].second};
+            return true;
+          }
+      i = last_i, j = last_j;
+    }
+    return false;
+  }
+
+  // Returns the elements that an access touches in any iteration; null if they are not known.
+  const Touched* touched(const Access& a) {
+    auto [it, is_new] = touched_.try_emplace(a.node);
+    if (is_new) it->second = compute(a);
+    return it->second ? &*it->second : nullptr;
+  }
+  std::optional<Touched> compute(const Access& a) const {
+    const UOp at = a.index.src(1);
+    std::vector<UOp> axes = threads_;
+    Values values;
+    for (UOp u : toposort(at)) {
+      if (u.is(Op::RANGE)) axes.push_back(u);
+      if (u.is(Op::SPECIAL) && !is_thread_index(u)) values[u] = 0;
+    }
+    std::vector<int64_t> sizes;
+    int64_t points = 1, iterations = 1;
+    for (size_t i = 0; i < axes.size(); i++) {
+      const auto size = number(axes[i].src(0));
+      if (!size || *size < 1 || *size > kMostPoints / points) return std::nullopt;
+      sizes.push_back(*size), points *= *size;
+      if (i >= threads_.size()) iterations *= *size;
+    }
+    Touched out;
+    for (int64_t p = 0; p < points; p++) {
+      Values now = values;
+      int64_t rest = p;
+      for (size_t i = axes.size(); i-- > 0; rest /= sizes[i]) now[axes[i]] = rest % sizes[i];
+      auto element = value_of(at, now);
+      if (!element) return std::nullopt;
+      for (int64_t w = 0; w < a.width; w++) out.emplace_back(*element + w, p / iterations);
+    }
+    std::ranges::sort(out);
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  std::span<const UOp> list_;
+  std::vector<UOp> threads_;
+  std::vector<Access> since_;  // the accesses since the last barrier
+  std::set<std::pair<uint32_t, uint32_t>> pairs_;  // the numbers of the nodes of compared accesses
+  std::unordered_map<UOp, std::optional<Touched>> touched_;
+  std::optional<LocalRace> found_;
+};
+
+}  // namespace
+
+std::optional<LocalRace> find(std::span<const UOp> list) { return RaceFinder(list).find(); }
+
+}  // namespace tgc::local_races
+
+namespace tgc {
+
+std::string LocalRace::text() const {
+  const std::string name = memory + "[" + std::to_string(element) + "]";
+  const std::string first = "thread " + std::to_string(first_thread);
+  const std::string second = "thread " + std::to_string(second_thread);
+  return loads_first ? second + " stores to " + name + ", which " + first +
+                           " loads in an earlier iteration, with no barrier in between"
+                     : second + " loads " + name + ", which " + first + " stores, with no barrier in between";
+}
+
+std::optional<LocalRace> find_local_race(std::span<const UOp> list) { return local_races::find(list); }
+
+}  // namespace tgc
