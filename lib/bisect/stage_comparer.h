@@ -44,6 +44,9 @@ class StageComparer {
   // Runs the graph after some rewrites of a stage. Returns Unknown if only some uses of a loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
   StageResult compare(const RecordedTrial& t, const Result<Arrays>& done);
+  // Returns, for each array that the AST stores, the magnitudes that its operations reach (with_magnitudes); no array
+  // if these are unknown.
+  const Arrays& magnitudes(const RecordedTrial& t);
   // Compares with what the recorded graph `original` stores from now on, not with the AST.
   void rebase(RecordedTrial& t, UOp original);
   // Returns whether a run of the AST takes so long that only the last stage should be compared.
@@ -75,6 +78,7 @@ class StageComparer {
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
   std::map<uint32_t, ImportedGraph> imported_;  // by id of the recorded graph
   std::set<const Row*> compared_rows_;
+  std::map<const RecordedTrial*, Arrays> magnitudes_;
   std::string unknown_reason_;
   bool is_exact_ = false, has_float_sums_ = false, is_large_ = false;
 };

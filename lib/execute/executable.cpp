@@ -7,6 +7,7 @@
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/counted.h"
 #include "lib/support/pytext.h"
+#include "lib/uop/atomic.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 #include "renderers/renderer.h"
@@ -71,7 +72,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
   if (nodes.empty()) return {};
   UOpSet stored_to(nodes.front().graph());
   for (UOp u : nodes) {
-    if (u.is(Op::STORE)) stored_to.insert(u.src(0));
+    if (u.is(Op::STORE) || is_atomic_add(u)) stored_to.insert(u.src(0));
     if (!u.is(Op::DEFINE_GLOBAL)) continue;
     DType dtype = u.dtype();
     BufferSpec& spec = found[u.arg().small_int()];
@@ -88,6 +89,8 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
   for (UOp u : nodes) {
     if (u.is(Op::STORE)) {
       if (auto* spec = spec_of(u.src(0))) spec->written = true;
+    } else if (is_atomic_add(u)) {
+      if (auto* spec = spec_of(u.src(0))) spec->written = spec->read = true;
     } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
       // before stage "add loads", an INDEX itself stands for the loaded value
       if (auto* spec = spec_of(u.src(0))) spec->read = true;

@@ -3,6 +3,7 @@
 
 #include "lib/import/tensor_lowering.h"
 #include "lib/support/deadline.h"
+#include "lib/uop/atomic.h"
 #include "lib/uop/copy.h"
 
 namespace tgc::import {
@@ -13,13 +14,20 @@ namespace {
 std::vector<size_t> stored_slots(UOp ast) {
   std::vector<size_t> out;
   for (UOp u : toposort(ast)) {
-    if (!u.is(Op::STORE)) continue;
+    if (!u.is(Op::STORE) && !is_atomic_add(u)) continue;
     UOp target = u.src(0);
     while (!target.is(Op::DEFINE_GLOBAL) && target.num_src()) target = target.src(0);
     const size_t number = target.is(Op::DEFINE_GLOBAL) ? size_t(slot(target.arg())) : SIZE_MAX;
     if (number != SIZE_MAX && !std::ranges::count(out, number)) out.push_back(number);
   }
   return out;
+}
+
+// Returns the node whose parts the devices have: an argument may be a view of a sharded buffer, or its content later.
+UOp below_shards(UOp argument) {
+  constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
+  while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
+  return argument;
 }
 
 }  // namespace
@@ -115,7 +123,7 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   for (UOp a : sources_from(call, 1)) {
     if (facts_.number(a)) continue;
     arguments.push_back(a);
-    devices = std::max(devices, facts_.devices(a));
+    devices = std::max({devices, facts_.devices(a), facts_.devices(below_shards(a))});
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
   Stored stored;

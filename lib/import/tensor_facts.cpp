@@ -56,6 +56,7 @@ const Sizes& TensorFacts::shape(UOp u) const {
 
 std::optional<int64_t> TensorFacts::number(UOp u) const {
   if (u.is_const()) return make_number(u);
+  if (assumed_device_) return make_number(u);
   if (auto it = numbers_.find(u); it != numbers_.end()) return it->second;
   const std::optional<int64_t> out = make_number(u);
   numbers_.emplace(u, out);
@@ -64,6 +65,7 @@ std::optional<int64_t> TensorFacts::number(UOp u) const {
 
 std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
+  if (is_device_number(u)) return assumed_device_;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
     const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of(u.arg(), "name"), slot = slot_of(u);
     const auto& [by_name, by_slot] = variables_;
@@ -126,6 +128,14 @@ Sizes TensorFacts::numbers(UOp u) const {
   return out;
 }
 
+// Sizes are the same on each device, although the first and last index of a part are not.
+Sizes TensorFacts::numbers_on_first_device(UOp u) const {
+  assumed_device_ = 0;
+  const Sizes out = numbers(u);
+  assumed_device_.reset();
+  return out;
+}
+
 Sizes TensorFacts::reduced_axes(UOp u) const {
   Arg arg = u.arg();
   if (!arg.is_tuple() || arg.items().size() < 2) return {};
@@ -181,10 +191,10 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     }
     case Op::FLIP: return first();
     case Op::PAD: case Op::SHRINK: {
-      Sizes out = numbers(u.src(2));
+      Sizes out = numbers_on_first_device(u.src(2));
       if (out.size() != first().size()) throw Refusal{"its shape does not fit"};
       if (has_sizes()) return out;
-      Sizes begin = numbers(u.src(1));
+      const Sizes begin = numbers_on_first_device(u.src(1));
       for (size_t axis = 0; axis < out.size(); axis++)
         out[axis] = u.is(Op::PAD) ? checked_add(out[axis], checked_add(begin[axis], first()[axis]))
                                   : checked_sub(out[axis], begin[axis]);
@@ -259,6 +269,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
     case Op::RANGE:
       if (is_device_axis(u)) return std::max<int64_t>(number(u.src(0)).value_or(1), 1);
       return most;
+    case Op::DEFINE_VAR: return is_device_number(u) ? integer(item(u.arg(), 2)) + 1 : 1;
     case Op::MSTACK: return int64_t(u.num_src());
     case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
     case Op::COPY: return u.arg().is_tuple() || (u.num_src() > 1 && u.src(1).arg().is_tuple()) ? devices(u.src(0)) : 1;

@@ -118,6 +118,14 @@ TEST_CASE("tensor graph: sizes, indices and calls that double from node to node 
   CHECK(Tensors(kernels, "k11000").error.find("too many kernels") != std::string::npos);
 }
 
+TEST_CASE("tensor graph: a reduction of a reduction is stored, since the loops of each use multiply") {
+  Tensors t(R"(ones = UOp(Ops.EXPAND, dtypes.float, (UOp.const(1.0, dtypes.float), s23))
+rows = UOp(Ops.REDUCE, dtypes.float, (ones,), (Ops.ADD, 1))
+all = UOp(Ops.REDUCE, dtypes.float, (rows,), (Ops.ADD, 1)))", "x+all");
+  CHECK(t.error == "");
+  CHECK(t.program.kernels.size() == 2);
+}
+
 TEST_CASE("tensor graph: variables have values") {
   Tensors t(R"(none = UOp(Ops.STACK, dtypes.void, ())
 n = UOp(Ops.PARAM, dtypes.weakint, (none,), ParamArg(-1, vmin_vmax=(1, 6), name='n', addrspace=AddrSpace.ALU))

@@ -264,9 +264,21 @@ void TensorLowering::lower(UOp u) {
     depth_[u] = 0;
     return;
   }
-  if (!is_stored(u)) return;
+  if (!is_stored(u) && !has_nested_loops(u)) return;
   array_of(u);
   depth_[u] = 0;
+}
+
+// Notes values that are computed with a loop at each use. Returns whether `u` is a reduction of such values, which is
+// stored, since the loops of each use multiply.
+bool TensorLowering::has_nested_loops(UOp u) {
+  const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
+  const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return loops_within_.contains(s); });
+  if (is_reduction && has_loop && can_be_stored(u.dtype()) && facts_.open_loops(u).empty() &&
+      product(facts_.shape(u)) <= kMostShared)
+    return true;
+  if (is_reduction || has_loop) loops_within_.insert(u);
+  return false;
 }
 
 size_t TensorLowering::array_of(UOp u) {

@@ -28,6 +28,7 @@ class TensorFacts {
 
   std::optional<int64_t> number(UOp u) const;  // the value of a constant integer expression
   Sizes numbers(UOp u) const;                  // the values of a vector of these; throws Refusal
+  Sizes numbers_on_first_device(UOp u) const;
   Checked<UOp> parts(UOp u) const;         // the elements of a vector of indices
   // PAD, SHRINK: the first index of each axis. EXPAND: the number of new axes.
   Checked<UOp> offsets(UOp u) const { return parts(u.src(1)); }
@@ -63,6 +64,7 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
+  mutable std::optional<int64_t> assumed_device_;  // what number() takes for the number of the device
   mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // the results of number()
 };
 
@@ -112,6 +114,7 @@ class TensorLowering {
 
   // ---- which values are stored in arrays (tensor_lowering.cpp)
   bool is_stored(UOp u) const;
+  bool has_nested_loops(UOp u);
   void count_uses(const std::vector<UOp>& nodes);
   void lower(UOp u);
   void add_output(UOp u);
@@ -211,6 +214,7 @@ class TensorLowering {
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // array_as()
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
+  std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;  // number of calls of affine()
   std::vector<RangedPair> pairs_;
   std::map<std::vector<uint32_t>, UOp> contents_;  // what a STAGE holds, by the ids of its loops; empty: ambiguous

@@ -104,7 +104,7 @@ TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& 
 Affine TensorLowering::affine(UOp u, const Point& p, int64_t size) {
   if (++affine_steps_ > kMostAffineSteps) throw Refusal{"its indices are too large"};
   if (auto n = facts_.number(u)) return Affine::number(*n);
-  if (u.is(Op::RANGE) && is_device_axis(u)) return p.device;
+  if (is_device_number(u)) return p.device;
   if (u.is(Op::ADD)) return AffineMath::sum(affine(u.src(0), p, size), affine(u.src(1), p, size));
   if (u.is(Op::MUL))
     for (size_t i : {0, 1})
@@ -230,6 +230,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     if (!condition) return x;
     return graph_.node(Op::WHERE, u.dtype(), {condition, x, graph_.node(Op::CONST, u.dtype(), {}, 0)});
   }
+  if (is_device_number(u)) return math_.node(p.device);
   if (is_memory(u)) return address(memory_of(u), flat(u, p), p.valid);
   if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return operands(u, p);
   switch (u.op()) {
@@ -294,7 +295,6 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       return value(u.src(0), p);
     case Op::INDEX: return indexed(u, p);
     case Op::RANGE: {
-      if (is_device_axis(u)) return math_.node(p.device);
       auto size = facts_.number(u.src(0));
       if (!size) throw Refusal{"its size is not known"};
       return graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, *size), u.arg());

@@ -43,6 +43,8 @@ UOp import_views(Importer& im, UOp root, UOp& at);
 bool is_variable(UOp u);
 bool is_local(UOp u);
 bool is_device_axis(UOp u);
+// Returns true for the number of the device: such a RANGE, or the variable that is in its place in 0.12 and 0.13.
+bool is_device_number(UOp u);
 
 // ---- numbers (math.cpp)
 Value make_const(Importer& im, UOp u);

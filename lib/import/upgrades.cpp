@@ -56,6 +56,9 @@ bool is_device_axis(UOp u) {
   auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
   return u.arg().is_tuple() && std::ranges::any_of(u.arg().items(), is_device);
 }
+bool is_device_number(UOp u) {
+  return (u.is(Op::RANGE) && is_device_axis(u)) || (u.is(Op::DEFINE_VAR) && item(u.arg(), 0).str() == "_device_num");
+}
 
 namespace {
 

@@ -35,6 +35,8 @@ class RecordedRun {
   // After a run() that passed, runs a small schedule again with inputs of all sizes (all_sizes.h). If the results
   // differ, makes this run the reported one.
   void run_on_all_sizes();
+  // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
+  void run_on_whole_numbers();
 
   // After run(): returns values of the variables to try besides those of the run: all at their smallest, and all at
   // their largest.
@@ -50,6 +52,9 @@ class RecordedRun {
   // `copies`: the number of parts that have the same content.
   void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
 
+  // Runs and compares with other arrays. Returns the result and the comparisons. Keeps the report unless the results
+  // differ; then, `sizes` describes the arrays.
+  std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes);
   // Draws the buffers that may have values of all sizes. Returns whether there are any.
   bool draw_all_sizes(uint64_t turn);
 
@@ -73,6 +78,8 @@ class RecordedRun {
   SlotArrays run_reference(std::optional<int> way = {});
   // The number of UOps that REF evaluates for the recorded kernels or for the tensor graph.
   double work() const;
+  template <class Run>
+  SlotArrays compiled_or_in_ref(Run run);
 
   void note_tolerance();
   ToleranceOptions tolerance_for(const Array& expected) const;
@@ -124,6 +131,7 @@ class RecordedRun {
   TensorArrays buffers_;
   SlotArrays expected_;
   static constexpr double kMostWork = 3e8;  // of REF, about 2 s
+  static constexpr const char* kRefOfGraph = "REF of the tensor graph";
   static constexpr double kSeconds = 10;    // for a record, without --timeout
   bool in_process_ = false;                 // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;                // both sides run compiled, because REF would take too long

@@ -180,6 +180,8 @@ class ArgumentBases {
   static size_t devices_of(UOp argument) {
     if (selected_device(argument)) return 1;
     UOp b = buffer_below(argument);
+    if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // until 0.13
+      return b.src(1).arg().is_tuple() ? b.src(1).arg().items().size() : 1;
     if (b.arg().kind() != Arg::Kind::Record) return 1;
     const RecordView fields(b.arg());
     for (size_t i = 0; i < fields.size(); i++)

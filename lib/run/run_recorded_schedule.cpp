@@ -15,6 +15,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
     RecordedRun run(session, in, options, report, finds_stage);
     run.run();
     more = run.more_values();
+    run.run_on_whole_numbers();
     run.run_on_all_sizes();
     return Unit{};
   });

@@ -1,6 +1,7 @@
 #include "lib/run/tensor_reference.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "lib/import/upgrade.h"
 #include "lib/uop/copy.h"
@@ -66,7 +67,33 @@ bool has_values(const GoldenRecord& record, UOp root) {
   return makes_call && record.kernels.empty() && root.is(Op::SINK);
 }
 
-bool is_parameter(UOp u) { return u.is(Op::PARAM) && !import::is_variable(u); }
+// Returns the buffers of the graph below `root`, without those in the bodies of the functions that it calls.
+std::unordered_set<UOp> buffers_outside_calls(UOp root) {
+  UOpSet seen(root.graph());
+  std::unordered_set<UOp> out;
+  std::vector<UOp> todo{root};
+  while (!todo.empty()) {
+    const UOp u = todo.back();
+    todo.pop_back();
+    if (!seen.insert(u)) continue;
+    if (u.in({Op::PARAM, Op::BUFFER}) && !import::is_variable(u)) out.insert(u);
+    const size_t body = u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0;
+    todo.insert(todo.end(), u.src().begin() + std::ptrdiff_t(body), u.src().end());
+  }
+  return out;
+}
+
+bool has_parameters(UOp root) {
+  return std::ranges::any_of(buffers_outside_calls(root), [](UOp u) { return u.is(Op::PARAM); });
+}
+
+// Leaves out the outputs that are buffers within a function: a call of the function returns their content as a value.
+void leave_out_inner_buffers(TensorProgram& program, UOp root) {
+  const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
+  std::erase_if(program.outputs, [&](const TensorOutput& o) {
+    return !o.source && o.buffer && o.buffer.is(Op::BUFFER) && !buffers.contains(o.buffer);
+  });
+}
 
 // Fills in the slots of the imported program. `parameters` tells what its PARAMs are. In a graph with PARAMs, a BUFFER
 // is memory between kernels.
@@ -91,6 +118,7 @@ TensorReference imported(TensorText text, UOp root, const TensorParameters& para
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
   const TensorImport what{.arguments = arguments, .invalid = invalid, .with_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
+  if (with_values) leave_out_inner_buffers(out.program, root);
   find_slots(out, parameters);
   return out;
 }
@@ -137,7 +165,7 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
   return catch_failures([&] {
     TensorText read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
     const bool is_values = has_values(record, read.root);
-    if (is_values && parameters.arguments.empty() && std::ranges::any_of(toposort(read.root), is_parameter))
+    if (is_values && parameters.arguments.empty() && has_parameters(read.root))
       return TensorReference{.graph = read.graph, .program = {}, .inputs = {}, .outputs = {}};
     return imported(read, read.root, parameters, is_values);
   });

@@ -7,6 +7,7 @@
 #include "lib/runtime/ref/loops.h"
 #include "lib/runtime/ref/lower.h"
 #include "lib/runtime/ref/workgroups.h"
+#include "lib/uop/atomic.h"
 #include "lib/uop/exec_alu.h"
 
 namespace tgc::ref {
@@ -74,7 +75,11 @@ class GraphLowering {
     switch (u.op()) {
       case Op::RANGE:
       case Op::SPECIAL: return cannot_run(u, "no node ends it");
-      case Op::END: return close(ranges_.ended_by(u), {u.src(0)}, [] {});
+      case Op::END:
+        for (UOp r : ranges_.ended_by(u))
+          if (is_atomic_add(u.src(0)) && !ranges_.lies_in(u.src(0), r))
+            cannot_run(u.src(0), "it does not depend on a loop around it");
+        return close(ranges_.ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
         if (auto ended = ranges_.ended_by(u); !ended.empty())
           return close(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });

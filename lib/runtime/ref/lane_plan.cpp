@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/runtime/ref/loops.h"
+#include "lib/uop/atomic.h"
 
 namespace tgc::ref {
 namespace {
@@ -44,6 +45,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
   bool threads = false;
+  if (std::ranges::any_of(body, is_atomic_add)) return loops_over(ranges);
   for (size_t i = ranges.size(); i-- > 0;) {
     UOp r = ranges[i];
     AxisType type = axis_type(r);

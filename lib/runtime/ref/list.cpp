@@ -5,6 +5,7 @@
 #include "lib/runtime/ref/loops.h"
 #include "lib/runtime/ref/lower.h"
 #include "lib/runtime/ref/workgroups.h"
+#include "lib/uop/atomic.h"
 
 namespace tgc::ref {
 namespace {
@@ -53,7 +54,8 @@ class ListLowering {
       if (u.is(Op::SPECIAL)) specials_.push_back(u);
     bool has_local =
         std::any_of(list_.begin(), list_.end(), [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::BARRIER, Op::WMMA}); });
-    if (has_local || workgroup_size(specials_) > 1) return;
+    const bool has_atomics = std::ranges::any_of(list_, is_atomic_add);
+    if (has_local || has_atomics || workgroup_size(specials_) > 1) return;
     int64_t total = 1;
     for (UOp s : specials_) total = lanes_times(total, s);
     size_t from = 0, to = list_.size();

@@ -346,6 +346,21 @@ TEST_CASE("REF: each thread's register starts with the value from outside the th
   }
 }
 
+TEST_CASE("REF: atomic additions to one element from many iterations are all performed") {
+  std::vector<float> out(2);
+  const std::string add = "'__atomic_fetch_add({0}, {1}, __ATOMIC_RELAXED);'";
+  CHECK(run("i = UOp.range(8, 0, AxisType.LOOP)\n"
+            "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2), (), 0).index(i%2, ptr=True)\n"
+            "ast = UOp(Ops.CUSTOM, dtypes.void, (at, UOp.const(dtypes.float, 1.5)), " + add + ").end(i).sink()",
+            {}, nullptr, out) == "");
+  CHECK(out == std::vector<float>{6, 6});
+  CHECK(run("i = UOp.range(8, 0, AxisType.LOOP)\n"
+            "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(2), (), 0).index(UOp.const(dtypes.index, 1), ptr=True)\n"
+            "ast = UOp(Ops.CUSTOM, dtypes.void, (at, UOp.const(dtypes.float, 1.5)), " + add + ").end(i).sink()",
+            {}, nullptr, out)
+            .find("does not depend on a loop") != std::string::npos);
+}
+
 TEST_CASE("REF: nodes without a meaning in a kernel are refused by name") {
   std::vector<float> out(1);
   CHECK(run("ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/uop/atomic.h"
+
 namespace tgc::ref {
 
 void cannot_run(UOp u, const std::string& why) {
@@ -93,6 +95,7 @@ bool takes_pointer(UOp user, size_t i) {
     case Op::VECTORIZE:
     case Op::CAT:
     case Op::INDEX: return user.dtype().is_ptr();
+    case Op::CUSTOM: return i == 0 && is_atomic_add(user);
     default: return false;
   }
 }
@@ -218,6 +221,7 @@ void Values::lower(UOp u) {
     lower_store(u);
     return builder_.count_evaluation(builder_.in_lanes());
   }
+  if (is_atomic_add(u)) return lower_atomic_add(u);
   Value v = lower_value(u);
   static constexpr OpSet kFree{Op::CONST,      Op::VCONST,     Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};

@@ -92,6 +92,7 @@ class Values {
   Value index_image(UOp u, const Value& pointer, const Value& at);
   Value lower_load(UOp u);
   void lower_store(UOp u);
+  void lower_atomic_add(UOp u);
   Value lower_elementwise(UOp u);
   Value lower_where(UOp u);
   Value lower_bitcast(UOp u);

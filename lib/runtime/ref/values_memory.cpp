@@ -186,6 +186,19 @@ void Values::lower_store(UOp u) {
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
+// Adds one number to one element. Several lanes may add to the same element, so that lanes are refused.
+void Values::lower_atomic_add(UOp u) {
+  const Value &pointers = place(u.src(0)), &values = get(u.src(1));
+  if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
+    cannot_run(u, "it does not add a number to an element");
+  if (builder_.in_lanes()) cannot_run(u, "its iterations cannot run at the same time");
+  const DType dtype = u.src(1).dtype().scalar();
+  const Element target = viewed_as(pointers[0], dtype);
+  const Reg operands[] = {load_element(target, 0, kNone).reg, values[0].reg};
+  store_element(target, 0, alu(Op::ADD, dtype, operands));
+  builder_.count_evaluation(false);
+}
+
 // Returns the register that a pointer into a DEFINE_REG refers to. A load before any store gets a constant 0.
 Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   File& file = files_[size_t(pointer.file)];
