@@ -69,7 +69,7 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   const GoldenRecord* record = pipeline.input().record.get();
   time.ms = record && record->seconds >= 0 ? record->seconds * 1000 : whole;
   if (!time.stages.empty()) return out.time = std::move(time), out;
-  out.time = Diag{.message = pipeline.name() + ": the recording has no times of stages",
+  out.time = Diag{.message = "the recording has no times of stages",
                   .file = pipeline.input().file,
                   .expected = "a recording of a newer exporter, or --live=PYTHON"};
   return out;
