@@ -94,6 +94,15 @@ def test_rewrites_name_rules(kernel: tgc.Kernel, recording: tgc.Recording) -> No
   assert any(s.rewrites for s in recording.schedules)
 
 
+def test_find_nan() -> None:
+  from tinygrad import Tensor
+  with tgc.record(watch_nan=True) as made: Tensor([4.0, -1.0]).realize().sqrt().realize()
+  found = tgc.find_nan(made)
+  assert found is not None and "sqrt(-1) = nan" in str(found) and "test_api.py:" in str(found)
+  with tgc.record(watch_nan=True) as made: Tensor([4.0, 1.0]).realize().sqrt().realize()
+  assert tgc.find_nan(made) is None
+
+
 def test_rewrites_that_were_not_recorded() -> None:
   from tinygrad import Tensor
   with tgc.record(rewrites=False) as made: Tensor.empty(5, 7).sum(0).realize()

@@ -14,7 +14,20 @@ from tgc.capture import Debug, debug, record
 from tgc.page import Page, view
 from tgc.process import TgcError, binary
 from tgc.recording import Kernel, Recording, Rewrite, Schedule, Stage, load
-from tgc.reports import Bisection, Difference, Finding, KernelRun, Run, bisect, check, diff, lint, run
+from tgc.reports import (
+  Bisection,
+  Difference,
+  Finding,
+  KernelRun,
+  NanFind,
+  Run,
+  bisect,
+  check,
+  diff,
+  find_nan,
+  lint,
+  run,
+)
 
-__all__ = ["Bisection", "Debug", "Difference", "Finding", "Kernel", "KernelRun", "Page", "Recording", "Rewrite", "Run", "Schedule",
-           "Stage", "TgcError", "binary", "bisect", "check", "debug", "diff", "lint", "load", "record", "run", "view"]
+__all__ = ["Bisection", "Debug", "Difference", "Finding", "Kernel", "KernelRun", "NanFind", "Page", "Recording", "Rewrite", "Run", "Schedule",
+           "Stage", "TgcError", "binary", "bisect", "check", "debug", "diff", "find_nan", "lint", "load", "record", "run", "view"]

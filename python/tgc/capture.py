@@ -46,7 +46,8 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
   if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
   from tinygrad import helpers
   # Kernels that other processes compile would be missing.
-  setting = helpers.Context(PARALLEL=0) if "PARALLEL" in helpers.ContextVar._cache else contextlib.nullcontext()
+  settings = {"PARALLEL": 0} | ({"JIT": 2} if options.get("watch_nan") else {})  # JIT=2: a TinyJit runs its kernels one by one
+  setting = helpers.Context(**{k: v for k, v in settings.items() if k in helpers.ContextVar._cache})
   made = start.start_recording({"targets": [], "save_inputs": False, "rewrites": True, "version": version, **options})
   made.writer.remove_old()
   try:
@@ -59,17 +60,19 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = False, name: str = "record") -> Iterator[Recording]:
+def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = False, watch_nan: bool = False, name: str = "record") -> Iterator[Recording]:
   """Records everything that this process compiles in a block, with any tinygrad from 0.11 on. Yields the recording.
 
   The recording can be read after the block. Its ids are NAME.0, NAME.1, ... Without a `path` (out.jsonl.gz), its files
-  are removed with the object. `rewrites` keeps every match of a rule; `inputs` keeps the arrays of the kernels.
+  are removed with the object. `rewrites` keeps every match of a rule; `inputs` keeps the arrays of the kernels. `watch_nan`
+  looks after each kernel call for a NaN that it made of numbers, which tgc.find_nan() explains.
   """
   folder = tempfile.TemporaryDirectory(prefix="tgc.") if path is None else None
   out = Recording(path if path is not None else pathlib.Path(folder.name, "record.jsonl.gz") if folder else "", folder)
   out.open = True
   try:
-    with recorder({"output": os.fspath(out.path), "id": name, "rewrites": rewrites, "save_inputs": inputs}): yield out
+    with recorder({"output": os.fspath(out.path), "id": name, "rewrites": rewrites, "save_inputs": inputs,
+                   **({"watch_nan": "nan"} if watch_nan else {})}): yield out
   finally: out.open = False
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tgc.export.golden import NATIVE_RELEASE
+from tgc.export.golden import NATIVE_RELEASE, nan_file
 from tgc.process import JSON, call, call_json, call_json_lines, visible
 from tgc.recording import Input, Kernel, Recording, input_of
 
@@ -47,6 +47,20 @@ class Run(Sequence[KernelRun]):
   def __len__(self) -> int: return len(self.results)
   def __str__(self) -> str: return "\n".join(map(str, self.results))
   def __repr__(self) -> str: return f"<Run: {len(self) - len(self.failed)} passed, {len(self.failed)} failed>"
+
+
+class NanFind(Result):
+  """The operation that made a NaN of numbers: kernel, call, output, steps (the origin first), again (the command)."""
+  def __str__(self) -> str:
+    lines = [f"{self.facts['kernel']} {self.facts['name']}: {self.facts['output']} is not a number, {self.facts['call']}"]
+    lines += [f"  {s['text']}" + (f", where {s['operands']}" if s["operands"] else "") + (f" ({s['made_by']})" if s["made_by"] else "") for s in self.facts["steps"]]
+    return visible("\n".join([*lines, *([f"  not explained: {self.facts['unexplained']}"] if "unexplained" in self.facts else [])]))
+
+
+def find_nan(x: Recording) -> NanFind | None:
+  """Explains the first NaN that a kernel made of numbers, in a recording of tgc.record(watch_nan=True). None if none did."""
+  if not nan_file(x.file("kernel")).exists(): return None
+  return NanFind(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
 
 
 def options_of(options: dict[str, Any]) -> list[str]:

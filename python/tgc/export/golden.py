@@ -58,6 +58,12 @@ def tagged_path(path: pathlib.Path, tag: Any) -> pathlib.Path:
   return path.with_name(f"{stem}.{tag}{ending}")
 
 
+def nan_file(recording: pathlib.Path) -> pathlib.Path:
+  """Returns the path of the find of a recording: out.nan.json for out.jsonl.gz."""
+  path = tagged_path(recording, "nan")
+  return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
+
+
 def settings_of(header: JSON, record: JSON) -> Settings:
   """Returns the settings that a record was made under: the header's, overridden by the record's. None unsets one."""
   settings = {**header["settings"], **record.get("settings", {})}
@@ -158,6 +164,7 @@ class Writer:
 
   def remove_old(self) -> None:
     """Removes the regular files that an earlier run left under these names; leaves devices and FIFOs alone."""
+    nan_file(self.path).unlink(missing_ok=True)
     for level in LEVELS:
       for path in [self.path_of(level, 0), *self.parts(level).values()]:
         if not path.is_file(): continue

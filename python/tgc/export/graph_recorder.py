@@ -154,10 +154,10 @@ class GraphRecorder(Recorder):
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
         call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
+    if self.save_inputs or self.nans: self.arrays.watch()  # before PlanRecorder, which wraps run_linear in one module
     JitRecorder(self).watch()
     PlanRecorder(self).watch()
     self.late_reads.watch()
-    if self.save_inputs or self.nans: self.arrays.watch()
 
   def watch_function(self, module: Any, name: str, record: Function) -> None:
     function = vars(module).get(name)

@@ -272,7 +272,9 @@ class PlanRecorder:
       i = own.get(b, next((i for i, g in enumerate(given) if g is b), None))
       slot: Node = b if i is None else UOp.param(i, b.dtype, b.shape, b.device)
       return slot
-    def param(i: int) -> Node: return UOp.param(i, given[i].dtype, given[i].shape, given[i].device)
+    def param(i: int) -> Node:
+      made: Node = UOp.param(i, given[i].dtype, given[i].shape, given[i].device)
+      return made
     def copy(new: Node, old: Node) -> Node:
       call: Node = UOp.param(1, old.dtype, old.shape, old.device).copy_to_device(new.device).call(new, slot_of(old))
       return call

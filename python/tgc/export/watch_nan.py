@@ -5,7 +5,6 @@ kind of operation. The call's arrays go where --save-inputs puts them. `tgc run 
 """
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import struct
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from tgc.export.arrays import ArraySaver, contents
-from tgc.export.golden import atomic_file, print_message, tagged_path
+from tgc.export.golden import atomic_file, nan_file, print_message
 from tgc.export.hooks import call_on_import, program_lines, set_attribute
 from tgc.export.kinds import JSON, Node
 
@@ -59,6 +58,7 @@ class NanWatcher(ArraySaver):
     super().__init__(recorder)
     self.infinite, self.stops, self.found = infinite, stops, False
     self.calls, self.seconds = 0, 0.0
+    self.file = nan_file(recorder.output)
     self.runs: dict[Any, int] = {}       # kernel: how often it ran
     self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()  # buffer: the call that stored to it last
     self.methods: dict[str, JSON] = {}   # text of a method's entry: the entry
@@ -134,22 +134,15 @@ class NanWatcher(ArraySaver):
                    "outputs": {f"data{n}": {"first": elements[0], "count": len(elements)} for n, elements in made.items()}}
     if self.jits: found["jit"] = {"function": self.jits[-1][0], "call": self.jits[-1][1]}
     document = {"format": "tgc-nan", "version": 1, "watched": "inf" if self.infinite else "nan", "found": found, "methods": list(self.methods.values())}
-    path = self.path()
-    with atomic_file(path) as file: file.write(json.dumps(document).encode())
+    with atomic_file(self.file) as file: file.write(json.dumps(document).encode())
     what, place = "a NaN or an infinity" if self.infinite else "a NaN", f" ({found['asked_by'][0]})" if found["asked_by"] else ""
     print_message(f"kernel {kernel_id} makes {what} of numbers in call {self.calls}{place}; `tgc run {self.recorder.output} --nan` explains it")
 
-  def path(self) -> Any:
-    path = tagged_path(self.recorder.output, "nan")
-    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
-
   def finish(self) -> None:
-    """Says what was watched, and removes what an earlier run found if this one found nothing."""
-    if not self.found:
-      with contextlib.suppress(FileNotFoundError): self.path().unlink()
+    """Says what was watched."""
     kind = "NaN or infinity" if self.infinite else "NaN"
     print_message(f"{self.calls} kernel calls were watched, which took {self.seconds:.1f} s; " +
-                  (f"{self.path().name} has the first find" if self.found else f"none made a {kind} of numbers"))
+                  (f"{self.file.name} has the first find" if self.found else f"none made a {kind} of numbers"))
     if self.given and not self.found:
       print_message(f"kernel {self.given['id']} reads a {kind} in call {self.given['call']} from {self.given['input']}, which no kernel stored: "
                     "it is in the program's data, or in memory that nobody wrote")
