@@ -269,7 +269,8 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   RewriteSearch search(in, options, parameters, begin, run.kernel_fault, of_all_sizes, report);
   // the wrong rewrite is after the last stage that is right
   bool is_candidate = run.stages->before.empty();
-  for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
+  const auto rows = pipeline->rows().value_or_throw();
+  for (const Pipeline::Row& row : rows) {
     if (is_candidate && search.ends_in(row)) return;
     if (row.stage->name == run.stages->stage) break;
     if (row.stage->name == run.stages->before) is_candidate = true;

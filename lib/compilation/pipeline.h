@@ -8,7 +8,8 @@
 //
 //   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
 //   pipeline->need(Ability::Rewrites).value_or_throw();
-//   for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
+//   const auto rows = pipeline->rows().value_or_throw();
+//   for (const Pipeline::Row& row : rows) {
 //     auto graph = pipeline->imported(row);             // the row's graph or list in tgc's IR, to run it in REF
 //     for (const Rewrite& r : row.rewrites) {
 //       auto sides = pipeline->sides(r);                // both sides in tgc's IR, to compare them

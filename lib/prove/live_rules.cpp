@@ -132,7 +132,8 @@ class LiveRulesProver {
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = recorded_pipeline(in);
   std::map<std::string_view, std::vector<const Rewrite*>> instances;  // by place
-  for (const Pipeline::Row& row : pipeline->rows().value_or_throw())
+  const auto rows = pipeline->rows().value_or_throw();
+  for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), cache);
   std::vector<LiveRuleProof> out;

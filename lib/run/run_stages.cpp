@@ -98,7 +98,8 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   Session own = session;
   own.over.target.clear(), own.over.recorded |= options.input.recorded;
   auto pipeline = std::move(own.pipeline(std::move(copy)).value_or_throw());
-  for (const Pipeline::Row& row : pipeline->rows().value_or_throw()) {
+  const auto rows = pipeline->rows().value_or_throw();
+  for (const Pipeline::Row& row : rows) {
     if (row.error) throw Failure(*row.error);
     if (!has_new_graph(row)) continue;
     auto graph = pipeline->imported(row);
