@@ -86,6 +86,19 @@ TEST_CASE("a quotient of equal numbers is known") {
   CHECK(report.verdict.entry == "uop/symbolic.py:160");
 }
 
+TEST_CASE("a barrier that a recorded kernel lacks is named with the rule that drops it or the function that adds it") {
+  const BisectReport missing = bisected_record("barrier_missing14.jsonl.gz", "red.4");
+  INFO(missing.text(), missing.error);
+  CHECK(missing.verdict.kind == Kind::Barrier);
+  CHECK(missing.verdict.function == "add_raw_barrier (codegen/__init__.py)");
+  CHECK(missing.exit_code() == 1);
+  const BisectReport dropped = bisected_record("barrier_dropped14.jsonl.gz", "red.4");
+  INFO(dropped.text(), dropped.error);
+  CHECK(dropped.verdict.kind == Kind::Barrier);
+  CHECK(dropped.verdict.location == "codegen/__init__.py:39");
+  CHECK(bisected_record("barrier_right14.jsonl.gz", "red.4").verdict.kind == Kind::Same);
+}
+
 // ---- schedules
 
 TEST_CASE("schedule: a rule inside the rule that makes loops is named, not the outer rule") {
