@@ -44,7 +44,8 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   cache.write();
   if (all.empty() && shard.of == 1)
     throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "'",
-                       .expected = "a part of FILE.py:LINE, the line on which the rule's pattern begins"});
+                       .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
+                                   "or that on which the pattern begins"});
   if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
   print_report(o.json ? live_rules_json(all) : live_rules_summary(all));
   return std::ranges::any_of(all, [](const LiveRuleProof& r) { return r.verdict == "refuted"; });

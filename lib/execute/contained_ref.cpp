@@ -20,6 +20,13 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
   return answer ? Status(Unit{}) : Status(answer.diag());
 }
 
+Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
+               bool in_process) {
+  if (!in_process) return run_in_worker(program, buffers, variables);
+  auto done = program.run(buffers, variables);
+  return done ? Status(Unit{}) : Status(done.diag());
+}
+
 Array shared_copy(const Array& array) {
   Array out = Array::shared(array.dtype(), {array.shape().begin(), array.shape().end()});
   if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());

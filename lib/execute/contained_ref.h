@@ -13,6 +13,9 @@ namespace tgc {
 // Arrays that the program stores to must be shared with the worker (Array::shared).
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
+// The same; with `in_process`, in this process, which costs less.
+Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
+               bool in_process);
 
 // Returns a copy of the array in memory that is shared with workers, so that a worker can write to it.
 Array shared_copy(const Array& array);

@@ -250,4 +250,29 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
   return found ? *found : std::nullopt;
 }
 
+std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
+  const SideExpressions e = isolator.of(sides);
+  if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
+  std::optional<double> out;
+  for (const ComparedValues& v : e.values) {
+    if (v.ends_alone || !dtypes::is_float(v.before.dtype())) continue;
+    auto found = catch_failures([&]() -> std::optional<double> {
+      SideEvaluator both(isolator.isolator(), v);
+      if (!both.can_run()) return std::nullopt;
+      std::vector<Point> points;
+      add_random(points, both.inputs(), SideEvaluator::kPoints);
+      std::mt19937_64 random(3);
+      for (Point& p : points)  // floats with all their digits, so that operations round
+        for (Const& c : p)
+          if (c.is_float()) c = Const(double(int64_t(random() >> 20) - (int64_t(1) << 43)) * 0x1p-40);
+      (void)both.differences(points);
+      double most = 0;
+      for (size_t i = 0; i < points.size(); i++) most = std::max(most, both.units_in_last_place(i));
+      return most;
+    });
+    if (found && *found) out = std::max(out.value_or(0), **found);
+  }
+  return out;
+}
+
 }  // namespace tgc

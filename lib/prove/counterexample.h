@@ -39,4 +39,8 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 
+// Returns the largest error of a rewrite of floats at random points, in units of the last place; nullopt if REF cannot
+// evaluate the sides alone.
+std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides);
+
 }  // namespace tgc

@@ -4,6 +4,7 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/prove/node_values.h"
 #include "lib/prove/right_sides.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
@@ -35,6 +36,8 @@ std::string counterexample_text(const std::map<std::string, std::string>& values
   return out;
 }
 
+constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
+
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
@@ -64,8 +67,8 @@ class LiveRulesProver {
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
       const bool is_first = (rule.why.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
       if (is_first || kind == Kind::Refuted) {
-        if (!pairs.empty()) rule.before = text_of(pairs[0].before), rule.after = text_of(pairs[0].after);
         rule.why = proof->why, rule.counterexample = proof->counterexample;
+        show(rule, pairs);
       }
       if (kind == Kind::Refuted) return (void)(rule.verdict = "refuted");
       if (current_deadline().is_over()) break;
@@ -79,6 +82,17 @@ class LiveRulesProver {
   }
 
  private:
+  static void show(LiveRuleProof& rule, const SidePairs& pairs) {
+    if (pairs.empty()) return;
+    const Sides& s = pairs[0];
+    rule.before = text_of(s.before), rule.after = text_of(s.after);
+    rule.before_nodes.clear(), rule.after_nodes.clear();
+    const auto a = rule.counterexample.find("before"), b = rule.counterexample.find("after");
+    if (a == rule.counterexample.end() || b == rule.counterexample.end()) return;
+    rule.before_nodes = node_values(s.before, rule.counterexample, a->second);
+    rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
+  }
+
   // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
@@ -102,7 +116,7 @@ class LiveRulesProver {
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
-      rule.before = text_of(pairs[0].before), rule.after = text_of(pairs[0].after);
+      show(rule, pairs);
     }
     proof.kind = again.kind, proof.has_floats = again.has_floats, proof.sense = again.sense;
   }
@@ -141,6 +155,8 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   for (const GoldenMetadata& m : in.record->metadata) {
     if (options.is_selected && !options.is_selected(number++)) continue;
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
+    if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
+      rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
     rule.is_general = m.caller.find("general") != m.caller.npos;
@@ -153,7 +169,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
 }
 
 std::string live_rule_text(const LiveRuleProof& r) {
-  std::string out = r.place + ": " + r.verdict;
+  std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
@@ -161,6 +177,8 @@ std::string live_rule_text(const LiveRuleProof& r) {
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
+  for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
+  for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
   return out;
 }
 
@@ -188,13 +206,17 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
       json.key("list").array([&] {
         for (const LiveRuleProof& r : all)
           json.object([&] {
-            json.member("rule", r.place).member("verdict", r.verdict).member("instances", r.instances);
+            json.member("rule", r.place);
+            if (!r.function.empty()) json.member("function", r.function);
+            json.member("verdict", r.verdict).member("instances", r.instances);
             json.member("proven", r.proven).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
+            if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
           });
       });
     });

@@ -13,6 +13,7 @@ namespace tgc {
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
+  std::string function = {};  // its name; empty: a lambda
   // "proven": all instances, and the rule builds the same nodes for all operands; "instances": all instances;
   // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
   // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
@@ -27,6 +28,7 @@ struct LiveRuleProof {
   std::string condition = {};
   std::string before = {}, after = {}, why = {};  // of an instance that is not proven
   std::map<std::string, std::string> counterexample = {};
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // with their values there, see node_values()
 };
 
 struct LiveRuleOptions {

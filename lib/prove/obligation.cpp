@@ -131,6 +131,9 @@ void Prover::match_reductions(Frontier& cuts) {
         depth_--;
         if (same.kind != ProofOutcome::Kind::Proven) continue;
         found = {b, same.sense};
+        const bool is_reordered = !std::ranges::equal(b.src().subspan(1), a.src().subspan(1));
+        if (is_reordered && dtypes::is_float(a.dtype()))
+          found.second = std::max(same.sense, a.arg().op() == Op::MAX ? FloatSense::ButNan : FloatSense::Real);
         break;
       }
       known = equal_reductions_.emplace(a.id(), found).first;
@@ -362,6 +365,10 @@ ProofOutcome Prover::prove(const ComparedValues& v, bool over_reals) {
   ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
   if (v.ends_alone) return {.why = "the size of a loop depends on other loops"};
   for (int lane = 0; lane < v.before.dtype().count(); lane++) {
+    if (forms_.are_equal(v, lane)) {
+      counts_.trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
+      continue;
+    }
     Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.most_expanded);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);

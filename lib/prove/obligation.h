@@ -9,6 +9,7 @@
 
 #include "lib/prove/encode.h"
 #include "lib/prove/known_verdicts.h"
+#include "lib/prove/normal_forms.h"
 #include "lib/support/z3.h"
 #include "lib/validate/side_expressions.h"
 
@@ -112,6 +113,7 @@ class Prover {
   bool can_hold(const std::string& assumptions);
 
   Intervals intervals_;
+  NormalForms forms_{intervals_};
   ProofCache& cache_;
   ProofLimits limits_;
   ProofCounts counts_;

@@ -101,6 +101,11 @@ std::string proof_text(const KernelProof& proof) {
   out += ", " + std::to_string(distinct(proof)) + " distinct";
   for (Kind kind : {Kind::Sampled, Kind::Refuted, Kind::Unknown})
     if (size_t n = proof.distinct(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
+  if (const auto error = proof.largest_error(); error && proof.weakest() == FloatSense::Real) {
+    char text[64];
+    std::snprintf(text, sizeof text, ", error of a rewrite at samples up to %.3g ulp", *error);
+    out += text;
+  }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
   for (auto& [of, count] : open_rewrites(proof)) {
@@ -118,6 +123,8 @@ std::string proof_text(const KernelProof& proof) {
       out += (name == r.counterexample.begin()->first ? ": " : ", ") + name + " = " + value;
     out += "\n";
     if (!r.before.empty()) out += "    - " + r.before + "\n    + " + r.after + "\n";
+    for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
+    for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
   }
   if (proof.is_schedule) out += reasons_text(proof);
   return out;
@@ -142,6 +149,8 @@ std::string proof_json(const KernelProof& proof) {
               if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
               if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
+              if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
+              if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
               if (kind != Kind::Refuted || !r.why.empty()) json.member("why", r.why).member("count", count);
             });
           }
@@ -153,6 +162,7 @@ std::string proof_json(const KernelProof& proof) {
           json.object([&] {
             json.member("stage", of->place.stage).member("rule", of->place.rule).member("rewrite", of->place.number);
             json.member("floats", name_of(of->sense)).member("count", count);
+            if (of->error) json.key("ulp").number(*of->error, "%.3g");
           });
       });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
@@ -180,8 +190,9 @@ std::string proof_marks(const KernelProof& proof) {
           if (r.kind == Kind::Proven) continue;
           json.object([&] {
             json.member("stage", stage).member("rewrite", marks[stage].size() - 1);
-            if (r.kind == Kind::Refuted) json.member("counterexample", r.counterexample);
-            else json.member("why", r.why);
+            if (r.kind != Kind::Refuted) json.member("why", r.why);
+            else json.member("counterexample", r.counterexample).member("before", r.before_nodes)
+                    .member("after", r.after_nodes);
           });
         }
       });

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/prove/gaps.h"
+#include "lib/prove/node_values.h"
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
 #include "lib/prove/store_order.h"
@@ -48,6 +49,7 @@ class KernelProver {
     doubt_isolated_sides();
     for (RewriteProof& r : out_.rewrites)
       if (r.kind == Kind::Refuted) show_sides(r);
+    measure_errors();
     out_.counts = prover_.counts();
   }
 
@@ -173,8 +175,8 @@ class KernelProver {
   }
 
   void show_sides(RewriteProof& r) {
-    const Application& a = list()[r.application];
-    auto pairs = history_.import({a.before, a.after});
+    const Application& shown = list()[r.application];
+    auto pairs = history_.import({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
     auto expression = [](UOp u) {
       constexpr size_t kMost = 300;
@@ -182,7 +184,24 @@ class KernelProver {
       const std::string out = render(u);
       return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
     };
-    r.before = expression((*pairs)[0].before), r.after = expression((*pairs)[0].after);
+    const Sides& s = (*pairs)[0];
+    r.before = expression(s.before), r.after = expression(s.after);
+    const auto a = r.counterexample.find("before"), b = r.counterexample.find("after");
+    if (a == r.counterexample.end() || b == r.counterexample.end()) return;
+    r.before_nodes = node_values(s.before, r.counterexample, a->second);
+    r.after_nodes = node_values(s.after, r.counterexample, b->second);
+  }
+
+  // Measures the first rewrite over the reals of each rule and stage.
+  void measure_errors() {
+    constexpr size_t kMost = 8;
+    std::set<std::pair<std::string_view, std::string_view>> seen;
+    for (RewriteProof& r : out_.rewrites) {
+      if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
+      if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
+      const Application& a = list()[r.application];
+      if (const auto pairs = history_.import({a.before, a.after})) r.error = prover_.error_of(*pairs);
+    }
   }
 
   static std::string text_of(UOp u) {
@@ -203,6 +222,7 @@ class KernelProver {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
     const bool runs_stages = is_open || options_.checks_stages;
+    if (!is_open) runner_->compute_few();
     size_t right = SIZE_MAX;  // the last stage that REF could run; SIZE_MAX: the AST
     auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
     for (size_t i = 0; runs_stages && i < stages().size(); i++) {
@@ -383,6 +403,13 @@ FloatSense KernelProof::weakest() const {
   for (const auto* list : {&rewrites, &findings})
     for (const RewriteProof& r : *list)
       if (r.kind == Kind::Proven && r.has_floats) out = std::max(out, r.sense);
+  return out;
+}
+
+std::optional<double> KernelProof::largest_error() const {
+  std::optional<double> out;
+  for (const RewriteProof& r : rewrites)
+    if (r.kind == Kind::Proven && r.error) out = std::max(out.value_or(0), *r.error);
   return out;
 }
 

@@ -26,6 +26,7 @@ struct KernelProof {
   size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once
   FloatSense weakest() const;  // the weakest sense of all proofs
   bool has_floats() const;  // whether a proof compares floats
+  std::optional<double> largest_error() const;  // the largest one of all rewrites over the reals that were measured
   void set_verdict();  // sets `verdict` to the worst one of the rewrites and the findings
 
   std::string producer = {};  // the release that recorded the rewrites; empty: tgc made them

@@ -122,6 +122,14 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
   return out;
 }
 
+std::optional<double> SidesProver::error_of(const SidePairs& pairs) {
+  std::optional<double> out;
+  for (const Sides& s : pairs)
+    if (const auto error = s.before && s.after ? largest_error(isolator_, s) : std::nullopt)
+      out = std::max(out.value_or(0), *error);
+  return out;
+}
+
 std::string SidesProver::key_of(const SidePairs& pairs) {
   std::string out;
   for (const Sides& s : pairs) {

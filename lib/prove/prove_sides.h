@@ -1,6 +1,7 @@
 // Decides whether the two sides of rewrites compute the same: by contracts and Z3, else at sample points in REF.
 #pragma once
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,10 +33,12 @@ struct RewriteProof {
   FloatSense sense = FloatSense::Uninterpreted;  // of a proof
   std::string_view by = {};  // what decided: "values", "same", the name of a contract, "samples"
   std::string why = {};  // why it was not proven
+  std::optional<double> error = {};  // of a proof over the reals: the largest one at samples, in ulp
   std::string form = {};  // a hash, the same for rewrites that are equal up to renaming; empty: unlike all others
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};
   std::string before = {}, after = {};  // if refuted: the sides as expressions, if they have values
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // their nodes with values, see node_values()
   // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
   std::map<std::string, std::string> counterexample = {};
 };
@@ -63,6 +66,9 @@ class SidesProver {
   KnownVerdicts* known() { return known_; }
   // Says that registers and shared memory of the kernel may hold infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
+
+  // Returns the largest error of the pairs at sample points, see largest_error(); nullopt if it is not known.
+  std::optional<double> error_of(const SidePairs& pairs);
 
   const ProofCounts& counts() const { return prover_.counts(); }
 

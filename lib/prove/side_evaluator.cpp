@@ -280,6 +280,21 @@ double SideEvaluator::error(size_t i, double least) const {
   return out;
 }
 
+double SideEvaluator::units_in_last_place(size_t i) const {
+  if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
+  const auto info = dtypes::finfo(dtype_);
+  const int least_exponent = 2 - (1 << (info.exponent - 1));
+  double out = 0;
+  for (const Lane& lane : lanes_) {
+    if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
+    const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+    if (!std::isfinite(a) || !std::isfinite(b) || a == b) continue;
+    const int exponent = std::max(std::ilogb(std::max(std::fabs(a), std::fabs(b))), least_exponent);
+    out = std::max(out, std::ldexp(std::fabs(a - b), info.mantissa - exponent));
+  }
+  return out;
+}
+
 double SideEvaluator::rounding() const {
   if (dtype_.is(Scalar::Float64)) return 1e-15;
   return dtype_.is(Scalar::Float32) ? 5e-7 : dtype_.is(Scalar::Float16) ? 2e-3 : 0.02;

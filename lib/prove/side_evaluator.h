@@ -42,6 +42,8 @@ class SideEvaluator {
   // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values. Numbers
   // smaller than `least` count as `least`; -1: by the dtype.
   double error(size_t i, double least = -1) const;
+  // Returns the largest difference of finite floats at point `i` of the last evaluation, in units of the last place.
+  double units_in_last_place(size_t i) const;
   double rounding() const;  // the relative error of a few roundings
   // Returns the sides at point `i` of the last evaluation.
   Counterexample at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;

@@ -25,8 +25,7 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
 
 namespace {
 
-constexpr double kWork = 4e6;  // limit for the UOps that REF evaluates in one run
-constexpr double kSmallWork = 3e5;  // of a kernel that is run at several draws of inputs
+constexpr double kSmallPart = 0.075;  // of the work of one run: a kernel with less is run at several draws of inputs
 constexpr size_t kMostTrials = 3;
 
 // Describes the first element that differs. The arrays hold the elements at `places`, or all.
@@ -96,17 +95,19 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
       }
       for (const VariableSpec& v : kernel.variables())
         t.variables[v.name] = n == 0 ? v.max : n == 1 ? v.min : v.min + (v.max - v.min) / 2;
-      if (n > 0 || work_of(ast_) <= kWork) {
-        const ExecuteOptions here{.in_process = true};
-        Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run(ast_).value_or_throw());
-        t.expected = std::move(done.outputs), t.notes = done.notes;
-      }
+      if (n > 0 || work_of(ast_) <= work_) run_ast(t);
       return t;
     });
     if (!made) return nullptr;
     trials_.push_back(std::move(*made));
   }
   return &trials_[number];
+}
+
+void StageRunner::run_ast(Trial& t) const {
+  const ExecuteOptions here{.in_process = true};
+  Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run(ast_).value_or_throw());
+  t.expected = std::move(done.outputs), t.notes = done.notes;
 }
 
 std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
@@ -125,7 +126,11 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 }
 
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
-  return list.empty() ? std::nullopt : compare(list, most_trials);
+  if (list.empty() || !can_decide()) return std::nullopt;
+  // the list cannot be shortened
+  if (trials_[0].expected.empty() && work_of(ast_) <= kWork && !catch_failures([&] { return run_ast(trials_[0]), 0; }))
+    return std::nullopt;
+  return compare(list, most_trials);
 }
 
 namespace {
@@ -164,7 +169,7 @@ std::optional<std::string> StageRunner::difference_at(UOp graph, const std::map<
 template <class Code>
 std::optional<std::string> StageRunner::compare(const Code& code, size_t most_trials) {
   if (!can_decide()) return std::nullopt;
-  const bool is_small = work_of(ast_) <= kSmallWork;
+  const bool is_small = work_of(ast_) <= kSmallPart * work_;
   std::optional<std::string> out;
   for (size_t n = 0; n < (is_small ? std::min(most_trials, kMostTrials) : 1); n++) {
     const Trial* t = trial(n);
@@ -179,15 +184,28 @@ std::optional<std::string> StageRunner::compare(const Code& code, size_t most_tr
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
+  if (work_ < kWork) {  // one iteration may need more
+    auto few = catch_failures([&] { return difference_of_parts(t, graph, work_); });
+    if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
+  }
+  return difference_of_parts(t, graph, kWork);
+}
+
+const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) {
+  if (auto known = t.parts.find(places); known != t.parts.end()) return known->second;
+  Arrays made = std::move(values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
+  return t.parts.emplace(places, std::move(made)).first->second;
+}
+
+std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double work) {
   constexpr size_t kMostStored = 256;  // elements of each array
   std::string difference;
   for (bool at_end : {false, true}) {  // the first iterations of the loops, and the last ones
     Graph scratch(ast_.graph().settings());
-    const UOp shorter = truncate_loops(scratch, graph, kWork, at_end);
-    Result<Stored> stored = stored_in_ref(shorter, t.inputs, t.variables, kMostStored);
+    const UOp shorter = truncate_loops(scratch, graph, work, at_end);
+    Result<Stored> stored = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
     if (!stored && at_end && !stored.diag().kernel_fault) break;
-    const auto& places = stored.value_or_throw().places;
-    Arrays expected = std::move(values_at(ast_, t.inputs, t.variables, places).value_or_throw());
+    const Arrays& expected = expected_at(t, stored.value_or_throw().places);
     difference = first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->places);
     if (!difference.empty()) break;
   }
@@ -197,7 +215,7 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
 template <class Code>
 std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   if constexpr (std::is_same_v<Code, UOp>) {
-    if (t.expected.empty() || work_of(code) > kWork) return difference_of_parts(t, code);
+    if (t.expected.empty() || work_of(code) > work_) return difference_of_parts(t, code);
   } else if (t.expected.empty()) {
     throw Failure("the kernel is too large for REF");
   }

@@ -16,6 +16,8 @@ class StageRunner {
  public:
   // `ast` is in tgc's IR; so are the graphs and lists of the other functions.
   explicit StageRunner(UOp ast) : ast_(ast) {}
+  // Makes REF compute few elements of kernels that are not small, as a check of what is proven.
+  void compute_few() { work_ = kLittleWork; }
 
   // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same, or
   // differs as `input` does; else how it differs, if `input` stores the same; nullopt if REF cannot tell.
@@ -28,20 +30,28 @@ class StageRunner {
   std::optional<std::string> difference_at(UOp graph, const std::map<std::string, std::string>& values);
 
  private:
+  static constexpr double kWork = 4e6;  // limit for the UOps that REF evaluates in one run
+  static constexpr double kLittleWork = 1e5;
+  using Places = std::map<std::string, std::vector<int64_t>>;
   struct Trial {
     Arrays inputs, expected;
     std::map<std::string, int64_t> variables;
     std::string notes = {};  // of REF, about the AST
+    mutable std::map<Places, Arrays> parts = {};  // elements of the AST's arrays that were computed so far
   };
   template <class Code>
   std::optional<std::string> compare(const Code& code, size_t most_trials);
   template <class Code>
   std::string difference_of_all(const Trial& t, const Code& code);
   std::string difference_of_parts(const Trial& t, UOp graph);
+  std::string difference_of_parts(const Trial& t, UOp graph, double work);
+  const Arrays& expected_at(const Trial& t, const Places& places);
   const Trial* trial(size_t number);
+  void run_ast(Trial& t) const;
   bool can_decide();
 
   UOp ast_;
+  double work_ = kWork;
   std::deque<Trial> trials_;
   std::optional<bool> can_decide_;
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_;

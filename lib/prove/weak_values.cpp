@@ -49,7 +49,8 @@ bool is_continuous(UOp choice, UOp comparison, const Users& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;
   return std::ranges::all_of(of->second, [&](UOp user) {
-    if (user.is(Op::CMPNE) && dtypes::is_bool(choice.dtype())) return is_continuous(user, comparison, users);
+    const bool is_condition = user.in({Op::CMPNE, Op::AND, Op::OR}) && dtypes::is_bool(choice.dtype());
+    if (is_condition) return is_continuous(user, comparison, users);
     return user.is(Op::WHERE) && user.src(0) == choice && user.src(1) != choice && user.src(2) != choice &&
            are_equal_at(user.src(1), user.src(2), comparison.src(0), comparison.src(1));
   });

@@ -93,7 +93,8 @@ class Sampling {
   }
 
   // `given` holds, for each stored array, the indices to sample, as many as there are points; null: random indices.
-  Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
+  Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
+             bool in_process = false) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
     for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
@@ -102,7 +103,7 @@ class Sampling {
     std::vector<RefBuffer> buffers;
     for (const NamedArray& a : inputs) buffers.push_back(buffer_of(a));
     for (size_t i = 0; i < own_.size(); i++) buffers.push_back({kOwn + int64_t(i), own_[i].data(), own_[i].nbytes()});
-    run_in_worker(program, buffers, variables).value_or_throw();
+    run_ref(program, buffers, variables, in_process).value_or_throw();
     Sample out;
     for (auto& [name, offsets, values] : results_) {
       auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
@@ -237,7 +238,8 @@ Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableVal
   });
 }
 
-Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places) {
+Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places,
+                         bool in_process) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
     if (!stores) throw Failure("the kernel is no plain AST");
@@ -248,7 +250,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
     for (auto& [name, list] : places) most = std::max(most, list.size());
     Places all = places;  // padded with each array's first index, so that all have equally many
     for (auto& [name, list] : all) list.resize(most, list.at(0));
-    Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all);
+    Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
     if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
     for (NamedArray& a : sample.values) {
       std::vector<int64_t> first(places.at(a.name).size());

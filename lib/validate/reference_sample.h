@@ -30,8 +30,9 @@ UOp constant_size_of(UOp range);
 // elements as `work` allows. Errors: REF cannot run the kernel, or even a few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
-// Returns the stored elements at `places`. Errors: some iteration of `ast` does not store just one, or one is missing.
+// Returns the stored elements at `places`; with `in_process`, REF runs in this process. Errors: some iteration of `ast`
+// does not store just one, or one is missing.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
-                         const std::map<std::string, std::vector<int64_t>>& places);
+                         const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 
 }  // namespace tgc

@@ -91,7 +91,8 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   return with_sizes(whole, loops, sizes, starts);
 }
 
-Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most) {
+Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+                             bool in_process) {
   return catch_failures([&] {
     std::vector<UOp> nodes = toposort(root);
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
@@ -113,7 +114,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         }
         buffers.push_back({b.number, data, given->nbytes()});
       }
-      run_in_worker(program, buffers, variables).value_or_throw();
+      run_ref(program, buffers, variables, in_process).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {
       std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);

@@ -21,8 +21,10 @@ struct Stored {
   Arrays values;                                       // the elements at these indices
 };
 
-// Runs the graph in REF, in a worker, on `inputs`, one array per buffer. Returns at most `most` stored elements per
-// array. Errors: REF cannot run the graph, or the graph reads an array that it also stores to, or stores nothing.
-Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most);
+// Runs the graph in REF, in a worker or with `in_process` here, on `inputs`, one array per buffer. Returns at most
+// `most` stored elements per array. Errors: REF cannot run the graph, or the graph reads an array that it also
+// stores to, or stores nothing.
+Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+                             bool in_process = false);
 
 }  // namespace tgc

@@ -233,6 +233,8 @@ function rewriteOverview(app) {
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
   add("verdict", verdict && verdict.name), add("why", note && note.why);
   add("with", note && note.counterexample && exampleText(note.counterexample));
+  for (const [name, nodes] of note ? [["\u2212 values", note.before], ["+ values", note.after]] : [])
+    add(name, nodes && nodes.length ? element("pre", "", nodes.join("\n")) : "");
   add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
   if (!graph.producer) add("made", counted(r.madeCount, "node"));  // a recording does not say
   const alike = stage.rewrites.filter((x) => x.rule === r.rule).length;

@@ -19,7 +19,7 @@ export function verdictOf(app, place, first = 0, last = Infinity) {
 }
 
 /** Returns why a rewrite is not proven, and its counterexample. @param {App} app
- * @returns {{why: string, counterexample?: Record<string, string>} | undefined} */
+ * @returns {{why: string, counterexample?: Record<string, string>, before?: string[], after?: string[]} | undefined} */
 export function noteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
-from tgc.export.matches import matches_json, rule_location
+from tgc.export.matches import matches_json, place, rule_location
 from tgc.export.rule_programs import matches_of_programs
 from tgc.export.versions import installed_version
 
@@ -242,8 +242,8 @@ def all_rules() -> Iterator[tuple[Any, Function]]:
     for matcher in vars(module).values():
       if not isinstance(matcher, PatternMatcher): continue
       for pattern, function in matcher.patterns:
-        place = rule_location(pattern)
-        if (key := (id(pattern), getattr(function, "__code__", function))) in seen or place.startswith(NO_REWRITES): continue
+        where = rule_location(pattern)
+        if (key := (id(pattern), getattr(function, "__code__", function))) in seen or where.startswith(NO_REWRITES): continue
         seen.add(key)
         yield pattern, function
 
@@ -307,24 +307,25 @@ def write_rules(path: pathlib.Path, only: str) -> int:
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   for pattern, function in all_rules():
-    place = rule_location(pattern)
-    if not is_place_of(place, only): continue
-    words = places.setdefault(place, {"general"})
-    if is_of_values(pattern) and not place.startswith("schedule/"): words.add("values")
+    where = rule_location(pattern)
+    if not is_place_of(where, only) and not is_function_of(function, only): continue
+    words = places.setdefault(where, {"general"})
+    if is_of_values(pattern) and not where.startswith("schedule/"): words.add("values")
     if not is_general(pattern, function): words.discard("general")
     if depends_on_context(pattern, function): words.add("context")
-    instances.setdefault(place, []).extend(instances_of(pattern, function))
-  few = {place for place in places if len(instances[place]) < FEW}
+    if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
+    instances.setdefault(where, []).extend(instances_of(pattern, function))
+  few = {where for where in places if len(instances[where]) < FEW}
   if few:
-    for place, pairs in matches_of_programs(few).items(): instances[place] += pairs
+    for where, pairs in matches_of_programs(few).items(): instances[where] += pairs
   from tinygrad.uop.ops import UOp
   producer = f"tinygrad {installed_version()}"
   ast = UOp.sink(constant_of(0))
   header = {"format": "tgc-golden", "version": 1, "level": "kernel", "producer": producer, "settings": {}}
-  matches = [(0, place, before, after, 0) for place in places for before, after in instances[place]]
+  matches = [(0, where, before, after, 0) for where in places for before, after in instances[where]]
   record: JSON = {"id": "rules", "target": "CPU:CLANG", "nodes": 2, "ast": graph_text(ast, producer),
                   "stages": [{"name": "rules", "same": True}], "rewrites": matches_json(matches),
-                  "metadata": [{"name": place, "caller": " ".join(sorted(words))} for place, words in places.items()]}
+                  "metadata": [{"name": where, "caller": " ".join(sorted(words))} for where, words in places.items()]}
   with gzip.open(path, "wt") as file: file.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
   return len(places)
 
@@ -332,3 +333,12 @@ def write_rules(path: pathlib.Path, only: str) -> int:
 def is_place_of(place: str, wanted: str) -> bool:
   """Returns True if FILE:LINE is the wanted place or, if that has no line, contains it."""
   return place.endswith(wanted) if wanted.rpartition(":")[2].isdigit() else wanted in place
+
+
+def is_function_of(function: Function, wanted: str) -> bool:
+  """Returns True if the function of a rule has the wanted name, or if FILE:LINE is one of its lines."""
+  code = getattr(function, "__code__", None)
+  file, _, line = wanted.rpartition(":")
+  if code is None or not line.isdigit(): return bool(wanted) and getattr(function, "__name__", "") == wanted
+  lines = [n for *_, n in code.co_lines() if n]
+  return place(code.co_filename, int(line)).endswith(wanted) and code.co_firstlineno <= int(line) <= max(lines, default=0)

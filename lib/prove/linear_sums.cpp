@@ -1,0 +1,140 @@
+#include "lib/prove/linear_sums.h"
+
+#include <algorithm>
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMostTerms = 64;
+constexpr uint32_t kMostBits = 200;
+
+bool is_within(const Interval& i, const Int& least, const Int& most) {
+  return i.least && i.most && *i.least >= least && *i.most <= most;
+}
+
+// Rounds down; by > 0.
+Int floor_quotient(const Int& a, const Int& by) { return cdiv(a - floor_mod(a, by), by); }
+
+}  // namespace
+
+uint32_t LinearSums::number_of(const std::string& text) {
+  return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second;
+}
+
+std::string LinearSums::text_of(const LinearSum& s) {
+  std::string out = "sum " + s.constant.str();
+  for (auto& [atom, factor] : s.factors) out += " " + std::to_string(atom) + "*" + factor.str();
+  return out;
+}
+
+LinearSum LinearSums::atom(const std::string& text, const Interval& interval) {
+  const uint32_t number = number_of(text);
+  intervals_.try_emplace(number, interval);
+  return {.factors = {{number, 1}}};
+}
+
+LinearSum LinearSums::plus(const LinearSum& a, const LinearSum& b, const Int& times) const {
+  LinearSum out = a;
+  out.constant = out.constant + times * b.constant;
+  for (auto& [atom, factor] : b.factors) {
+    Int& to = out.factors[atom];
+    to = to + times * factor;
+    if (to.bit_length() > kMostBits) throw Unencodable{"a large number"};
+    if (to == 0) out.factors.erase(atom);
+  }
+  if (out.factors.size() > kMostTerms || out.constant.bit_length() > kMostBits) throw Unencodable{"a large sum"};
+  return out;
+}
+
+LinearSum LinearSums::product(const LinearSum& a, const LinearSum& b) {
+  if (a.is_constant()) return times(b, a.constant);
+  if (b.is_constant()) return times(a, b.constant);
+  const auto [x, y] = std::minmax(number_of(a), number_of(b));
+  return atom("product " + std::to_string(x) + " " + std::to_string(y), {});
+}
+
+Interval LinearSums::interval(const LinearSum& s) const {
+  Interval out{s.constant, s.constant};
+  for (auto& [atom, factor] : s.factors) {
+    const Interval& i = intervals_.at(atom);
+    const auto &low = factor > 0 ? i.least : i.most, &high = factor > 0 ? i.most : i.least;
+    out.least = out.least && low ? std::optional(*out.least + factor * *low) : std::nullopt;
+    out.most = out.most && high ? std::optional(*out.most + factor * *high) : std::nullopt;
+  }
+  return out;
+}
+
+const LinearSums::Quotient* LinearSums::quotient_of(uint32_t atom) const {
+  auto it = quotients_.find(atom);
+  return it == quotients_.end() ? nullptr : &it->second;
+}
+
+Int LinearSums::common_factor(const LinearSum& s, Int by) {
+  for (auto& [atom, factor] : s.factors)
+    for (Int b = factor.abs(); b != 0;) b = floor_mod(std::exchange(by, b), b);
+  return by;
+}
+
+// floor((by * g + rest) / by) is g + floor(rest / by) for integers, and floor((floor(x / a) + k) / by) is
+// floor((x + k * a) / (a * by)).
+LinearSum LinearSums::quotient(const LinearSum& a, const Int& by) {
+  LinearSum whole, rest;
+  auto split = [&](const Int& n, Int& q, Int& r) { r = floor_mod(n, by), q = floor_quotient(n, by); };
+  split(a.constant, whole.constant, rest.constant);
+  for (auto& [atom, factor] : a.factors) {
+    Int q, r;
+    split(factor, q, r);
+    if (q != 0) whole.factors[atom] = q;
+    if (r != 0) rest.factors[atom] = r;
+  }
+  if (is_within(interval(rest), 0, by - 1)) return whole;
+  const Int common = common_factor(rest, by);
+  Int divisor = by;
+  if (common > 1) {
+    divisor = cdiv(by, common), rest.constant = floor_quotient(rest.constant, common);
+    for (auto& [atom, factor] : rest.factors) factor = cdiv(factor, common);
+    if (divisor == 1) return plus(whole, rest);
+    return plus(whole, quotient(rest, divisor));
+  }
+  if (rest.factors.size() == 1 && rest.factors.begin()->second == 1)
+    if (const Quotient* inner = quotient_of(rest.factors.begin()->first)) {
+      const Quotient q = *inner;
+      return plus(whole, quotient(plus(q.of, {.constant = rest.constant * q.by}), divisor * q.by));
+    }
+  const Interval i = interval(rest);
+  Interval of;
+  if (i.least) of.least = floor_quotient(*i.least, divisor);
+  if (i.most) of.most = floor_quotient(*i.most, divisor);
+  const LinearSum out = atom("quotient " + std::to_string(number_of(rest)) + " " + divisor.str(), of);
+  quotients_.try_emplace(out.factors.begin()->first, Quotient{rest, divisor});
+  return plus(whole, out);
+}
+
+// Replaces each factor by its remainder; with `is_symmetric`, by the one that is nearest to 0.
+LinearSum LinearSums::reduced(const LinearSum& a, const Int& by, bool is_symmetric) const {
+  auto remainder_of = [&](const Int& n) {
+    const Int r = floor_mod(n, by);
+    return is_symmetric && r + r >= by ? r - by : r;
+  };
+  LinearSum out{.constant = remainder_of(a.constant)};
+  for (auto& [atom, factor] : a.factors)
+    if (const Int r = remainder_of(factor); r != 0) out.factors[atom] = r;
+  return out;
+}
+
+LinearSum LinearSums::remainder(const LinearSum& a, const Int& by) {
+  if (is_within(interval(a), 0, by - 1)) return a;
+  const LinearSum rest = reduced(a, by, false);
+  return plus(rest, quotient(rest, by), -by);
+}
+
+LinearSum LinearSums::wrapped(const LinearSum& a, int bits, bool is_signed) {
+  const Int all = Int::pow2(uint32_t(bits)), half = Int::pow2(uint32_t(bits - 1));
+  if (!is_signed) return remainder(a, all);
+  if (is_within(interval(a), -half, half - 1)) return a;
+  const LinearSum rest = reduced(a, all, true);
+  if (is_within(interval(rest), -half, half - 1)) return rest;
+  return plus(rest, quotient(plus(rest, {.constant = half}), all), -all);
+}
+
+}  // namespace tgc

@@ -1,0 +1,36 @@
+#include "lib/prove/node_values.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("node_values: nodes in the order of evaluation") {
+  Graph g;
+  UOp r = g.range(Const(8), 0, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 1);
+  const UOp number = r * Const(3) + Const(1), x = memory.index_ptr(r).load();
+  CHECK(node_values(number, {{"r0", "2"}}, "7") ==
+        Lines{"%0 = RANGE dtypes.index r0 = 2", "%1 = CONST dtypes.index = 3", "%2 = MUL dtypes.index %0, %1 = 6",
+              "%3 = CONST dtypes.index = 1", "%4 = ADD dtypes.index %2, %3 = 7"});
+  const Lines chosen = node_values(r.lt(Const(4)).where(x + x, x), {{"r0", "2"}, {"data1", "1.5"}}, "3.0");
+  REQUIRE(chosen.size() == 6);
+  CHECK(chosen[3] == "%3 = LOAD dtypes.float data1 = 1.5");
+  CHECK(chosen[5].ends_with(" = 3.0"));
+}
+
+TEST_CASE("node_values: nothing that REF does not compute, too") {
+  Graph g;
+  UOp r = g.range(Const(8), 0, AxisType::LOOP);
+  const UOp small = r.cast(dtypes::uint8) - g.constant(dtypes::uint8, int64_t(3));
+  CHECK(node_values(small, {{"r0", "2"}}, "255").size() > 3);  // wraps around
+  CHECK(node_values(small, {{"r0", "2"}}, "-1") == node_values(small, {{"r0", "2"}}, "255"));
+  CHECK(node_values(small, {{"r0", "2"}}, "254").empty());
+  CHECK(node_values(small, {}, "255").empty());
+}
+
+}  // namespace
+}  // namespace tgc

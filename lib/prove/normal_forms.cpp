@@ -1,0 +1,403 @@
+#include "lib/prove/normal_forms.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "lib/prove/smt_text.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+using namespace smt;
+
+namespace {
+
+std::string text_of(uint32_t n) { return " " + std::to_string(n); }
+
+std::optional<Int> only_number(const Interval& i) { return i.least && i.least == i.most ? i.least : std::nullopt; }
+
+void add(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(more.begin(), more.end()); }
+
+}  // namespace
+
+bool NormalForms::are_equal(const ComparedValues& v, int lane) {
+  if (v.ends_alone) return false;
+  auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
+  try {
+    const Value a = value(v.before, lane_of(v.before)), b = value(v.after, lane_of(v.after));
+    Form a_valid = true_, b_valid = true_;
+    std::set<Form> given = a.conditions, needed = b.conditions;
+    if (v.before_valid) {
+      const Value valid = value(v.before_valid, lane_of(v.before_valid));
+      a_valid = valid.form, add(given, valid.conditions);
+    }
+    if (v.after_valid) {
+      const Value valid = value(v.after_valid, lane_of(v.after_valid));
+      b_valid = valid.form, add(needed, valid.conditions);
+    }
+    // floats that are compared as integers, and integers of other dtypes, are left to Z3
+    const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
+                           (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
+    return are_alike && a_valid == b_valid && where_valid(a.form, a_valid) == where_valid(b.form, a_valid) &&
+           std::ranges::includes(given, needed);
+  } catch (const Unencodable&) {
+    return false;
+  }
+}
+
+const NormalForms::Value& NormalForms::source(UOp u, size_t i, int lane) {
+  const UOp s = u.src(i);
+  return value(s, s.dtype().count() > 1 ? lane : 0);
+}
+
+const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
+  auto key = [](UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); };
+  std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
+  while (!stack.empty()) {
+    auto [u, lane] = stack.back();
+    const size_t before = stack.size();
+    auto need = [&](UOp s, int l) {
+      if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
+    };
+    if (!known_.contains(key(u, lane))) {
+      if (u.is(Op::GEP) && u.arg().is_tuple()) need(u.src(0), int(u.arg()[size_t(lane)].small_int()));
+      else if (u.is(Op::VECTORIZE)) need(u.src(size_t(lane)), 0);
+      else if (u.is(Op::CAT)) need(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+      else if (u.in(ops::Elementwise) || u.is(Op::REDUCE))
+        for (size_t i = u.is(Op::REDUCE) ? 1 : u.num_src(); i-- > 0;)
+          need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
+    }
+    if (stack.size() > before) continue;
+    if (!known_.contains(key(u, lane))) {
+      Value made = make(u, lane);
+      known_.emplace(key(u, lane), std::move(made));
+    }
+    stack.pop_back();
+  }
+  return known_.at(key(root, root_lane));
+}
+
+NormalForms::Value NormalForms::of(LinearSum sum, std::set<Form> conditions) const {
+  const Form f = sums_.number_of(sum);
+  return {f, std::move(sum), std::move(conditions)};
+}
+
+// Returns the value that only this text describes.
+NormalForms::Value NormalForms::of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
+  if (dtypes::is_int(u.dtype())) return of(sums_.atom(text, intervals_.of(u, lane)), std::move(conditions));
+  return {form(text), {}, std::move(conditions)};
+}
+
+std::set<NormalForms::Form> NormalForms::conditions_of(UOp u, int lane) {
+  std::set<Form> out;
+  for (size_t i = 0; i < u.num_src(); i++) add(out, source(u, i, lane).conditions);
+  return out;
+}
+
+NormalForms::Value NormalForms::make(UOp u, int lane) {
+  switch (u.op()) {
+    case Op::CONST:
+    case Op::VCONST: return constant(u, lane);
+    case Op::LOAD: return load(u);
+    case Op::GEP:
+      if (u.arg().is_tuple()) return value(u.src(0), int(u.arg()[size_t(lane)].small_int()));
+      break;
+    case Op::VECTORIZE: return value(u.src(size_t(lane)), 0);
+    case Op::CAT: return value(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+    case Op::WHERE: return where(u, lane);
+    case Op::CAST: return cast(u, lane);
+    case Op::REDUCE: return reduce(u, lane);
+    default: break;
+  }
+  if (u.in(ops::Comparison)) return comparison(u, lane);
+  if (u.in(ops::ALU) && dtypes::is_bool(u.dtype())) return bool_op(u, lane);
+  if (u.in(ops::ALU) && dtypes::is_int(u.dtype())) return integer_op(u, lane);
+  if (u.in(ops::ALU)) return function(u, lane);
+  if (u.is(Op::BITCAST) && u.src(0).dtype().count() == u.dtype().count()) {
+    const DType from = u.src(0).dtype(), to = u.dtype();
+    if (from == to) return source(u, 0, lane);
+    if (dtypes::is_int(from) && dtypes::is_int(to))
+      return wrapped(source(u, 0, lane).sum, u, lane, source(u, 0, lane).conditions);
+    return function(u, lane);
+  }
+  return of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+}
+
+NormalForms::Value NormalForms::constant(UOp u, int lane) {
+  const DType d = u.dtype().scalar();
+  const Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
+  if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
+  if (dtypes::is_bool(d)) return {c.truthy() ? true_ : false_};
+  if (dtypes::is_int(d)) return of(LinearSum{truncate(c, d).to_int()}, {});
+  const auto bits = std::bit_cast<uint64_t>(truncate(c, d).to_double());
+  return {form("float " + name_of_scalar(d) + " " + std::to_string(bits))};
+}
+
+NormalForms::Value NormalForms::load(UOp u) {
+  int64_t element = 0;
+  const std::string dtype = " " + name_of_scalar(u.dtype());
+  if (const Leaf* leaf = intervals_.leaf_of(u, &element))
+    return of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
+  const UOp index = u.src(0);
+  if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
+    return of("node" + text_of(u.id()), u, 0, {});
+  UOp at = index.src(1);  // see Encoder::load()
+  if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
+    at = at.src(0).src(0).src(0);
+  if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
+  const Value& offset = value(at, 0);
+  const std::string element_of = text_of(index.src(0).id()) + text_of(offset.form);
+  std::set<Form> conditions = offset.conditions;
+  const int64_t size = intervals_.elements_of(index);
+  const Interval i = intervals_.of(at, 0), exact = sums_.interval(offset.sum);
+  auto is_inside = [&](const Interval& x) { return x.least && *x.least >= 0 && x.most && *x.most < size; };
+  if (size >= 0 && !is_inside(i) && !is_inside(exact)) conditions.insert(form("inside" + element_of));
+  return of("load" + dtype + element_of, u, 0, std::move(conditions));
+}
+
+// A sum of the same terms in the same order.
+NormalForms::Value NormalForms::reduce(UOp u, int lane) {
+  const UOp term = u.src(0);
+  if (term.dtype().count() != u.dtype().count())
+    return of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+  const Value& of_term = source(u, 0, lane);
+  std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + text_of(of_term.form);
+  for (UOp r : u.src().subspan(1)) text += text_of(r.id());
+  return of(text, u, lane, of_term.conditions);
+}
+
+// An op of which nothing is known but that equal operands give equal results.
+NormalForms::Value NormalForms::function(UOp u, int lane) {
+  std::string text = std::string(name_of(u.op())) + " " + name_of_scalar(u.dtype());
+  std::vector<Form> operands;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    text += " " + name_of_scalar(u.src(i).dtype());
+    operands.push_back(source(u, i, lane).form);
+  }
+  const bool has_floats = dtypes::is_float(u.dtype());
+  if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
+  for (Form f : operands) text += text_of(f);
+  return of(text, u, lane, conditions_of(u, lane));
+}
+
+NormalForms::Value NormalForms::wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
+  const DType d = u.dtype().scalar();
+  if (is_index(d)) return of(sum, std::move(conditions));
+  const Interval i = intervals_.of(u, lane);  // that of the dtype if the result may wrap around
+  const bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
+  return of(may_wrap ? sums_.wrapped(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
+}
+
+NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
+  const DType d = u.dtype().scalar();
+  const Value a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : Value{};
+  std::set<Form> conditions = conditions_of(u, lane);
+  const Interval of_b = u.num_src() > 1 ? intervals_.of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
+  const std::optional<Int> by = only_number(of_b);
+  switch (u.op()) {
+    case Op::ADD: return wrapped(sums_.plus(a.sum, b.sum), u, lane, conditions);
+    case Op::SUB: return wrapped(sums_.plus(a.sum, b.sum, -1), u, lane, conditions);
+    case Op::NEG: return wrapped(sums_.times(a.sum, -1), u, lane, conditions);
+    case Op::MUL: return wrapped(sums_.product(a.sum, b.sum), u, lane, conditions);
+    case Op::MULACC:
+      return wrapped(sums_.plus(sums_.product(a.sum, b.sum), source(u, 2, lane).sum), u, lane, conditions);
+    case Op::TRUNC: return a;
+    case Op::IDIV:
+    case Op::MOD: {
+      const Interval exact = sums_.interval(a.sum);
+      const Interval of_a = intervals_.of(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
+      const bool is_natural = (exact.least && *exact.least >= 0) || (of_a.least && *of_a.least >= 0);
+      if (by && *by > 0 && is_natural)
+        return of(u.is(Op::IDIV) ? sums_.quotient(a.sum, *by) : sums_.remainder(a.sum, *by), conditions);
+      const bool may_be_zero = !of_b.least || !of_b.most || (*of_b.least <= 0 && *of_b.most >= 0);
+      if (may_be_zero) conditions.insert(negated(is_zero(b.sum)));
+      Value out = function(u, lane);
+      return out.conditions = conditions, out;
+    }
+    case Op::SHL:
+    case Op::SHR: {
+      if (by && *by >= 0 && *by < width_of(d)) {
+        const Int power = Int::pow2(uint32_t(by->small()));
+        if (u.is(Op::SHR)) return of(sums_.quotient(a.sum, power), conditions);
+        return wrapped(sums_.times(a.sum, power), u, lane, conditions);
+      }
+      Value out = function(u, lane);
+      out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(width_of(d)))));
+      return out;
+    }
+    case Op::AND:
+      for (bool first : {false, true}) {  // a mask of low bits
+        const LinearSum &x = first ? b.sum : a.sum, &mask = first ? a.sum : b.sum;
+        const Int m = mask.constant;
+        if (mask.is_constant() && m >= 0 && (m & (m + 1)) == 0) return of(sums_.remainder(x, m + 1), conditions);
+      }
+      break;
+    default: break;
+  }
+  return function(u, lane);
+}
+
+NormalForms::Value NormalForms::cast(UOp u, int lane) {
+  const UOp s = u.src(0);
+  const DType to = u.dtype().scalar(), from = s.dtype().scalar();
+  int64_t element = 0;
+  const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
+  const Leaf* leaf = may_be_leaf ? intervals_.leaf_of(s, &element) : nullptr;
+  if (leaf) {  // a float leaf is stored as a double, and is any value of its own dtype
+    const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
+    return of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
+  }
+  const Value& a = source(u, 0, lane);
+  if (to == from) return a;
+  if (dtypes::is_bool(from) && dtypes::is_int(to)) {
+    const Form one = sums_.number_of(LinearSum{1}), zero = sums_.number_of(LinearSum{0});
+    if (a.form == true_ || a.form == false_) return of(LinearSum{a.form == true_ ? 1 : 0}, a.conditions);
+    return of(sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}), a.conditions);
+  }
+  const bool is_from_int = dtypes::is_int(from);
+  if (is_from_int && dtypes::is_bool(to)) return {negated(is_zero(a.sum)), {}, a.conditions};
+  if (is_from_int && dtypes::is_int(to)) return wrapped(a.sum, u, lane, a.conditions);
+  if (is_from_int)  // the float depends on the number alone
+    return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
+  Value out = function(u, lane);
+  if (dtypes::is_float(from) && dtypes::is_int(to))
+    out.conditions.insert(form("fits " + name_of_scalar(to) + " " + name_of_scalar(from) + text_of(a.form)));
+  return out;
+}
+
+// ---- bools
+
+NormalForms::Form NormalForms::negated(Form f) {
+  if (f == true_ || f == false_) return f == true_ ? false_ : true_;
+  if (auto it = negations_.find(f); it != negations_.end()) return it->second;
+  const Form out = form("not" + text_of(f));
+  negations_[f] = out, negations_[out] = f;
+  return out;
+}
+
+NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
+  const Interval i = sums_.interval(s);
+  if (i.least && *i.least >= 0) return true_;
+  if (i.most && *i.most < 0) return false_;
+  LinearSum by = s;  // a common factor of the atoms rounds the constant down
+  if (const Int common = sums_.common_factor(s); common > 1) {
+    for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
+    by.constant = cdiv(by.constant - floor_mod(by.constant, common), common);
+  }
+  // floor(x / n) + k >= 0 is x + k * n >= 0, and k - floor(x / n) >= 0 is k * n + n - 1 - x >= 0
+  if (const Int factor = by.factors.begin()->second; by.factors.size() == 1 && factor.abs() == 1)
+    if (const LinearSums::Quotient* found = sums_.quotient_of(by.factors.begin()->first)) {
+      const LinearSums::Quotient q = *found;
+      const Int constant = by.constant * q.by + (factor > 0 ? Int(0) : q.by - 1);
+      return is_natural(sums_.plus({.constant = constant}, q.of, factor));
+    }
+  if (by.factors.begin()->second < 0)  // s >= 0 or its negation, -s - 1 >= 0, so that both have one form
+    return negated(form("natural" + text_of(sums_.number_of(sums_.plus({.constant = -1}, by, -1)))));
+  return form("natural" + text_of(sums_.number_of(by)));
+}
+
+NormalForms::Form NormalForms::is_zero(const LinearSum& s) {
+  const Interval i = sums_.interval(s);
+  if (s.is_constant()) return s.constant == 0 ? true_ : false_;
+  if ((i.least && *i.least > 0) || (i.most && *i.most < 0)) return false_;
+  return form("zero" + text_of(sums_.number_of(s.factors.begin()->second < 0 ? sums_.times(s, -1) : s)));
+}
+
+NormalForms::Form NormalForms::joined(bool is_and, Form a, Form b) {
+  if (!is_and) return negated(joined(true, negated(a), negated(b)));
+  if (a == false_ || b == false_ || a == negated(b)) return false_;
+  std::set<Form> parts;
+  for (Form f : {a, b}) {
+    if (f == true_) continue;
+    if (auto it = parts_.find(f); it != parts_.end()) add(parts, it->second);
+    else parts.insert(f);
+  }
+  if (parts.empty()) return true_;
+  if (parts.size() == 1) return *parts.begin();
+  if (parts.size() > 64) throw Unencodable{"a large condition"};
+  std::string text = "and";
+  for (Form f : parts) text += text_of(f);
+  const Form out = form(text);
+  parts_.try_emplace(out, std::move(parts));
+  return out;
+}
+
+NormalForms::Value NormalForms::bool_op(UOp u, int lane) {
+  if (u.num_src() != 2) return u.is(Op::TRUNC) ? source(u, 0, lane) : function(u, lane);
+  const Form a = source(u, 0, lane).form, b = source(u, 1, lane).form;
+  switch (u.op()) {
+    case Op::ADD:
+    case Op::MAX:
+    case Op::OR: return {joined(false, a, b), {}, conditions_of(u, lane)};
+    case Op::MUL:
+    case Op::AND: return {joined(true, a, b), {}, conditions_of(u, lane)};
+    case Op::XOR:
+      for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
+        if (y == true_ || y == false_) return {y == true_ ? negated(x) : x, {}, conditions_of(u, lane)};
+      break;
+    default: break;
+  }
+  return function(u, lane);
+}
+
+NormalForms::Value NormalForms::comparison(UOp u, int lane) {
+  const DType d = u.src(0).dtype().scalar();
+  const Value &a = source(u, 0, lane), &b = source(u, 1, lane);
+  std::set<Form> conditions = conditions_of(u, lane);
+  if (dtypes::is_bool(d)) {
+    if (u.is(Op::CMPLT)) return {joined(true, negated(a.form), b.form), {}, conditions};
+    for (auto [x, y] : {std::pair(a.form, b.form), std::pair(b.form, a.form)})
+      if (y == true_ || y == false_) return {(y == true_) == u.is(Op::CMPEQ) ? x : negated(x), {}, conditions};
+    return function(u, lane);
+  }
+  if (!dtypes::is_int(d)) return function(u, lane);
+  const LinearSum difference = sums_.plus(b.sum, a.sum, -1);
+  if (u.is(Op::CMPLT)) return {is_natural(sums_.plus(difference, {.constant = -1})), {}, conditions};
+  const Form zero = is_zero(difference);
+  return {u.is(Op::CMPEQ) ? zero : negated(zero), {}, conditions};
+}
+
+// ---- choices
+
+NormalForms::Value NormalForms::where(UOp u, int lane) {
+  if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
+  const Value &c = source(u, 0, lane), &a = source(u, 1, lane), &b = source(u, 2, lane);
+  std::set<Form> conditions = c.conditions;
+  if (c.form == true_ || c.form == false_) {
+    Value out = c.form == true_ ? a : b;
+    add(out.conditions, conditions);
+    return out;
+  }
+  if (a.conditions == b.conditions) add(conditions, a.conditions);
+  else {  // the value that is not chosen may be undefined
+    std::string text = "defined" + text_of(c.form);
+    for (const Value* v : {&a, &b})
+      for (text += " :"; Form f : v->conditions) text += text_of(f);
+    conditions.insert(form(text));
+  }
+  if (a.form == b.form) return {a.form, a.sum, conditions};
+  Form condition = c.form, first = a.form, second = b.form;
+  if (auto it = negations_.find(condition); it != negations_.end() && it->second < condition)
+    condition = it->second, std::swap(first, second);
+  const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
+  Value out = of(text, u, lane, conditions);
+  choices_.try_emplace(out.form, Choice{condition, first, second});
+  return out;
+}
+
+NormalForms::Form NormalForms::where_valid(Form f, Form valid) const {
+  auto holds = [&](Form condition) {
+    auto it = parts_.find(valid);
+    return condition == valid || (it != parts_.end() && it->second.contains(condition));
+  };
+  for (auto it = choices_.find(f); it != choices_.end(); it = choices_.find(f)) {
+    const Choice& c = it->second;
+    auto negation = negations_.find(c.condition);
+    if (holds(c.condition)) f = c.first;
+    else if (negation != negations_.end() && holds(negation->second)) f = c.second;
+    else break;
+  }
+  return f;
+}
+
+}  // namespace tgc

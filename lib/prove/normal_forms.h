@@ -1,0 +1,65 @@
+// Decides most pairs of values without Z3: each value has a normal form, in which sums of integers are sorted, wrap
+// around once, and have constants folded, and in which each other op is an unknown function. Values with one form are
+// equal bit by bit; values with different forms may be equal, too.
+#pragma once
+#include <set>
+#include <unordered_map>
+
+#include "lib/prove/linear_sums.h"
+#include "lib/validate/side_expressions.h"
+
+namespace tgc {
+
+// One object serves all pairs of a graph.
+class NormalForms {
+ public:
+  explicit NormalForms(Intervals& intervals) : intervals_(intervals) {}
+  // Returns whether the forms of one lane show that `after` equals `before` wherever that is defined.
+  bool are_equal(const ComparedValues& v, int lane);
+
+ private:
+  using Form = uint32_t;  // equal for two values only if the values are
+  struct Value {
+    Form form;
+    LinearSum sum = {};  // of an integer
+    std::set<Form> conditions = {};  // the value is defined where these hold
+  };
+  const Value& value(UOp u, int lane);
+  const Value& source(UOp u, size_t i, int lane);
+  Value make(UOp u, int lane);
+  Value constant(UOp u, int lane);
+  Value load(UOp u);
+  Value reduce(UOp u, int lane);
+  Value where(UOp u, int lane);
+  Value cast(UOp u, int lane);
+  Value integer_op(UOp u, int lane);
+  Value bool_op(UOp u, int lane);
+  Value comparison(UOp u, int lane);
+  Value function(UOp u, int lane);
+  Value of(LinearSum sum, std::set<Form> conditions) const;
+  Value of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
+  Value wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
+  std::set<Form> conditions_of(UOp u, int lane);
+
+  Form form(const std::string& text) { return sums_.number_of(text); }
+  Form is_natural(const LinearSum& s);  // whether s >= 0
+  Form is_zero(const LinearSum& s);
+  Form negated(Form f);
+  Form joined(bool is_and, Form a, Form b);
+  Form chosen(Form c, Form a, Form b);
+  // Returns the form that a choice has where `valid` holds.
+  Form where_valid(Form f, Form valid) const;
+
+  Intervals& intervals_;
+  mutable LinearSums sums_;
+  struct Choice {
+    Form condition, first, second;
+  };
+  std::unordered_map<uint64_t, Value> known_;
+  std::unordered_map<Form, Choice> choices_;
+  std::unordered_map<Form, Form> negations_;
+  std::unordered_map<Form, std::set<Form>> parts_;  // of conjunctions
+  const Form true_ = sums_.number_of("true"), false_ = sums_.number_of("false");
+};
+
+}  // namespace tgc
