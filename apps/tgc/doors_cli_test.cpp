@@ -55,6 +55,22 @@ TEST_CASE("doors: names and ids are of one line, without control characters") {
   }
 }
 
+TEST_CASE("doors: a find of --watch-nan is shallow, of plain texts, and takes a bounded time to explain") {
+  std::filesystem::copy(test_path("nan"), scratch() / "nan", std::filesystem::copy_options::recursive);
+  const auto explain = [](const std::string& outputs, const std::string& rest) {
+    std::string found = R"({"format":"tgc-nan","found":{"id":"train.4","call":1,"run":1,"outputs":{)" + outputs + "}";
+    put("nan/train.nan.json", found + rest + "}");
+    return run_tgc("run --nan nan/train.jsonl.gz");
+  };
+  const std::string output = R"("data0":{"first":0,"count":1})";
+  CHECK(explain(output, "}").code == 1);
+  CHECK(has(explain("", "}").err, "the find names no output"));
+  CHECK(has(explain(output, R"(,"asked_by":["a\u001b[31m\nb"]})").err, "a text with control characters"));
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  CHECK(has(explain(output, R"(},"methods":)" + deep).err, "a find with too many nested values"));
+  CHECK(has(explain(output, R"(},"format":5)").err, "a member is missing or has a wrong type"));
+}
+
 TEST_CASE("doors: in a CI job, no text of a file begins a workflow command") {
   const std::string file = put("lines.uop", "ast = UOp(Ops.SINK, dtypes.void, (), KernelInfo(name='k'))\n::error::x\n");
   const Ran r = shell("CI=1 tgc dump " + file + " --stage=source");

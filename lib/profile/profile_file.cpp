@@ -236,6 +236,7 @@ class TraceReader {
     } else {
       e.kernel = kern.text();
     }
+    budget_.spend(e.kernel.size());
     if (auto found = sm_versions_.find(e.device); found != sm_versions_.end()) e.sm_version = found->second;
     to_.pma.push_back(std::move(e));
   }

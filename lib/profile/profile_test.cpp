@@ -313,6 +313,10 @@ TEST_CASE("profile: a short pickle that refers to its values many times is no lo
   auto many = read(repeated(sqtt, 1000));  // a gigabyte of hardware traces
   REQUIRE_FALSE(many);
   CHECK(many.diag().message.find("unpacked bytes") != std::string::npos);
+  const std::string sampled = event("ProfilePMAEvent", device + text("kern") + text(std::string(1 << 20, 'k')) +
+                                                           text("blob") + "B" + word(1) + "x");
+  CHECK(read(repeated(sampled, 2)).ok());
+  CHECK_FALSE(read(repeated(sampled, 1000)).ok());  // a gigabyte of kernel names
 }
 
 TEST_CASE("profile: events that share long lists, names or fields are no small input") {

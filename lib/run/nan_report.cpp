@@ -1,5 +1,6 @@
 #include "lib/run/nan_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 #include "lib/driver/source.h"
 #include "lib/run/candidate.h"
+#include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/file_name.h"
@@ -19,11 +21,19 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr size_t kMostBytes = 64 << 20;  // of a find; its parsed form takes up to 25 times as much memory
+constexpr int kMostDepth = 512;          // of a find's objects and arrays
+constexpr int64_t kMostCompared = 10'000'000;  // nodes that all calls of likeness() visit together
+
 // The name that a recording's own files begin with: "out" of "folder/out.jsonl.gz".
 std::string stem_of(std::string recording) {
   for (std::string_view end : {".gz", ".jsonl"})
     if (recording.ends_with(end)) recording.resize(recording.size() - end.size());
   return recording;
+}
+
+bool has_controls(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 // ---- which Tensor method made an operation
@@ -36,7 +46,10 @@ bool is_same_op(UOp u, const std::string& name) {
 
 // Returns how alike an expression of a kernel and a recorded description of an operation are: the number of nodes that
 // are the same; negative if an op or a constant differs. A leaf of one side (null: memory, or a cut) fits everything.
-double likeness(UOp u, const Json& tree) {
+// `left`: how many nodes may still be visited. Both orders of operands are tried at each level, so the number of visits
+// can be exponential in the depth; no more than `left` nodes match.
+double likeness(UOp u, const Json& tree, int64_t& left) {
+  if (--left < 0) return -1;
   if (tree.is_null() || u.in({Op::INDEX, Op::LOAD, Op::AFTER, Op::DEFINE_GLOBAL})) return tree.is_null() ? 0.5 : 0;
   if (tree.is_string()) {
     const auto number = parse_py_float(tree.get_ref<const std::string&>());
@@ -46,30 +59,28 @@ double likeness(UOp u, const Json& tree) {
   }
   if (!tree.is_array() || tree.empty() || !tree[0].is_string()) return -1;
   const auto& name = tree[0].get_ref<const std::string&>();
-  if (!is_same_op(u, name)) {
-    if (u.is(Op::CAST)) return likeness(u.src(0), tree);
-    if (name == "CAST" && tree.size() > 1) return likeness(u, tree[1]);
-    return -1;
-  }
+  while (u.is(Op::CAST) && name != "CAST") u = u.src(0);
+  if (!is_same_op(u, name)) return name == "CAST" && tree.size() > 1 ? likeness(u, tree[1], left) : -1;
   double out = 1;
   const size_t sources = std::min(u.is(Op::REDUCE) ? 1 : u.num_src(), tree.size() - 1);
   if (sources == 2 && u.in({Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::AND, Op::OR, Op::XOR}))
-    return out + std::max(likeness(u.src(0), tree[1]) + likeness(u.src(1), tree[2]),
-                          likeness(u.src(0), tree[2]) + likeness(u.src(1), tree[1]));
-  for (size_t i = 0; i < sources; i++) out += likeness(u.src(i), tree[i + 1]);
+    return out + std::max(likeness(u.src(0), tree[1], left) + likeness(u.src(1), tree[2], left),
+                          likeness(u.src(0), tree[2], left) + likeness(u.src(1), tree[1], left));
+  for (size_t i = 0; i < sources; i++) out += likeness(u.src(i), tree[i + 1], left);
   return out;
 }
 
 // Returns the methods that fit an operation best, such as "log at train.py:29, its gradient"; "" if none fits.
-std::string method_of(UOp u, const Json& methods) {
+std::string method_of(UOp u, const Json& methods, int64_t& left) {
   double best = 0;
   std::set<std::string> found;
   for (const Json& m : methods) {
+    if (--left < 0) return {};
     if (!m.is_object() || !m.contains("tree") || !m["tree"].is_array() || m["tree"].empty() ||
         !m["tree"][0].is_string())
       continue;
     if (!is_same_op(u, m["tree"][0].get<std::string>())) continue;
-    const double fit = likeness(u, m["tree"]);
+    const double fit = likeness(u, m["tree"], left);
     if (fit <= 0 || fit < best) continue;
     if (fit > best) found.clear();
     best = fit;
@@ -94,11 +105,18 @@ class Explanation {
       throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched",
                          .expected = "a recording of tinygrad_export.py --watch-nan"});
     const std::string text = read_file(path).value_or_throw();
-    const Json document = Json::parse(text, nullptr, false);
-    if (!document.is_object() || document.value("format", "") != "tgc-nan" || !document.contains("found") ||
-        !document["found"].is_object())
-      throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
+    if (text.size() > kMostBytes) throw Failure(Diag{.message = "a find of more than 64 MiB", .file = path});
+    auto checked = [&](int depth, Json::parse_event_t, const Json& parsed) {
+      if (depth > kMostDepth) throw Failure(Diag{.message = "a find with too many nested values", .file = path});
+      if (parsed.is_string() && has_controls(parsed.get_ref<const std::string&>()))
+        throw Failure(Diag{.message = "a text with control characters", .file = path});
+      return true;
+    };
     try {
+      const Json document = Json::parse(text, checked, false);
+      if (!document.is_object() || document.value("format", "") != "tgc-nan" || !document.contains("found") ||
+          !document["found"].is_object())
+        throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
       found_ = document["found"];
       methods_ = document.value("methods", Json::array());
       return report();
@@ -119,26 +137,31 @@ class Explanation {
     const std::string arrays = stem_of(recording_) + ".inputs/" + file_name_of(out.kernel);
     const Arrays inputs = std::move(read_arrays(arrays + ".in.npz").value_or_throw());
     const Arrays outputs = std::move(read_arrays(arrays + ".out.npz").value_or_throw());
-    const auto& [name, bad] = *found_.at("outputs").get_ref<const Json::object_t&>().begin();
+    const auto& found_in = found_.at("outputs").get_ref<const Json::object_t&>();
+    if (found_in.empty()) throw Failure("the find names no output");
+    const auto& [name, bad] = *found_in.begin();
     const int64_t element = bad.at("first").get<int64_t>();
     out.output = name + "[" + std::to_string(element) + "]", out.bad = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.size = a->size();
-    out.again =
-        "tgc run " + recording_ + "#" + out.kernel + " --inputs=" + arrays + ".in.npz --expect=" + arrays + ".out.npz";
+    out.again = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
+                shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
     if (!steps) out.unexplained = steps.diag().text();
-    else
+    else {
+      int64_t left = kMostCompared;
       for (NanStep& s : *steps) {
-        std::string made_by = s.loaded.empty() ? method_of(s.node, methods_) : writer_of(s.loaded);
+        std::string made_by = s.loaded.empty() ? method_of(s.node, methods_, left) : writer_of(s.loaded);
         out.steps.push_back({std::move(s), std::move(made_by)});
       }
+    }
     return out;
   }
 
   static VariableValues variables_in(const Arrays& arrays) {
     VariableValues out;
     for (const NamedArray& a : arrays)
-      if (!a.name.starts_with("data") && a.array.size() == 1) out[a.name] = int64_t(element_as_double(a.array, 0));
+      if (!a.name.starts_with("data") && a.array.size() == 1)
+        if (const double n = element_as_double(a.array, 0); std::abs(n) < 0x1p62) out[a.name] = int64_t(n);
     return out;
   }
 

@@ -4,13 +4,18 @@
 #include <cmath>
 
 #include "lib/support/deadline.h"
+#include "lib/support/deep_stack.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostEvaluated = 200'000'000;
+// A stranger's kernel can have any size, so these bounds hold for each call of steps().
+constexpr int64_t kMostEvaluated = 200'000'000;  // nodes, and iterations of loops
+constexpr int kMostFollowed = 10'000;             // nodes on all ways from the output to an origin
+constexpr int kMostDepth = 100'000;               // levels of an expression
+constexpr size_t kMostLoops = 256;                // loops around a node
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
 bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
@@ -102,8 +107,11 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
     if (sizes.back() <= 0) return;
   }
   const size_t outer = loops_.size();
-  for (UOp r : ranges) at_[r] = 0, loops_.push_back(r);
-  while (each()) {
+  for (UOp r : ranges) {
+    if (!at_.emplace(r, 0).second) throw Failure("a loop is inside of itself");
+    loops_.push_back(r);
+  }
+  while (count_work(), each()) {
     size_t i = ranges.size();
     while (i > 0 && ++at_[ranges[i - 1]] == sizes[i - 1]) at_[ranges[--i]] = 0;
     if (i > 0) continue;
@@ -111,6 +119,22 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
     loops_.resize(outer);
     return;
   }
+}
+
+void NanOrigin::count_work() {
+  if (++work_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
+  if (work_ % 65536 == 0) throw_if_late();
+}
+
+// Returns recurse(), one level deeper in the expression, with enough stack for it.
+template <class Recurse>
+auto NanOrigin::one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
+  if (++depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
+  const struct Leave {
+    int& depth;
+    ~Leave() { depth--; }
+  } leave{depth_};
+  return depth_ % (kStackCheck / 2) == 0 ? with_stack(recurse) : recurse();
 }
 
 const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
@@ -123,6 +147,7 @@ const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
       for (UOp r : known_.at(s).ranges)
         if (!std::ranges::count(ranges, r)) ranges.push_back(r);
     if (n.is(Op::REDUCE)) std::erase_if(ranges, [&](UOp r) { return std::ranges::count(n.src().subspan(1), r) > 0; });
+    if (ranges.size() > kMostLoops) throw Failure("the kernel has too many loops to be evaluated at one element");
     known_[n].ranges = std::move(ranges);
   }
   return known_.at(u).ranges;
@@ -137,9 +162,8 @@ Const NanOrigin::value(UOp u) {
     at.push_back(it->second);
   }
   if (const Known& k = known_.at(u); k.has_value && k.at == at) return k.value;
-  if (++work_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
-  if (work_ % 65536 == 0) throw_if_late();
-  const Const out = computed(u);
+  count_work();
+  const Const out = one_level_deeper([&] { return computed(u); });
   Known& k = known_.at(u);
   k.at = std::move(at), k.value = out, k.has_value = true;
   return out;
@@ -172,6 +196,7 @@ Const NanOrigin::operate(UOp u, std::span<const Const> operands) {
   if (std::ranges::any_of(operands, &Const::is_invalid)) return Const::invalid();
   const std::vector<Arg> args(operands.begin(), operands.end());
   const Op op = u.is(Op::REDUCE) ? u.arg().op() : u.op();
+  if (u.dtype().count() > 1) throw Failure("a vector cannot be evaluated at one element");
   return exec_alu(u.graph(), op, u.dtype(), args).to_const();
 }
 
@@ -181,6 +206,7 @@ Const NanOrigin::loaded(UOp index) {
   if (at.is_invalid()) return dtypes::as_const(0, memory.dtype().base());
   const Array* array = memory.is(Op::DEFINE_GLOBAL) ? find_array(arrays_, "data" + memory.arg().repr()) : nullptr;
   if (!array) throw Failure("there are no values of " + std::string(name_of(memory.op())) + " " + memory.arg().repr());
+  if (!at.is_integral()) throw Failure("the index of a load is no integer");
   const Int i = at.as_int();
   if (i < 0 || i >= array->size())
     throw Failure("a load is out of bounds: data" + memory.arg().repr() + "[" + i.str() + "]");
@@ -221,6 +247,11 @@ Const NanOrigin::reduced(UOp u) {
 // Adds the steps that make the value of `u`, which is bad, at the loops that are set. `as_infinity`: only the origin of
 // an infinity is asked for.
 void NanOrigin::follow(UOp u, bool as_infinity) {
+  if (++followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
+  one_level_deeper([&] { follow_operands(u, as_infinity); });
+}
+
+void NanOrigin::follow_operands(UOp u, bool as_infinity) {
   if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow(u.src(0), as_infinity);
   if (u.is(Op::CONST)) return;
   if (u.is(Op::REDUCE)) return follow_reduce(u);
@@ -285,8 +316,8 @@ void NanOrigin::add(UOp u, std::span<const Const> operands, Const result) {
 
 // Returns how an operand was computed: "0 = exp2(-250.1)"; "" for a constant.
 std::string NanOrigin::origin_of(UOp operand) {
-  while (operand.in({Op::BIND, Op::AFTER, Op::LOAD})) operand = operand.src(0);
-  if (operand.is(Op::WHERE)) return origin_of(operand.src(value(operand.src(0)).truthy() ? 1 : 2));
+  while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
+    operand = operand.src(!operand.is(Op::WHERE) ? 0 : value(operand.src(0)).truthy() ? 1 : 2);
   if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value(operand))) return {};
   const std::string number = number_text(value(operand)) + " = ";
   if (operand.is(Op::INDEX))

@@ -52,7 +52,11 @@ class NanOrigin {
   template <class Each>
   void for_each_iteration(std::span<const UOp> ranges, Each&& each);
   bool is_stored_at(UOp store, int64_t element);
+  void count_work();
+  template <class Recurse>
+  auto one_level_deeper(Recurse&& recurse) -> decltype(recurse());
   void follow(UOp u, bool as_infinity);
+  void follow_operands(UOp u, bool as_infinity);
   void follow_reduce(UOp u);
   void add(UOp u, std::span<const Const> operands, Const result);
   std::string origin_of(UOp operand);
@@ -65,7 +69,9 @@ class NanOrigin {
   std::unordered_map<UOp, int64_t> at_;  // the values of the loops that are set
   std::vector<UOp> loops_;  // the loops that are set, outermost first
   std::vector<NanStep> steps_;
-  int64_t work_ = 0;  // number of nodes evaluated
+  int64_t work_ = 0;  // number of nodes evaluated and of iterations
+  int followed_ = 0;  // number of calls of follow()
+  int depth_ = 0;  // levels of the current recursion
 };
 
 }  // namespace tgc

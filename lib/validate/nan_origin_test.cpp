@@ -10,12 +10,12 @@
 namespace tgc {
 namespace {
 
-// data0[i] = f(a, b) with a = data1[i] and b = data2[i], for i < 4
-InputGraph elementwise(const std::string& f) {
+// data0[i] = f(a, b) with a = data1[i] and b = data2[i], for i < 4. `lines` come before f and may assign to names.
+InputGraph elementwise(const std::string& f, const std::string& lines = "") {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
   return std::move(load_text({}, InputKind::Pyrender,
                              "i = UOp.range(4, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
-                                 "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f +
+                                 "2).index(i)\n" + lines + "ast = " + global + "0).index(i, ptr=True).store(" + f +
                                  ").end(i).sink()\n",
                              "test")
                        .value_or_throw());
@@ -79,6 +79,28 @@ TEST_CASE("NanOrigin finds the iteration of a reduction") {
   CHECK(steps(in, floats({0, 2, 0, 1}, {1, 1, -1, 1}), 0) ==
         "log2(0) = -inf <- 0 = data1[0] at r1=0\nlog2(0) = -inf <- 0 = data1[2] at r1=2\n-inf+inf = nan at r1=2\n");
   CHECK(steps(in, floats({2, 2, 1, 1}, {3e38f, 3e38f, 1, 1}), 0) == "3e+38+3e+38 = inf at r1=1\n");
+}
+
+TEST_CASE("NanOrigin gives up on a kernel that is built to take all time, memory or stack") {
+  const Arrays arrays = floats({1, 2, INFINITY, 4}, {1, 1, 1, 1});
+  const auto chain = [](int length, const std::string& source) {  // v0 = a, and each next one is computed of the last
+    std::string lines = "v0 = a\n";
+    for (int k = 0; k < length; k++) {
+      const std::string last = "v" + std::to_string(k);
+      lines += "v" + std::to_string(k + 1) + " = " + last + "+" + (source.empty() ? last : source) + "\n";
+    }
+    return lines;
+  };
+  CHECK(steps(elementwise("v60", chain(60, "")), arrays, 2) == "too many operations lead to the bad element");
+  CHECK(steps(elementwise("v9000", chain(9000, "b")), arrays, 2) == "inf is loaded from data1[2] at r0=2\n");
+  std::string loops, all;
+  for (int k = 1; k <= 300; k++) {
+    const std::string name = "r" + std::to_string(k);
+    loops += name + " = UOp.range(1, " + std::to_string(k) + ", AxisType.REDUCE)\n";
+    all += (k > 1 ? "+" : "") + name;
+  }
+  CHECK(steps(elementwise("(" + all + ").cast(dtypes.float)+a", loops), arrays, 2) ==
+        "the kernel has too many loops to be evaluated at one element");
 }
 
 }  // namespace tgc
