@@ -338,7 +338,7 @@ def is_place_of(place: str, wanted: str) -> bool:
 def is_function_of(function: Function, wanted: str) -> bool:
   """Returns True if the function of a rule has the wanted name, or if FILE:LINE is one of its lines."""
   code = getattr(function, "__code__", None)
-  file, _, line = wanted.rpartition(":")
+  line = wanted.rpartition(":")[2]
   if code is None or not line.isdigit(): return bool(wanted) and getattr(function, "__name__", "") == wanted
   lines = [n for *_, n in code.co_lines() if n]
   return place(code.co_filename, int(line)).endswith(wanted) and code.co_firstlineno <= int(line) <= max(lines, default=0)
