@@ -63,6 +63,12 @@ std::vector<std::pair<UOp, UOp>> pairs_of_stores(UOp a, UOp b) {
   return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.src(1), b.src(1).bitcast(of_a)}};
 }
 
+// Returns the shape without the leading dimensions of size 1, which broadcasting adds anyway.
+import::Sizes broadcast_shape(const import::Value& v) {
+  const import::Sizes shape = v.view ? v.view->shape() : v.shape;
+  return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
+}
+
 }  // namespace
 
 SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_unique<Importer>(settings)) {}
@@ -104,6 +110,7 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       std::vector<UOp> right = scalars_of(im, after, dtype);
       if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // it has no shape
       if (left.size() != right.size()) return out;
+      if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;
       for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);
       if (!(a.dtype == b.dtype) && !a.weak && !b.weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
         out.tolerance = 1.01 * std::max(rounding_of(a.dtype), rounding_of(b.dtype));

@@ -208,6 +208,18 @@ TEST_CASE("SidesImporter: a constant may replace a vector, but no vector a const
   CHECK(sides.import(number, vector).value_or_throw().pairs.empty());
 }
 
+TEST_CASE("SidesImporter: values of different shapes are not the same, although they have the same elements") {
+  const std::string eight = "UOp.const(8, dtypes.weakint)";
+  Import k("r = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.STACK, dtypes.weakint, (" + eight + ", " + eight + "))))",
+           "out.index(i).store(r.index(i, i)).end(i).sink()");
+  UOp reshaped, buffer;
+  for (UOp u : toposort(k.root))
+    if (u.is(Op::RESHAPE)) reshaped = u, buffer = u.src(0);
+  SidesImporter sides({});
+  CHECK(sides.import(reshaped, buffer).value_or_throw().pairs.empty());
+  CHECK(sides.import(reshaped, reshaped).value_or_throw().pairs.size() == 64);
+}
+
 TEST_CASE("import: buffers with several axes") {
   const std::string shape =
       "s = UOp(Ops.STACK, dtypes.weakint, (UOp.const(8, dtypes.weakint), UOp.const(8, dtypes.weakint)))\n"
