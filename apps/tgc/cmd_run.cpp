@@ -2,8 +2,23 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/run_command.h"
 #include "lib/profile/emulated_trace.h"
+#include "lib/run/nan_report.h"
 
 namespace tgc {
+namespace {
+
+int explain_nans(const RunCommand& o) {
+  const Session session = terminal_session(o.over);
+  int worst = 0;
+  for (const std::string& input : o.inputs) {
+    const NanReport report = require(explain_nan(session, input));
+    print_report(o.json ? report.json() : report.text());
+    worst = std::max(worst, report.exit_code());
+  }
+  return worst;
+}
+
+}  // namespace
 
 void add_run(Command& cmd) {
   auto& o = cmd.make<RunCommand>();
@@ -34,7 +49,9 @@ void add_run(Command& cmd) {
   cmd.option("--profile", o.profile, "F", "write what the emulated AMD executes, for tgc profile")->needs("--emulate");
   for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))
     if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);
-  cmd.runs([&o] { return require(profile::run_profiled(o.profile, [&o] { return run_inputs(o); })); });
+  cmd.runs([&o] {
+    return o.nan ? explain_nans(o) : require(profile::run_profiled(o.profile, [&o] { return run_inputs(o); }));
+  });
 }
 
 }  // namespace tgc

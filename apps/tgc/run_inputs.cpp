@@ -4,7 +4,6 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/run_command.h"
 #include "lib/driver/source.h"
-#include "lib/run/nan_report.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/run_kernel.h"
 #include "lib/run/run_model.h"
@@ -32,7 +31,6 @@ class Runner {
 
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
-    if (o_.nan) return explain_nans();
     spec_.output.taken = &taken_;
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
@@ -53,16 +51,6 @@ class Runner {
   }
 
  private:
-  int explain_nans() {
-    int worst = 0;
-    for (const std::string& input : o_.inputs) {
-      const NanReport report = require(explain_nan(session_, input));
-      print_report(o_.json ? report.json() : report.text());
-      worst = std::max(worst, report.exit_code());
-    }
-    return worst;
-  }
-
   int run_onnx() {
     auto report = require(run_onnx_tests(session_, o_.onnx_tests, spec_));
     print_report(o_.json ? report.json() : report.text());
