@@ -55,6 +55,37 @@ TEST_CASE("doors: names and ids are of one line, without control characters") {
   }
 }
 
+TEST_CASE("doors: no name of a recording begins a line of a log, whichever member has the line break") {
+  for (const char* member : {"target", "name", "function_name", "producer", "id"}) {
+    const std::string pattern = std::string("s/(\"") + member + "\": ?\")/\\1k\\\\n::error::x/";
+    REQUIRE(shell("zcat " + door("rec.jsonl.gz") + " | sed -E '" + pattern + "' > forged.jsonl").code == 0);
+    for (const char* command : {"records ", "run ", "bisect ", "diff ", "check ", "stages ", "view -o forged.html "}) {
+      const Ran r = shell(std::string("CI=1 GITHUB_ACTIONS=1 tgc ") + command + "forged.jsonl" +
+                          (std::string(command) == "diff " ? " " + door("rec.jsonl.gz") : ""));
+      INFO(command << member << "\n" << r.out << r.err);
+      CHECK_FALSE(has("\n" + r.out + r.err, "\n::"));
+    }
+  }
+}
+
+TEST_CASE("doors: the progress line on a terminal has no control characters of a name") {
+  for (const char* name : {"slow.jsonl.gz", "id.jsonl.gz"})
+    for (const char* command : {"run --recorded ", "check "}) {
+      const Ran r = shell("script -qec 'tgc " + std::string(command) + door(name) + "' /dev/null < /dev/null");
+      INFO(r.out);
+      CHECK(has(r.out + r.err, "tgc: "));
+      CHECK_FALSE(has(r.out, "\x1b]"));
+    }
+}
+
+TEST_CASE("doors: slots of a recording that no buffer has are errors") {
+  for (const char* slot : {"-1", "4294967296", "9223372036854775807", "-9223372036854775808"}) {
+    const std::string change = std::string(" | sed 's/-2147483648/") + slot + "/g' > slot.jsonl";
+    REQUIRE(shell("zcat " + door("slot_-2147483648.jsonl.gz") + change).code == 0);
+    for (const char* command : {"run ", "bisect "}) refused(std::string(command) + "slot.jsonl");
+  }
+}
+
 TEST_CASE("doors: a find of --watch-nan is shallow, of plain texts, and takes a bounded time to explain") {
   std::filesystem::copy(test_path("nan"), scratch() / "nan", std::filesystem::copy_options::recursive);
   const auto explain = [](const std::string& outputs, const std::string& rest) {
@@ -81,9 +112,14 @@ TEST_CASE("doors: nothing is written through a link that is there already, and n
   const std::string target = put("precious", "precious");
   for (const char* name : {"failed-prog-actual.npz", "failed-prog-inputs.npz", "failed-prog-expected.npz"})
     std::filesystem::create_symlink(target, scratch() / name);
-  const Ran r = run_tgc("run --recorded " + door("rec.jsonl.gz"));
-  INFO(r.err);
-  CHECK(read_text(target) == "precious");
+  std::filesystem::create_symlink("nowhere", scratch() / "failed-prog.repro");
+  for (const char* command : {"run --recorded ", "run ", "bisect "}) {
+    const Ran r = run_tgc(command + door("rec.jsonl.gz"));
+    INFO(command << r.err);
+    CHECK(read_text(target) == "precious");
+    CHECK_FALSE(std::filesystem::exists(scratch() / "nowhere"));
+  }
+  std::filesystem::remove(scratch() / "failed-prog.repro");
   for (const char* name : {"failed-prog-actual.npz", "failed-prog-inputs.npz", "failed-prog-expected.npz"})
     std::filesystem::remove(scratch() / name);
 }
