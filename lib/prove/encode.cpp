@@ -54,10 +54,13 @@ bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
 
 }  // namespace
 
-std::pair<UOp, int> part_of_cat(UOp u, int lane) {
+std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
+  if (u.is(Op::GEP) && u.arg().is_tuple()) return {{u.src(0), int(u.arg()[size_t(lane)].small_int())}};
+  if (u.is(Op::VECTORIZE)) return {{u.src(size_t(lane)), 0}};
+  if (!u.is(Op::CAT)) return std::nullopt;
   size_t i = 0;
   for (; lane >= u.src(i).dtype().count(); i++) lane -= u.src(i).dtype().count();
-  return {u.src(i), lane};
+  return {{u.src(i), lane}};
 }
 
 // ---- names, sorts, literals
@@ -163,9 +166,7 @@ const SmtValue& Encoder::value(UOp root, int root_lane) {
     auto it = alias_.find(u.id());
     if (it != alias_.end()) need(it->second, lane);
     else if (!cut_.contains(u.id())) {
-      if (u.is(Op::GEP) && u.arg().is_tuple()) need(u.src(0), int(u.arg()[size_t(lane)].small_int()));
-      else if (u.is(Op::VECTORIZE)) need(u.src(size_t(lane)), 0);
-      else if (u.is(Op::CAT)) need(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+      if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
       else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0))))
         for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
     }
@@ -194,15 +195,11 @@ std::string Encoder::defined(UOp u, int lane) {
 SmtValue Encoder::make(UOp u, int lane) {
   DType d = u.dtype().scalar();
   if (cut_.contains(u.id())) return fresh(u, d, intervals_.of(u, lane), lane);
+  if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u, lane);
     case Op::LOAD: return load(u);
-    case Op::GEP:
-      if (u.arg().is_tuple()) return value(u.src(0), int(u.arg()[size_t(lane)].small_int()));
-      break;
-    case Op::VECTORIZE: return value(u.src(size_t(lane)), 0);
-    case Op::CAT: return value(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
     case Op::RANGE: return fresh(u, d, intervals_.of(u, lane), 0);
     case Op::WHERE: return where(u, lane);
     case Op::CAST: return cast(u, lane);

@@ -156,8 +156,8 @@ class Encoder {
   bool has_unknown_ = false, has_floats_ = false, has_bit_ops_ = false;
 };
 
-// Returns the source of a CAT that has this lane, and the lane of the source.
-std::pair<UOp, int> part_of_cat(UOp u, int lane);
+// If a lane of `u` is a lane of one of its sources (GEP, VECTORIZE, CAT), returns this source and its lane.
+std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 
 // Thrown if a sense cannot encode an expression: an index too large for bit-vectors, for example.
 struct Unencodable {

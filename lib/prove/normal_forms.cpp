@@ -60,9 +60,7 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
       if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
     };
     if (!known_.contains(key(u, lane))) {
-      if (u.is(Op::GEP) && u.arg().is_tuple()) need(u.src(0), int(u.arg()[size_t(lane)].small_int()));
-      else if (u.is(Op::VECTORIZE)) need(u.src(size_t(lane)), 0);
-      else if (u.is(Op::CAT)) need(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
+      if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
       else if (u.in(ops::Elementwise) || u.is(Op::REDUCE))
         for (size_t i = u.is(Op::REDUCE) ? 1 : u.num_src(); i-- > 0;)
           need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
@@ -95,15 +93,11 @@ std::set<NormalForms::Form> NormalForms::conditions_of(UOp u, int lane) {
 }
 
 NormalForms::Value NormalForms::make(UOp u, int lane) {
+  if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u, lane);
     case Op::LOAD: return load(u);
-    case Op::GEP:
-      if (u.arg().is_tuple()) return value(u.src(0), int(u.arg()[size_t(lane)].small_int()));
-      break;
-    case Op::VECTORIZE: return value(u.src(size_t(lane)), 0);
-    case Op::CAT: return value(part_of_cat(u, lane).first, part_of_cat(u, lane).second);
     case Op::WHERE: return where(u, lane);
     case Op::CAST: return cast(u, lane);
     case Op::REDUCE: return reduce(u, lane);

@@ -102,13 +102,8 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     if (u.is(Op::REDUCE)) {
       if (sides != 2) out.before_reductions.push_back(u);
       if (sides != 1) out.after_reductions.push_back(u);
-    } else if (u.is(Op::GEP) && u.arg().is_tuple()) {
-      push(u.src(0), int(u.arg()[size_t(at)].small_int()), sides);
-    } else if (u.is(Op::VECTORIZE)) {
-      push(u.src(size_t(at)), 0, sides);
-    } else if (u.is(Op::CAT)) {
-      auto [part, part_lane] = part_of_cat(u, at);
-      push(part, part_lane, sides);
+    } else if (auto moved = lane_source(u, at)) {
+      push(moved->first, moved->second, sides);
     } else {
       for (UOp s : u.src()) push(s, at, sides);
     }
