@@ -119,6 +119,7 @@ class GraphRecorder(Recorder):
     watched = "" if is_child else options.get("watch_nan", "")
     self.nans = NanWatcher(self, watched == "inf", options.get("stop", False)) if watched else None
     self.arrays = self.nans or ArraySaver(self)
+    self.jits = JitRecorder(self)
     self.late_reads = LateReads()
 
   def finish(self) -> None:
@@ -155,7 +156,7 @@ class GraphRecorder(Recorder):
       for module, name in table:
         call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
     if self.save_inputs or self.nans: self.arrays.watch()  # before PlanRecorder, which wraps run_linear in one module
-    JitRecorder(self).watch()
+    self.jits.watch()
     PlanRecorder(self).watch()
     self.late_reads.watch()
 

@@ -244,7 +244,7 @@ class JitRecorder:
              "place": f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else "", "call": known.calls,
              "phase": phase, "from": program_line()}
     known.calls += 1
-    running: JSON = {"phase": phase, "reads": [], "assigned": [], "grads": []}
+    running: JSON = {"function": getattr(jit.fxn, "__name__", "a function"), "call": known.calls, "phase": phase, "reads": [], "assigned": [], "grads": []}
     before: JSON = {}
     reachable = None
     try:

@@ -12,11 +12,11 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from tgc.export.arrays import ArraySaver, contents
 from tgc.export.golden import atomic_file, nan_file, print_message
-from tgc.export.hooks import call_on_import, program_lines, set_attribute
+from tgc.export.hooks import program_lines
 from tgc.export.kinds import JSON, Node
 
 # Layout of each float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
@@ -52,7 +52,6 @@ def tree(node: Node, depth: int = DEPTH) -> Any:
 
 class NanWatcher(ArraySaver):
   """`infinite`: an infinity is looked for as well. `stops`: the program ends at the first find."""
-  jits: ClassVar[list[tuple[str, int]]] = []  # the calls of TinyJits that run now: name of the function, number of the call from 1
 
   def __init__(self, recorder: Any, infinite: bool, stops: bool) -> None:
     super().__init__(recorder)
@@ -64,22 +63,6 @@ class NanWatcher(ArraySaver):
     self.methods: dict[str, JSON] = {}   # text of a method's entry: the entry
     self.given: JSON | None = None       # the first input that has a NaN, though no kernel has stored to its memory
 
-  def watch(self) -> None:
-    super().watch()
-    call_on_import("tinygrad.engine.jit", self.watch_jits)
-
-  @staticmethod
-  def watch_jits(jit: Any) -> None:
-    kind = vars(jit).get("_TinyJit") or jit.TinyJit
-    call = kind.__call__
-    counts: dict[int, int] = {}
-    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
-      counts[id(self)] = counts.get(id(self), 0) + 1
-      NanWatcher.jits.append((getattr(getattr(self, "fxn", None), "__name__", "a function"), counts[id(self)]))
-      try: return call(self, *args, **kwargs)
-      finally: NanWatcher.jits.pop()
-    set_attribute(kind, "__call__", counted)
-
   def splits(self, linear: Any, jit: Any) -> bool: return not self.found and all(c.op.name == "CALL" for c in linear.src)
 
   def note_methods(self, nodes: Iterable[Node]) -> None:
@@ -87,8 +70,9 @@ class NanWatcher(ArraySaver):
     from tinygrad.uop import ops
     known = getattr(ops, "all_metadata", {})
     for node in nodes if not self.found else ():
-      if not isinstance(described := tree(node), list) or node.op.name in MOVEMENT: continue
-      for m in known.get(node, ()):
+      made_by = known.get(node)
+      if not made_by or node.op.name in MOVEMENT or not isinstance(described := tree(node), list): continue
+      for m in made_by:
         entry = {"tree": described, "name": m.name, "caller": getattr(m, "caller", ""), **({"backward": True} if m.backward else {})}
         self.methods.setdefault(json.dumps(entry), entry)
 
@@ -132,7 +116,7 @@ class NanWatcher(ArraySaver):
     inputs = {f"data{n}": self.writers.get(buffers[n].base) for n in facts.ins if n in buffers}
     found: JSON = {"id": kernel_id, "call": self.calls, "run": self.runs[kernel_id], "asked_by": program_lines(), "inputs": inputs,
                    "outputs": {f"data{n}": {"first": elements[0], "count": len(elements)} for n, elements in made.items()}}
-    if self.jits: found["jit"] = {"function": self.jits[-1][0], "call": self.jits[-1][1]}
+    if running := self.recorder.jits.calls: found["jit"] = {"function": running[-1]["function"], "call": running[-1]["call"]}
     document = {"format": "tgc-nan", "version": 1, "watched": "inf" if self.infinite else "nan", "found": found, "methods": list(self.methods.values())}
     with atomic_file(self.file) as file: file.write(json.dumps(document).encode())
     what, place = "a NaN or an infinity" if self.infinite else "a NaN", f" ({found['asked_by'][0]})" if found["asked_by"] else ""
