@@ -14,6 +14,7 @@ constexpr int64_t kMostPoints = 1 << 18;  // threads and iterations of one acces
 constexpr size_t kMostAccesses = 1 << 14;  // with each loop's body twice
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostLoops = 6;  // around an access
+constexpr int64_t kMostOperand = 1 << 30;  // so that no result overflows; no index into shared memory is larger
 
 using Values = std::unordered_map<UOp, int64_t>;
 
@@ -30,7 +31,7 @@ std::optional<int64_t> value_of(UOp u, Values& known) {
     std::vector<int64_t> s;
     for (UOp x : u.src()) {
       auto v = value_of(x, known);
-      if (!v) return std::nullopt;
+      if (!v || *v > kMostOperand || *v < -kMostOperand) return std::nullopt;
       s.push_back(*v);
     }
     auto floor_div = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
