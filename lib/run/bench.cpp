@@ -75,7 +75,7 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   return out;
 }
 
-// What is timed: the graphs that tgc compiles, and the times of those that a tinygrad compiled.
+// The graphs that tgc compiles and times, and the recorded times of graphs that a tinygrad compiled.
 struct Inputs {
   std::vector<TimedInput> own;
   std::vector<TimedGraph> recorded;

@@ -1,4 +1,5 @@
-// What the kernels of a list of calls do with the memory, found without running them. Private to lib/run.
+// Finds which contents the kernels of a list of calls read and leave in memory, without running them. Private to
+// lib/run.
 #pragma once
 #include <compare>
 #include <map>
@@ -58,7 +59,7 @@ struct Event {
   int64_t content = 0;  // that the kernel makes
 };
 
-// What a list of calls does.
+// The kernels of a list in order, and the contents of memory after the last one.
 struct Run {
   std::vector<Event> events;
   std::map<Place, Memory> memory;
@@ -69,7 +70,7 @@ struct Run {
   }
 };
 
-// What the kernels of a list do with the memory. The functions throw Failure.
+// Computes the Run of a list of calls. The functions throw Failure.
 class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
@@ -82,11 +83,11 @@ class Simulator {
 
   // Returns the kernel of `in` that made a content; null if none did.
   const Event* maker(const Run& in, int64_t stored) const;
-  // What a place holds that keeps its content from before the list.
+  // Returns the content that a place has before the list runs.
   int64_t initial_content(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
-  // The contents of a whole place after a run.
+  // Returns the contents of a whole place after a run.
   Pieces contents(const Run& run, const Place& place);
 
  private:
