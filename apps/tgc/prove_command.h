@@ -1,5 +1,6 @@
 // The options of tgc prove.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "lib/driver/session.h"
@@ -12,7 +13,7 @@ struct ProveOptions {
   bool json = false, strict = false, rules = false;
   std::string floats = "reals", shard = "1/1", table;
   bool no_check = false;
-  double timeout = 30;
+  std::optional<double> timeout = {};
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
 };

@@ -28,6 +28,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   std::string producer;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
+  constexpr double kRuleSeconds = 30;  // the default limit for one rule
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
                                 .on_rule = [&](const LiveRuleProof& rule) {
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
@@ -35,7 +36,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout};
+                                .seconds = o.timeout.value_or(kRuleSeconds)};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
