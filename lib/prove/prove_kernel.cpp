@@ -45,6 +45,7 @@ class KernelProver {
     if (const UOp last = stages().empty() ? UOp() : history_.imported(stages().back().result))
       if (find_missing_barrier(last))
         add_finding(stages().size() - 1, Kind::Unknown, "a thread reads what others store, without a barrier between");
+    check_arguments();
     auto checked = catch_failures([&] { return !runner_ || (check_stages(), true); });
     if (!checked) {  // only a run of the stage refutes a rewrite
       for (RewriteProof& r : out_.rewrites)
@@ -144,6 +145,20 @@ class KernelProver {
       RewriteProof& finding = add_finding(number, proof.kind, why);
       finding.by = proof.by, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
       if (finding.kind != Kind::Proven) return;
+    }
+  }
+
+  // A renderer makes arguments of the buffers in the order of the list, and the runtime passes them by number. A run of
+  // the list in REF does not show this, because REF finds buffers by number.
+  void check_arguments() {
+    UOp last;
+    for (UOp u : history_.linear()) {
+      if (!u.is(Op::DEFINE_GLOBAL) || !u.arg().is_int()) continue;
+      if (last && u.arg().small_int() < last.arg().small_int())
+        return (void)add_finding(stages().size() - 1, Kind::Unknown,
+                                 "the linear list defines data" + u.arg().repr() + " after data" + last.arg().repr() +
+                                     ", but arguments are passed by number");
+      last = u;
     }
   }
 
