@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "lib/prove/contracts.h"
-#include "lib/prove/weak_values.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/round_trip.h"
 #include "lib/uop/graph.h"
@@ -47,19 +46,6 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   REQUIRE(merge != shifted->rewrites.end());
   CHECK(merge->kind == RewriteProof::Kind::Refuted);
   CHECK(merge->counterexample["stored"].find("out of bounds: load from data1[32]") != std::string::npos);
-}
-
-TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
-  Graph g;
-  const UOp memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0);
-  const UOp weak = memory.index(g.range(Const(8), 0, AxisType::LOOP)), one = g.constant(dtypes::float32, Const(1.0));
-  const UOp inverse = weak.alu(Op::RECIPROCAL), divided = weak.alu(Op::FDIV, one), divides = one.alu(Op::FDIV, weak);
-  CHECK(decision_on(inverse, weak, FloatSense::ButNan) == "RECIPROCAL");
-  CHECK(decision_on((weak + one).alu(Op::RECIPROCAL), weak, FloatSense::ButNan) == "RECIPROCAL");
-  CHECK(decision_on(divides, weak, FloatSense::Finite) == "FDIV");
-  CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
-  CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
-  CHECK(has_decisions(inverse));
 }
 
 TEST_CASE("is_same_iterations: only maps that are one to one") {
