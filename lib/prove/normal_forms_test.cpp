@@ -48,14 +48,12 @@ TEST_CASE("NormalForms: integers wrap around once") {
 
 TEST_CASE("NormalForms: words that are joined from disjoint bits") {
   Forms f;
-  auto word = [&](const char* name) {  // of any value
-    const UOp x = f.g.node(Op::SPECIAL, dtypes::uint32, std::vector<UOp>{f.num(1 << 20)}, Arg(name));
-    return x * f.num(0x9E3779B1, dtypes::uint32);
-  };
-  auto wide = [&](uint64_t v) { return f.g.constant(dtypes::uint64, Const(Int(v))); };
-  const UOp high = word("gidx0"), low = word("gidx1");
+  const std::vector<UOp> size{f.num(1 << 20)};
+  const UOp high = f.g.node(Op::SPECIAL, dtypes::uint32, size, Arg("gidx0"));
+  const UOp low = f.g.node(Op::SPECIAL, dtypes::uint32, size, Arg("gidx1"));
+  auto wide = [&](int64_t v) { return f.num(v, dtypes::uint64); };
   auto joined = [&](Op op, int64_t bits) {
-    return (high.cast(dtypes::uint64) << wide(uint64_t(bits))).alu(op, low.cast(dtypes::uint64));
+    return (high.cast(dtypes::uint64) << wide(bits)).alu(op, low.cast(dtypes::uint64));
   };
   for (Op op : {Op::OR, Op::XOR, Op::ADD}) {
     CHECK(f.are_equal(joined(op, 32).cast(dtypes::uint32), low));
