@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/records/input_file.h"
 #include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
-#include "lib/records/input_file.h"
 
 using namespace tgc;
 

@@ -11,10 +11,10 @@
 #include "lib/bisect/stage_comparer.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/rewrite/apply_rewrites.h"
 #include "lib/run/recorded_race.h"
 #include "lib/support/counted.h"
 #include "lib/support/first_wrong.h"
-#include "lib/rewrite/apply_rewrites.h"
 #include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {

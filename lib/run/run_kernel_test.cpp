@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/run/failure_signature.h"
 #include "lib/run/run_model.h"
