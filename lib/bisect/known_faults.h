@@ -2,8 +2,9 @@
 //   Rule: `BEFORE -> AFTER` in `FILE`
 // The two patterns describe the rewrites that the entry explains, whatever the line of the rule is in a release.
 // A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase letters, which stands for one node; `c0`, `c1`,
-// ... stand for constants. AFTER may be a variable, a number, or a pattern with sums of constants (`c1-c0`). A line that
-// ends with ", if it opens a loop" explains only rewrites whose result uses a loop outside of this loop (opened_loop.h).
+// ... stand for constants. AFTER may be a variable, a number, or a pattern with sums of constants (`c1-c0`). A line
+// that ends with ", if it opens a loop" explains only rewrites whose result uses a loop outside of this loop
+// (opened_loop.h).
 #pragma once
 #include <span>
 #include <string>
