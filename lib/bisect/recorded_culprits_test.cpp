@@ -83,6 +83,7 @@ TEST_CASE("the rule that makes the wrong value is the culprit, not one that chan
 TEST_CASE("faults that only large numbers, infinities or values of a helper's variables show are found") {
   const std::array<const char*, 3> faults[] = {{"large", "p.4", "uop/symbolic.py:442"},
                                                {"simp_clamp", "simp-clamp.4", "codegen/simplify.py:110"},
+                                               {"dec_half", "dec-half.4", "codegen/decomp/dtype.py:195"},
                                                {"dec_half_clamp", "dec-half-clamp.4", "codegen/decomp/dtype.py:187"}};
   for (auto [name, id, location] : faults) {
     const BisectReport report = bisected_record(name + std::string("_fault14.jsonl.gz"), id);
