@@ -54,6 +54,7 @@ int run(const ProveOptions& o) {
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   const Shard shard = require(Shard::parse(o.shard));
   const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout};
+  ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
   Session session = terminal_session(o.over, o.jobs);
@@ -65,6 +66,7 @@ int run(const ProveOptions& o) {
   {
     OrderedPool pool(session.jobs);
     auto deliver = [&](std::unique_ptr<KernelProof>&& proof) {
+      programs.write(*proof);
       verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
       weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest() > accepted;
       print_report(o.json ? proof_json(*proof) : proof_text(*proof));
@@ -118,6 +120,8 @@ void add_prove(Command& cmd) {
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.number("--timeout", o.timeout, "S", 0, kMostProofSeconds,
              "time limit for one kernel; default: 30; 0: none. What is not decided by then is unknown");
+  cmd.option("--program", o.program, "FILE.py",
+             "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);

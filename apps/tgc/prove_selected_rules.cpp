@@ -28,8 +28,10 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   std::string producer;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
+  ProgramWriter programs(o);
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
-                                .on_rule = [&](const LiveRuleProof& rule) {
+                                .on_rule = [&](LiveRuleProof& rule) {
+                                  programs.write(rule);
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
                                   if (!o.json && is_told) print_report(live_rule_text(rule));
                                   flush_output();  // verdicts are read as they come

@@ -9,6 +9,7 @@
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/json_writer.h"
+#include "lib/text/graph_json.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
@@ -43,8 +44,8 @@ constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sam
 
 class LiveRulesProver {
  public:
-  LiveRulesProver(const Settings& settings, ProofCache& cache)
-      : importer_(settings), prover_(importer_.graph(), {}, cache) {}
+  LiveRulesProver(const Settings& settings, std::string producer, ProofCache& cache)
+      : producer_(std::move(producer)), importer_(settings), prover_(importer_.graph(), {}, cache) {}
 
   // Decides a rule by its instances.
   void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
@@ -70,6 +71,7 @@ class LiveRulesProver {
         rule.why = proof->why, rule.counterexample = proof->counterexample;
         show(rule, pairs);
       }
+      if (kind == Kind::Refuted) rule.graph = graph_to_json(m->before, {.producer = producer_});
       if (kind == Kind::Refuted) return (void)(rule.verdict = "refuted");
       if (current_deadline().is_over()) break;
     }
@@ -77,8 +79,20 @@ class LiveRulesProver {
     rule.verdict = open                      ? "unknown"
                    : !rule.condition.empty() ? "conditional"
                    : sampled                 ? "sampled"
-                   : rule.is_general         ? "proven"
                                              : "instances";
+  }
+
+  // Makes a rule whose instances are proven a proven one, if its sides with unknown values are equal, too.
+  void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
+    if (rule.verdict != "instances" || sides.empty()) return;
+    for (const Rewrite* m : sides) {
+      SidePairs pairs;
+      const auto proof = catch_failures([&] { return decide(*m, pairs); });
+      if (!proof || proof->kind != Kind::Proven) return (void)(rule.general = 0);
+      rule.general++;
+      rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
+    }
+    rule.verdict = "proven";
   }
 
  private:
@@ -137,6 +151,7 @@ class LiveRulesProver {
     return pairs.empty() ? RewriteProof{} : decide(pairs);
   }
 
+  const std::string producer_;  // the release
   SidesImporter importer_;
   SidesProver prover_;
 };
@@ -149,7 +164,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
-  LiveRulesProver prover(in.graph->settings(), cache);
+  LiveRulesProver prover(in.graph->settings(), in.info.producer, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -159,10 +174,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
-    rule.is_general = m.caller.find("general") != m.caller.npos;
     const DeadlineScope limit(options.seconds);
-    if (auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; }); !done)
-      rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
+    if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    prover.generalize(rule, instances[m.name + "*"]);
     if (options.on_rule) options.on_rule(rule);
   }
   return out;
@@ -171,6 +186,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
   if (!r.counterexample.empty()) out += ": " + counterexample_text(r.counterexample);
@@ -179,7 +195,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
   for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
-  return out;
+  return out + r.program.text();
 }
 
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
@@ -209,7 +225,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("rule", r.place);
             if (!r.function.empty()) json.member("function", r.function);
             json.member("verdict", r.verdict).member("instances", r.instances);
-            json.member("proven", r.proven).member("values", r.is_of_values);
+            json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.why.empty()) json.member("why", r.why);
@@ -217,6 +233,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
+            r.program.add_members(json);
           });
       });
     });

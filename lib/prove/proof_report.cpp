@@ -127,7 +127,7 @@ std::string proof_text(const KernelProof& proof) {
     for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
   }
   if (proof.is_schedule) out += reasons_text(proof);
-  return out;
+  return out + proof.program.text();
 }
 
 std::string proof_json(const KernelProof& proof) {
@@ -167,6 +167,7 @@ std::string proof_json(const KernelProof& proof) {
       });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
       json.member("checked_stages", proof.checked_stages);
+      proof.program.add_members(json);
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.seconds, "%.4f");
     });
