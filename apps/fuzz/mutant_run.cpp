@@ -4,7 +4,7 @@
 
 #include "apps/fuzz/seeds.h"
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/mutant.h"
+#include "lib/fuzz/mutant.h"
 #include "lib/diff/run_diff.h"
 #include "lib/execute/execution.h"
 #include "lib/reduce/reduce.h"

@@ -10,7 +10,7 @@
 #include "lib/import/import.h"
 #include "lib/import/tensor_graph.h"
 #include "lib/support/deadline.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 namespace tgc::fuzz {
 namespace {

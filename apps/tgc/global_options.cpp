@@ -4,7 +4,7 @@
 #include "lib/import/known_ops.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

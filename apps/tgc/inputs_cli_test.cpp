@@ -4,7 +4,7 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 using namespace tgc;
 

@@ -7,7 +7,7 @@
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 using namespace tgc;
 

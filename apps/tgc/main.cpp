@@ -13,7 +13,7 @@
 #include "lib/support/log.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
-#include "lib/text/whole_lines.h"
+#include "lib/records/whole_lines.h"
 
 namespace {
 

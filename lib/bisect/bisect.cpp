@@ -10,12 +10,12 @@
 #include "lib/driver/recorded_refusal.h"
 #include "lib/compilation/imported_graph.h"
 #include "lib/driver/source.h"
+#include "lib/records/read_graph.h"
 #include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_kernel.h"
 #include "lib/support/clocks.h"
-#include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 

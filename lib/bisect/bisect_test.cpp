@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "lib/driver/source.h"
-#include "lib/replay/replay.h"
+#include "lib/compare/replay.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 

@@ -12,7 +12,7 @@
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
 #include "lib/compilation/recorded_rewrites.h"
-#include "lib/text/recorded_stages.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/compilation/rewrite_log.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/copy.h"

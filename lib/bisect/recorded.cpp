@@ -14,7 +14,7 @@
 #include "lib/run/recorded_race.h"
 #include "lib/support/counted.h"
 #include "lib/support/first_wrong.h"
-#include "lib/text/apply_rewrites.h"
+#include "lib/rewrite/apply_rewrites.h"
 #include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {

@@ -10,7 +10,7 @@
 #include "lib/bisect/bisect.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 using namespace tgc;
 namespace fs = std::filesystem;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 

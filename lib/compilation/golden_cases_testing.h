@@ -10,7 +10,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {

@@ -4,7 +4,8 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,6 @@
 #include "lib/compilation/outputs.h"
 
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/repr.h"
 #include "lib/uop/render.h"

@@ -7,7 +7,8 @@
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/compilation/recorded_trace.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/text/apply_rewrites.h"
+#include "lib/rewrite/apply_rewrites.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "lib/support/check.h"
-#include "lib/text/recorded_stages.h"
+#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/text/recorded_stages.h"
+#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 

@@ -159,11 +159,18 @@ TemporaryFolder::TemporaryFolder() {
   std::call_once(once, [&] { remove_leftovers(folder); });
   std::string pattern = folder + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure("cannot make a temporary folder: " + error_text(errno));
-  path_ = pattern;
+  path_ = std::move(pattern);  // a copy could fail, and then nobody would remove the folder
 }
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  // remove_all allocates: if memory ran out, a second attempt may have enough
+  for (int attempts = 0; attempts < 2; attempts++) {
+    try {
+      std::error_code error;
+      fs::remove_all(path_, error);
+      if (!error) return;
+    } catch (const std::bad_alloc&) {
+    }
+  }
 }
 
 void remove_leftovers(const std::string& temporary_folder) {

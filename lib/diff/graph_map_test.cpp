@@ -4,7 +4,7 @@
 #include "lib/diff/run_diff.h"
 #include "lib/support/testing.h"
 #include "lib/text/graph_map.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "lib/support/lines.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "lib/driver/source.h"
 #include "lib/support/file_name.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 

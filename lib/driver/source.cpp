@@ -14,9 +14,9 @@
 #include "lib/support/counted.h"
 #include "lib/support/file_name.h"
 #include "lib/support/open_input.h"
-#include "lib/text/input_file.h"
-#include "lib/text/recorded_stages.h"
-#include "lib/text/repro.h"
+#include "lib/records/input_file.h"
+#include "lib/records/recorded_stages.h"
+#include "lib/records/repro.h"
 
 namespace tgc {
 namespace {

@@ -6,7 +6,7 @@
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/known_tables.h"
 #include "lib/support/lines.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

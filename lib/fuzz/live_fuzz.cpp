@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/random_kernel.h"
+#include "lib/fuzz/random_kernel.h"
 #include "lib/compilation/imported_graph.h"
 #include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/support/json_writer.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/live/answerer.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 namespace tgc {
 

@@ -9,7 +9,7 @@
 #include "lib/lsp/sections.h"
 #include "lib/lsp/server.h"
 #include "lib/support/json_writer.h"
-#include "lib/text/testing.h"
+#include "lib/records/testing.h"
 
 using namespace tgc;
 

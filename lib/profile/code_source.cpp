@@ -12,7 +12,7 @@
 #include "lib/support/lines.h"
 #include "lib/support/version.h"
 #include "lib/target/recorded_target.h"
-#include "lib/text/pickled_nodes.h"
+#include "lib/records/pickled_nodes.h"
 #include "passes/pipeline.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"

@@ -6,7 +6,7 @@
 
 #include "lib/prove/contracts.h"
 #include "lib/rewrite/fault.h"
-#include "lib/text/round_trip.h"
+#include "lib/records/round_trip.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

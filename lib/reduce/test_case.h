@@ -10,7 +10,7 @@
 #include "lib/compilation/input_graph.h"
 #include "lib/rewrite/fault.h"
 #include "lib/runtime/array.h"
-#include "lib/text/repro.h"
+#include "lib/records/repro.h"
 
 namespace tgc {
 

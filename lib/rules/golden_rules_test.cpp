@@ -8,7 +8,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 using namespace tgc;
 

@@ -11,7 +11,7 @@
 #include "lib/support/deadline.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/repro.h"
+#include "lib/records/repro.h"
 
 namespace tgc {
 

@@ -14,7 +14,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "lib/import/import.h"
 #include "lib/import/upgrade.h"
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {

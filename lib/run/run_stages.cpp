@@ -4,7 +4,7 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/run/emulated_dtypes.h"
-#include "lib/text/round_trip.h"
+#include "lib/records/round_trip.h"
 #include "lib/uop/copy.h"
 #include "lib/validate/reference_runner.h"
 

@@ -8,7 +8,7 @@
 #include "lib/rewrite/matcher.h"
 #include "lib/spec/tables.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/graph.h"

@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 #include "lib/text/json_scan.h"
 
 namespace tgc {
@@ -98,7 +98,7 @@ void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) 
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
   graph_ = &ast.graph();
   // node numbers restart at 0 in each kernel
-  line(event("graph", quoted("tinygrad " + std::string(name_of(ast.graph().release())))));
+  line(event("graph", quoted(producer_name(ast.graph().release()))));
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }

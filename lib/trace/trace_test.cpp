@@ -8,7 +8,7 @@
 #include "lib/compilation/compilation.h"
 #include "lib/rules/match_stats.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "lib/trace/provenance.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"

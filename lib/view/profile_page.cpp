@@ -9,8 +9,8 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
-#include "lib/text/input_file.h"
-#include "lib/text/rewrite_trace.h"
+#include "lib/records/input_file.h"
+#include "lib/records/rewrite_trace.h"
 #include "lib/view/page.h"
 #include "lib/view/profile_tracks.h"
 

@@ -13,7 +13,7 @@
 
 #include "lib/driver/session.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,6 @@
 """Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question, one per answer.
 
-The protocols are those of `tgc conform` (lib/conformance/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
+The protocols are those of `tgc conform` (lib/compare/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
 A question without one asks for the golden record of a kernel, {"record": ...}:
   "after"   stages that the graph has been through already; they are skipped
   "until"   the last stage to run
