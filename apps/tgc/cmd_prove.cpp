@@ -8,7 +8,7 @@
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
-#include "lib/prove/prove_kernel.h"
+#include "lib/prove/prove_schedule.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 
@@ -37,9 +37,9 @@ class VerdictCounts {
   }
   size_t all() const { return all_; }
   std::string text() const {
-    std::string out = counted(all_, "kernel") + ":";
+    std::string out = counted(all_, kernels_ ? "kernel" : "schedule") + ":";
     for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
-    if (kernels_) out += "; the schedules before kernels are not part of their proofs";
+    if (kernels_) out += "; the schedule before a kernel is not part of its proof";
     return out + "\n";
   }
 
@@ -80,7 +80,12 @@ int run(const ProveOptions& o) {
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
         require(recorded_pipeline(graph)->need(Ability::Rewrites));
         auto in = std::make_shared<InputGraph>(std::move(graph));
-        pool.submit([in, &cache, &options] { return prove_recording(*in, cache, options); }, deliver);
+        pool.submit(
+            [in, &session, &cache, &options] {
+              return in->is_tensor_graph ? prove_schedule(session, *in, cache, options)
+                                         : prove_recording(*in, cache, options);
+            },
+            deliver);
         return Status(Unit{});
       }
       auto compilation = session.begin(std::move(graph));
@@ -92,7 +97,7 @@ int run(const ProveOptions& o) {
     require(pool.finish());
   }
   cache.write();
-  if (!o.json && counts.all() > 1) print_report(counts.text());
+  if (!o.json && counts.all()) print_report(counts.text());
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.all() && shard.of == 1)) return 2;
   return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));

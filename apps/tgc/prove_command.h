@@ -19,6 +19,8 @@ struct ProveOptions {
   double timeout = 30;
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
+
+  const std::string& tinygrad() const { return over.live; }  // the Python of --live; empty: none
 };
 
 // Writes programs that show what is refuted (--program): FILE.py, FILE-2.py, ...

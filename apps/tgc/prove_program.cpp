@@ -1,4 +1,5 @@
 // tgc prove --program: writes programs that show wrong values with the tinygrad of --live.
+#include "apps/tgc/command.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
@@ -7,13 +8,14 @@ namespace tgc {
 
 ProgramWriter::ProgramWriter(const ProveOptions& o) : file_(o.program) {
   if (file_.empty()) return;
-  if (o.over.live.empty())
+  if (o.tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.over.live)), nullptr);
+  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.tinygrad())), nullptr);
 }
 
 void ProgramWriter::write(LiveRuleProof& rule) {
-  if (tinygrad_ && rule.verdict == "refuted") write({rule.place, rule.graph, rule.counterexample}, rule.program);
+  for (auto& [graph, values] : rule.wrong)
+    if (tinygrad_ && rule.program.file.empty()) write({rule.place, graph, values}, rule.program);
 }
 
 void ProgramWriter::write(KernelProof& proof) {

@@ -37,7 +37,8 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout};
+                                .seconds = o.timeout,
+                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6)};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
@@ -90,7 +91,9 @@ int prove_rules(const ProveOptions& o) {
 }  // namespace
 
 int prove_selected_rules(const ProveOptions& options) {
-  return options.over.live.empty() ? prove_rules(options) : prove_rules_of_tinygrad(options, options.over.live);
+  if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());
+  const ProgramWriter needs_live(options);
+  return prove_rules(options);
 }
 
 }  // namespace tgc

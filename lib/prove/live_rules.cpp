@@ -31,12 +31,6 @@ bool has_float_bits(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
 }
 
-std::string counterexample_text(const std::map<std::string, std::string>& values) {
-  std::string out;
-  for (auto& [name, value] : values) out += (out.empty() ? "" : ", ") + name + " = " + value;
-  return out;
-}
-
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
@@ -44,15 +38,19 @@ constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sam
 
 class LiveRulesProver {
  public:
-  LiveRulesProver(const Settings& settings, std::string producer, ProofCache& cache)
-      : producer_(std::move(producer)), importer_(settings), prover_(importer_.graph(), {}, cache) {}
+  LiveRulesProver(const Settings& settings, std::string producer, size_t most_wrong, ProofCache& cache)
+      : producer_(std::move(producer)),
+        most_wrong_(most_wrong),
+        importer_(settings),
+        prover_(importer_.graph(), {}, cache) {}
 
   // Decides a rule by its instances.
   void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     rule.verdict = "structural";
-    size_t open = 0, sampled = 0;
+    size_t open = 0, sampled = 0, number = 0;
     for (const Rewrite* m : instances) {
+      number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       if (proof && pairs.empty()) continue;
@@ -63,6 +61,8 @@ class LiveRulesProver {
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
+        const bool is_weak = proof->has_floats && proof->sense > FloatSense::Uninterpreted;
+        if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -71,8 +71,11 @@ class LiveRulesProver {
         rule.why = proof->why, rule.counterexample = proof->counterexample;
         show(rule, pairs);
       }
-      if (kind == Kind::Refuted) rule.graph = graph_to_json(m->before, {.producer = producer_});
-      if (kind == Kind::Refuted) return (void)(rule.verdict = "refuted");
+      if (kind == Kind::Refuted) {
+        rule.wrong.emplace_back(graph_of(*m), proof->counterexample);
+        add_wrong(rule, instances.subspan(number));
+        return (void)(rule.verdict = "refuted");
+      }
       if (current_deadline().is_over()) break;
     }
     if (rule.instances == 0) return;
@@ -96,6 +99,23 @@ class LiveRulesProver {
   }
 
  private:
+  std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
+
+  // Adds instances for which REF computes different values.
+  void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+    for (const Rewrite* m : instances) {
+      if (rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) return;
+      (void)catch_failures([&] {
+        SidePairs pairs = sides_of(*m);
+        LiveRuleProof copy;  // what explain() says of another instance
+        RewriteProof proof = evaluate(pairs);
+        if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
+        if (proof.kind == Kind::Refuted) rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
+        return Unit{};
+      });
+    }
+  }
+
   static void show(LiveRuleProof& rule, const SidePairs& pairs) {
     if (pairs.empty()) return;
     const Sides& s = pairs[0];
@@ -120,7 +140,7 @@ class LiveRulesProver {
     SidePairs restricted;
     for (const Sides& s : pairs) {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
-      const UOp a = has_no_overflow(s.before, true), b = has_no_overflow(s.after, true);
+      const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
       if (!when) return;
       const UOp zero = s.before.const_like(0);
@@ -136,22 +156,51 @@ class LiveRulesProver {
   }
 
   RewriteProof decide(const SidePairs& pairs) {
-    RewriteProof proof = prover_.decide(pairs);
-    if (proof.kind != Kind::Unknown) return proof;
+    const RewriteProof proof = prover_.decide(pairs);
+    return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
+  }
+
+  // Evaluates the sides in REF. Integers and bools that differ for a NaN or an infinity differ in every sense. So do
+  // floats that are numbers on one side, and too large for a narrower float on the other.
+  RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
     prover_.sample({&open, 1}, {&sides, 1});
+    if (proof.kind == Kind::Refuted) return proof;
+    auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
+    const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
+    if (is_of_floats && !any(has_narrowing)) return proof;
+    auto found = prover_.special_counterexample(pairs);
+    auto is_special = [](auto& value) { return value.second.ends_with("nan") || value.second.ends_with("inf"); };
+    auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
+    const auto specials = std::ranges::count_if(found, is_special);
+    const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
+    if (is_of_floats ? results == 1 && specials == 1 : specials > results)
+      proof.kind = Kind::Refuted, proof.counterexample = std::move(found);
     return proof;
+  }
+  static bool has_narrowing(UOp root) {
+    return std::ranges::any_of(toposort(root), [](UOp u) {
+      return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
+             u.dtype().itemsize() < u.src(0).dtype().itemsize();
+    });
+  }
+
+  SidePairs sides_of(const Rewrite& m) {
+    SidePairs out;
+    const auto both = importer_.import(m.before, m.after);
+    if (!both) throw Failure(both.diag());
+    for (auto [before, after] : both->pairs) out.push_back({before, after, both->tolerance});
+    return out;
   }
 
   RewriteProof decide(const Rewrite& m, SidePairs& pairs) {
-    auto both = importer_.import(m.before, m.after);
-    if (!both) return {.why = both.diag().message};
-    for (auto [before, after] : both->pairs) pairs.push_back({before, after, both->tolerance});
+    pairs = sides_of(m);
     return pairs.empty() ? RewriteProof{} : decide(pairs);
   }
 
   const std::string producer_;  // the release
+  const size_t most_wrong_;
   SidesImporter importer_;
   SidesProver prover_;
 };
@@ -164,7 +213,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
-  LiveRulesProver prover(in.graph->settings(), in.info.producer, cache);
+  LiveRulesProver prover(in.graph->settings(), in.info.producer, options.most_wrong, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -189,7 +238,8 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
-  if (!r.counterexample.empty()) out += ": " + counterexample_text(r.counterexample);
+  if (r.verdict != "refuted" && !r.special.empty()) out += ", but not where " + point_text(r.special);
+  if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
@@ -231,6 +281,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.special.empty()) json.member("special", r.special);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
             r.program.add_members(json);
@@ -245,7 +296,8 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
                     "| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
-    std::string detail = r.counterexample.empty() ? r.why : counterexample_text(r.counterexample);
+    std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
+    if (detail.empty() && !r.special.empty()) detail = "not where " + point_text(r.special);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";

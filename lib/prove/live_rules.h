@@ -30,7 +30,10 @@ struct LiveRuleProof {
   std::string before = {}, after = {}, why = {};  // of an instance that is not proven
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // with their values there, see node_values()
-  std::string graph = {};  // if refuted: the instance in tgc's JSON, with the ops of that tinygrad
+  // values, among them NaN and infinities, at which the sides of an instance differ that is proven in a weak sense
+  std::map<std::string, std::string> special = {};
+  // If refuted: instances in tgc's JSON, with the ops of that tinygrad, and values at which their sides differ.
+  std::vector<std::pair<std::string, std::map<std::string, std::string>>> wrong = {};
   ShownProgram program = {};  // that shows the wrong value, with --program
 };
 
@@ -38,6 +41,7 @@ struct LiveRuleOptions {
   std::function<bool(size_t)> is_selected;  // by the number of the rule
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
   double seconds = 0;  // time limit for one rule; 0: none
+  size_t most_wrong = 1;  // number of refuted instances to find of a rule
 };
 
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.

@@ -118,7 +118,7 @@ class General:
     self.syntax = lambda_of(function)
     self.names = [a.arg for a in self.syntax.args.args]
     below = list(patterns_below(pattern))
-    self.constants = {p.name for p in below if p.name and p.op is not None and all(op.name == "CONST" for op in p.op) and p.arg is None}
+    self.constants = {p.name for p in below if p.name and p.op is not None and all(op.name in ("CONST", "VCONST") for op in p.op) and p.arg is None}
     self.fixed = {p.name for p in below if p.name and p.op is not None and p.src is not None} - self.constants
     if "ctx" in self.names or any(p.is_any for p in below): raise NotGeneral
     closure = inspect.getclosurevars(function)

@@ -75,6 +75,7 @@ class Writer:
     from tinygrad.uop.ops import UOp
     self.dtypes, self.values, self.root = dtypes, values, root
     self.puts_dtype_first = next(iter(inspect.signature(UOp.const).parameters)) == "dtype"
+    self.imports = "dtypes"
     self.lines: list[str] = []
     self.texts: dict[Node, str] = {}
     self.loops: list[tuple[str, int, int]] = []  # name, size, and the iteration to look at
@@ -93,7 +94,9 @@ class Writer:
     return f"dtypes.{name}"
 
   def constant(self, dtype: Any, value: Any) -> str:
-    if type(value).__name__ in {"InvalidType", "_InvalidType"}: raise NoProgram("it has an Invalid value")
+    if type(value).__name__ in {"InvalidType", "_InvalidType"}:
+      self.imports = "Invalid, dtypes"
+      return f"UOp.const({self.dtype(dtype)}, Invalid)" if self.puts_dtype_first else "UOp.const(Invalid)"
     text = in_python(float(value) if self.dtypes.is_float(dtype) else value)
     if self.puts_dtype_first: return f"UOp.const({self.dtype(dtype)}, {text})"
     return f"UOp.const({text})" if is_index(dtype) else f"UOp.const({text}, {self.dtype(dtype)})"
@@ -135,6 +138,9 @@ class Writer:
       self.arrays[slot] = f"data{slot}", base, int(size)
       return f"data{slot}"
     if op == "LOAD" and len(src) == 1: return self.of(src[0])
+    if op == "LOAD" and (gate := self.gate_of(node)) is not None:  # as before the gate became a part of the load
+      memory, at, gate_text = self.of(src[0].src[0]), self.of(src[0].src[1]), self.of(gate)
+      return f"{gate_text}.where({memory}.index({gate_text}.where({at}, {self.invalid()})), {self.of(src[1])})"
     if op == "INDEX" and len(src) == 2 and slot_of(src[0]) is not None: return f"{self.of(src[0])}.index({self.of(src[1])})"
     if op == "REDUCE":
       kind = node.arg[0] if isinstance(node.arg, tuple) else node.arg
@@ -148,6 +154,16 @@ class Writer:
     if op == "WHERE": return f"{operands[0]}.where({operands[1]}, {operands[2]})"
     if op in OPERATORS: return f"{operands[0]} {OPERATORS[op]} {operands[1]}"
     return f"{operands[0]}.alu({', '.join(['Ops.' + op, *operands[1:]])})"
+
+  def gate_of(self, load: Node) -> Any:
+    """Returns the gate of a load that has an alternative value; None if it has none."""
+    index = load.src[0]
+    if index.op.name != "INDEX" or slot_of(index.src[0]) is None: return None
+    return load.src[2] if len(load.src) == 3 else index.src[2] if len(index.src) == 3 else None
+
+  def invalid(self) -> str:
+    from tinygrad.dtype import Invalid
+    return self.constant(self.weak(), Invalid)
 
   def filled(self, name: str, dtype: Any, size: int) -> str:
     """Returns the text of an array's contents. If the left side reads one element, all elements have its value."""
@@ -185,7 +201,8 @@ def program_of(question: JSON) -> str:
   where = question["place"] if re.fullmatch(r"[\w/.]+:\d+", question["place"], re.ASCII) else "a rule"
   return "\n".join([
     f"# {where} of tinygrad {installed_version()} makes the value of this kernel wrong. Run it with DEV=CPU.",
-    "from tinygrad import Tensor, dtypes",
+    "from tinygrad import Tensor",
+    f"from tinygrad.dtype import {writer.imports}",
     "from tinygrad.uop.ops import KernelInfo, Ops, UOp",
     *[f"{name} = UOp.placeholder(({n},), {writer.dtype(d)}, {i})" for i, (name, d, n) in enumerate(kinds)],
     *writer.lines,
