@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
-#include "lib/records/read_graph.h"
-#include "lib/text/formats.h"
 #include "lib/records/golden.h"
+#include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
+#include "lib/text/formats.h"
 
 namespace tgc::fuzz {
 namespace {

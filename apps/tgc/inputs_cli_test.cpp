@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "apps/tgc/cli_testing.h"
-#include "lib/support/testing.h"
 #include "lib/records/input_file.h"
+#include "lib/support/testing.h"
 
 using namespace tgc;
 

@@ -2,7 +2,7 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/compile/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"

@@ -159,10 +159,6 @@ void Times::add(size_t nodes, double ms) {
   sum_ += ms;
   ms_.push_back(ms);
 }
-void Times::sort() { std::sort(ms_.begin(), ms_.end()); }
-double Times::quantile(double part) const {
-  return ms_.empty() ? 0 : ms_[size_t(std::ceil(part * double(ms_.size()))) - 1];
-}
 
 BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result)
     : plan_(plan), threads_(threads), result_(result) {
@@ -175,8 +171,6 @@ BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchRes
     counted_ms_ += graph.time->counted_ms;
     for (const StageTime& s : graph.time->stages) times_of(s.name).add(s.nodes, s.ms);
   }
-  total_.sort();
-  for (auto& [name, times] : stages_) times.sort();
 }
 
 Times& BenchReport::times_of(std::string_view name) {

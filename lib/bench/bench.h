@@ -7,6 +7,7 @@
 
 #include "lib/compilation/timing.h"
 #include "lib/driver/session.h"
+#include "lib/support/quantile.h"
 
 namespace tgc {
 
@@ -44,17 +45,15 @@ Result<GraphTime> time_whole(const Session& session, const std::string& spec, in
 class Times {
  public:
   void add(size_t nodes, double ms);
-  void sort();  // sorts the times, which the functions below require
   size_t count() const { return ms_.size(); }
   size_t nodes() const { return nodes_; }
   double sum() const { return sum_; }
   double mean() const { return ms_.empty() ? 0 : sum_ / double(ms_.size()); }
-  double median() const { return quantile(0.5); }
-  double p95() const { return quantile(0.95); }
-  double max() const { return ms_.empty() ? 0 : ms_.back(); }
+  double median() const { return quantile(ms_, 0.5); }
+  double p95() const { return quantile(ms_, 0.95); }
+  double max() const { return quantile(ms_, 1); }
 
  private:
-  double quantile(double part) const;  // returns the smallest time that is not below this fraction of all times
   std::vector<double> ms_;
   double sum_ = 0;
   size_t nodes_ = 0;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
@@ -77,6 +78,28 @@ TEST_CASE("the rule that makes the wrong value is the culprit, not one that chan
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.location == location);
   }
+}
+
+TEST_CASE("faults that only large numbers, infinities or values of a helper's variables show are found") {
+  const std::array<const char*, 3> faults[] = {{"large", "p.4", "uop/symbolic.py:442"},
+                                               {"simp_clamp", "simp-clamp.4", "codegen/simplify.py:110"},
+                                               {"dec_half_clamp", "dec-half-clamp.4", "codegen/decomp/dtype.py:187"}};
+  for (auto [name, id, location] : faults) {
+    const BisectReport report = bisected_record(name + std::string("_fault14.jsonl.gz"), id);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.location == location);
+  }
+}
+
+TEST_CASE("no rewrite is accused if the graph before it cannot be run") {
+  const BisectReport group = bisected_record("stage_group_fault14.jsonl.gz", "stage-group.0");
+  INFO(group.text(), group.error);
+  CHECK(group.verdict.kind == Kind::Unresolved);
+  // the graph after one of two rewrites cannot be run, but the sides of one of them differ
+  const BisectReport unroll = bisected_record("stage_unroll_fault14.jsonl.gz", "stage-unroll.4");
+  INFO(unroll.text(), unroll.error);
+  CHECK(unroll.verdict.location == "codegen/__init__.py:86");
 }
 
 TEST_CASE("a quotient of equal numbers is known") {
@@ -183,6 +206,27 @@ TEST_CASE("schedule: a kernel that loads what an earlier iteration stored throug
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Hazard);
   CHECK(report.verdict.detail.find("iteration r0=1 loads data1[1], which iteration r0=0 stores") != std::string::npos);
+}
+
+TEST_CASE("schedule: a kernel that loads what an earlier iteration stored is a hazard, although REF loads first") {
+  const BisectReport report = bisected_record("transposed_store14.tensor.jsonl.gz", "schedule_programs.s27");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Hazard);
+  CHECK(report.verdict.function == "fix_store_hazard (schedule/rangeify.py)");
+}
+
+TEST_CASE("schedule: a plan that gives two arguments of one kernel the same memory is the planner's fault") {
+  const BisectReport report = bisected_record("plan_in_kernel14.tensor.jsonl.gz", "schedule_programs.plan0");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Order);
+  CHECK(report.verdict.function == "memory_plan_rewrite (schedule/memory.py)");
+}
+
+TEST_CASE("schedule: the rule that moves an index out of bounds is named, not the rule that calls it") {
+  const BisectReport report = bisected_record("shrink_twice14.tensor.jsonl.gz", "schedule_programs.s52");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "schedule/rangeify.py:52");
+  CHECK(report.verdict.function == "apply_movement_op (schedule/indexing.py)");
 }
 
 TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compared with these arrays") {

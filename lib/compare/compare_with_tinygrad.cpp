@@ -1,7 +1,7 @@
 #include "lib/compare/compare_with_tinygrad.h"
 
-#include "lib/compilation/tinygrad_question.h"
 #include "lib/compare/replay.h"
+#include "lib/compilation/tinygrad_question.h"
 
 namespace tgc {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "lib/live/tinygrad_process.h"
 #include "lib/compare/record_check.h"
+#include "lib/live/tinygrad_process.h"
 
 namespace tgc {
 

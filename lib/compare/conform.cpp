@@ -1,21 +1,21 @@
 #include "lib/compare/conform.h"
 
+#include "lib/compare/conform_questions.h"
+#include "lib/compilation/imported_graph.h"
 #include "lib/compilation/selection.h"
 #include "lib/compilation/stage_rows.h"
-#include "lib/compare/conform_questions.h"
 #include "lib/diff/run_diff.h"
-#include "lib/compilation/imported_graph.h"
 #include "lib/driver/named_records.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/live/tinygrad_process.h"
+#include "lib/records/input_file.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/run/run_kernel.h"
 #include "lib/support/counted.h"
 #include "lib/support/line_diff.h"
-#include "lib/records/input_file.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 namespace {

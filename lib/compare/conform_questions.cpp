@@ -1,10 +1,10 @@
 #include "lib/compare/conform_questions.h"
 
-#include "lib/compilation/compilation.h"
 #include "lib/compare/replay.h"
+#include "lib/compilation/compilation.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 namespace {

@@ -2,11 +2,11 @@
 #include <filesystem>
 
 #include "lib/compare/conform.h"
+#include "lib/records/input_file.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 #include "lib/support/table.h"
 #include "lib/support/write_file.h"
-#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

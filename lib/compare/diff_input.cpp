@@ -8,8 +8,8 @@
 #include "lib/driver/common_targets.h"
 #include "lib/driver/named_records.h"
 #include "lib/records/input_file.h"
-#include "lib/text/pyrender.h"
 #include "lib/records/recorded_stages.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {

@@ -7,9 +7,9 @@
 #include "lib/compilation/selection.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/records/read_graph.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
-#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,7 @@
 // Checks a golden record of any release against a live pipeline: does this machine's tinygrad still make the same?
 #pragma once
-#include "lib/driver/session.h"
 #include "lib/compare/record_check.h"
+#include "lib/driver/session.h"
 
 namespace tgc {
 

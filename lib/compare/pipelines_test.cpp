@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 
+#include "lib/compare/recorded_stage_list.h"
 #include "lib/compilation/stage_selection.h"
 #include "lib/driver/source.h"
-#include "lib/compare/recorded_stage_list.h"
-#include "lib/support/testing.h"
 #include "lib/records/golden.h"
+#include "lib/support/testing.h"
 #include "lib/text/formats.h"
 #include "lib/trace/rewrite_counts.h"
 #include "lib/trace/trace_file.h"

@@ -4,16 +4,16 @@
 #include <set>
 #include <thread>
 
+#include "lib/compare/replay_culprit.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/common_targets.h"
 #include "lib/driver/named_records.h"
-#include "lib/compare/replay_culprit.h"
+#include "lib/records/golden.h"
+#include "lib/records/input_file.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/support/ordered_pool.h"
-#include "lib/records/golden.h"
-#include "lib/records/input_file.h"
 #include "lib/text/json_scan.h"
 
 namespace tgc {

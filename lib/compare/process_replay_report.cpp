@@ -1,9 +1,9 @@
 // Formats the result of process replay: as text with a summary and the first differences, and as JSON.
 #include <algorithm>
 
+#include "lib/compare/process_replay.h"
 #include "lib/diff/ci_cases.h"
 #include "lib/support/count_rows.h"
-#include "lib/compare/process_replay.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 

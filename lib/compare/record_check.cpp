@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "lib/compare/resume_check.h"
 #include "lib/compilation/compilation.h"
 #include "lib/compilation/schedule_text.h"
 #include "lib/compilation/selection.h"
 #include "lib/driver/runtime_kernel.h"
-#include "lib/compare/resume_check.h"
+#include "lib/records/recorded_stages.h"
+#include "lib/records/round_trip.h"
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
 #include "lib/support/lines.h"
@@ -16,9 +18,7 @@
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_places.h"
-#include "lib/records/recorded_stages.h"
 #include "lib/text/repr.h"
-#include "lib/records/round_trip.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/support/settings.h"
 #include "lib/records/golden.h"
+#include "lib/support/settings.h"
 
 namespace tgc {
 

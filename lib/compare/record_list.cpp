@@ -3,10 +3,10 @@
 #include "lib/driver/named_records.h"
 #include "lib/driver/recorded_refusal.h"
 #include "lib/driver/runtime_kernel.h"
+#include "lib/records/golden.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/table.h"
-#include "lib/records/golden.h"
 
 namespace tgc {
 namespace {

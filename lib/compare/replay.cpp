@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lib/driver/named_records.h"
 #include "lib/compare/live_check.h"
+#include "lib/driver/named_records.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"

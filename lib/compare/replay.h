@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/compare/record_check.h"
 #include "lib/driver/session.h"
 #include "lib/driver/shard.h"
-#include "lib/compare/record_check.h"
 #include "lib/support/ci_report.h"
 
 namespace tgc {

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
-#include "lib/diff/run_diff.h"
 #include "lib/compilation/recorded_rewrites.h"
+#include "lib/diff/run_diff.h"
 
 namespace tgc {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "lib/compare/record_list.h"
-#include "lib/support/testing.h"
 #include "lib/records/golden.h"
+#include "lib/support/testing.h"
 
 using namespace tgc;
 

@@ -1,9 +1,9 @@
 #include "lib/compare/resume_check.h"
 
 #include "lib/compilation/schedule_text.h"
+#include "lib/records/round_trip.h"
 #include "lib/text/formats.h"
 #include "lib/text/print_uops.h"
-#include "lib/records/round_trip.h"
 
 namespace tgc {
 namespace {

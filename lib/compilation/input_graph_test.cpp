@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "lib/compilation/compilation.h"
-#include "lib/support/testing.h"
 #include "lib/records/input_file.h"
+#include "lib/support/testing.h"
 #include "lib/text/formats.h"
 
 namespace tgc {

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "lib/compilation/imported_graph.h"
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
-#include "lib/compilation/imported_graph.h"
 #include "lib/driver/source.h"
+#include "lib/runtime/compile_source.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
-#include "lib/runtime/compile_source.h"
+#include "lib/support/quantile.h"
 #include "lib/target/recorded_target.h"
 #include "renderers/renderer.h"
 
@@ -51,12 +52,6 @@ void compile_source(CompiledSource& c, bool cache) {
   }
   c.cpu_milliseconds = (thread_seconds() + compile_worker_seconds() - cpu) * 1e3;
   c.milliseconds = seconds_since(begin) * 1e3;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + long(values.size() / 2), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -162,7 +157,8 @@ std::string CompileAll::text() const {
                               "median ms");
   for (const auto& [name, g] : groups_) {
     out += formatted("%-22s %8zu %8zu ", name.c_str(), g.kernels, g.sources);
-    if (g.why_none.empty()) out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, median(g.times));
+    if (g.why_none.empty())
+      out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, quantile(g.times, 0.5));
     else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
   }
   for (const CompiledSource& c : sources_)
@@ -177,7 +173,7 @@ std::string CompileAll::json(bool times) const {
       for (const auto& [name, g] : groups_)
         json.key(name).object([&] {
           json.member("kernels", g.kernels).member("sources", g.sources).member("compiled", g.compiled);
-          json.member("compilable", g.why_none.empty()).key("median_ms").number(median(g.times), "%f");
+          json.member("compilable", g.why_none.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
         });
     });
     json.key("sources").array([&] {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "lib/driver/session.h"
+#include "lib/execute/executable.h"
 #include "lib/records/graph_texts.h"
 
 namespace tgc {
@@ -32,6 +33,9 @@ struct InputName {
 
 // Returns whether the file is an ONNX model. Errors: it cannot be read.
 Result<bool> is_model_file(const std::string& path);
+
+// Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 
 class Source {
  public:

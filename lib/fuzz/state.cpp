@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/support/json_writer.h"
 #include "lib/records/input_file.h"
+#include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {

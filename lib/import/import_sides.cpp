@@ -69,6 +69,13 @@ import::Sizes broadcast_shape(const import::Value& v) {
   return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
 }
 
+// Returns whether `u` is a loop that the expander replaces by all of its values.
+bool is_expanded_range(UOp u) {
+  if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().empty()) return false;
+  const Arg axis = u.arg().items().back();
+  return axis == Arg(AxisType::UPCAST) || axis == Arg(AxisType::UNROLL);
+}
+
 }  // namespace
 
 SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_unique<Importer>(settings)) {}
@@ -108,6 +115,11 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       if (dtype == dtypes::void_) return out;
       const std::vector<UOp> left = scalars_of(im, before, dtype);
       std::vector<UOp> right = scalars_of(im, after, dtype);
+      if (is_expanded_range(before) && int64_t(right.size()) == im.size(before) + 1) {
+        for (size_t i = 0; i < right.size(); i++)
+          out.pairs.emplace_back(im.literal(dtype, Const(int64_t(i))), right[i]);
+        return out;
+      }
       if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // it has no shape
       if (left.size() != right.size()) return out;
       if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;

@@ -1,5 +1,6 @@
 // Upgrades of memory: buffers, variables, INDEX, LOAD and STORE.
 #include <algorithm>
+#include <cmath>
 
 #include "lib/import/upgrade.h"
 #include "lib/uop/integer_math.h"
@@ -91,10 +92,14 @@ Value make_stage(Importer& im, UOp u) {
 Value make_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   Arg name = field_of(u.arg(), "name"), bounds = field_of(u.arg(), "vmin_vmax");
-  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2 || !bounds[0].is_const() ||
-      !bounds[1].is_const())
-    throw Refusal{"it has no name and bounds"};
-  UOp node = im.to.variable(name.text(), bounds[0].to_const(), bounds[1].to_const(), type.dtype);
+  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
+  auto bound = [](Arg a) {
+    if (a.is_const()) return a.to_const();
+    const bool is_infinite = a.kind() == Arg::Kind::Raw && (a.text() == "inf" || a.text() == "-inf");
+    if (!is_infinite) throw Refusal{"it has no bounds"};
+    return Const(a.text() == "inf" ? INFINITY : -INFINITY);
+  };
+  UOp node = im.to.variable(name.text(), bound(bounds[0]), bound(bounds[1]), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lib/contain/process.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/json_scan.h"
 
@@ -197,7 +198,7 @@ Status export_rules(const std::string& tinygrad, const std::string& only, const 
   const bool is_python = tinygrad.find(' ') == std::string::npos;
   const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
                               (only.empty() ? "" : " --only " + quoted(only));
-  if (std::system(command.c_str()) == 0) return Unit{};
+  if (const auto exit_code = run_shell(command); exit_code && *exit_code == 0) return Unit{};
   return no_tinygrad(Diag{.message = "'" + command + "' failed"});
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "lib/compilation/pipeline.h"
 #include "lib/compare/structure.h"
 #include "lib/compare/verify_nodes.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/text/json_scan.h"
 #include "lib/uop/wellformed.h"
 

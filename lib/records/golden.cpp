@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "lib/records/input_file.h"
 #include "lib/records/read_graph.h"
+#include "lib/records/repro.h"
+#include "lib/records/whole_lines.h"
 #include "lib/support/counted.h"
 #include "lib/support/visible.h"
-#include "lib/records/input_file.h"
 #include "lib/text/json_scan.h"
-#include "lib/records/whole_lines.h"
-#include "lib/records/repro.h"
 
 namespace tgc {
 namespace {

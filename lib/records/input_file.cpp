@@ -9,9 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/records/rewrite_trace.h"
 #include "lib/support/limits.h"
 #include "lib/support/open_input.h"
-#include "lib/records/rewrite_trace.h"
 
 namespace tgc {
 namespace {

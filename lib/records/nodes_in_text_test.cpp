@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/text/pyrender.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/records/testing.h"
+#include "lib/text/pyrender.h"
 
 using namespace tgc;
 

@@ -52,11 +52,6 @@ constexpr Default kParamDefaults[] = {
     {"axis", "null"}, {"device", "null"}, {"volatile", "false"},
 };
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 std::string float_text(double x) {
   if (!std::isfinite(x)) return R"({"float":")" + std::string(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf") + "\"}";
@@ -271,7 +266,7 @@ size_t PickledNodes::add(Key root) {
 
 void PickledNodes::write(Key key) {
   PickleValue f = fields_of(key), arg = f[kArg], tag = f[kTag], sources = f[kSources];
-  std::string op = op_name(f[kOp]), line = "{\"op\":" + quoted(op) + ",\"dtype\":" + quoted(dtype(f[kDtype]));
+  std::string op = op_name(f[kOp]), line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype(f[kDtype]));
   for (size_t n = 0; n < sources.size(); n++) {
     auto known = known_.find(source_of(sources[n]));
     if (known == known_.end() || known->second == kOpen) fail("a node depends on itself");
@@ -346,7 +341,7 @@ std::string PickledNodes::value(PickleValue v, int depth) {
       if (auto n = v.unsigned_number()) return std::to_string(*n);
       fail("an integer of more than 64 bits");
     case Pickle::Float: return float_text(v.real().value_or(0));
-    case Pickle::Text: return quoted(v.text());
+    case Pickle::Text: return json_string(v.text());
     case Pickle::Bytes: return R"({"bytes":")" + to_hex(v.text()) + "\"}";
     case Pickle::Tuple: case Pickle::List: {
       std::string out;
@@ -357,7 +352,7 @@ std::string PickledNodes::value(PickleValue v, int depth) {
     // objects that tgc does not model; the number keeps different objects apart
     case Pickle::Dict: return R"({"raw":"<dict )" + std::to_string(v.id()) + ">\"}";
     case Pickle::Set: return R"({"raw":"<set )" + std::to_string(v.id()) + ">\"}";
-    case Pickle::Global: return R"({"raw":)" + quoted("<" + std::string(v.text()) + ">") + "}";
+    case Pickle::Global: return R"({"raw":)" + json_string("<" + std::string(v.text()) + ">") + "}";
   }
   fail("a value of an unknown kind");
 }
@@ -367,12 +362,12 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   if (name == "UOp") return R"({"uop":)" + std::to_string(add(v)) + "}";
   if (name == "Ops" || name == "AxisType" || name == "OptOps" || name == "AddrSpace")
     return R"({"value":")" + enum_name(v) + "\"}";
-  if (name == "DType" || name == "PtrDType" || name == "ImageDType") return R"({"value":)" + quoted(dtype(v)) + "}";
+  if (name == "DType" || name == "PtrDType" || name == "ImageDType") return R"({"value":)" + json_string(dtype(v)) + "}";
   if (name == "InvalidType") return R"({"value":"Invalid"})";
   auto state = v.state();
   std::string out;
   auto member = [&](std::string_view field, const std::string& json) {
-    out += (out.empty() ? "" : ",") + quoted(field) + ":" + json;
+    out += (out.empty() ? "" : ",") + json_string(field) + ":" + json;
   };
   auto positional = [&](size_t count) {
     std::string list;
@@ -401,7 +396,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
       return text.substr(0, text.find_last_not_of(':') + 1);
     };
     std::string driver = joined({"interface", "indices"});
-    return R"({"raw":)" + quoted(driver + (driver.empty() ? "" : "+") + joined({"device", "renderer", "arch"})) + "}";
+    return R"({"raw":)" + json_string(driver + (driver.empty() ? "" : "+") + joined({"device", "renderer", "arch"})) + "}";
   } else if (name == "Kernel" && state) {  // its metadata is not a part of the graph
     auto ast = state->find("ast");
     if (!ast) fail("a Kernel has no AST");
@@ -418,9 +413,9 @@ std::string PickledNodes::object(PickleValue v, int depth) {
       if (std::string_view field = (*state)[n].text(); is_known(field) || !(*state)[n + 1].is_none())
         member(field, value((*state)[n + 1], depth + 1));
   } else {
-    return R"({"raw":)" + quoted("<" + name + " " + std::to_string(v.id()) + ">") + "}";
+    return R"({"raw":)" + json_string("<" + name + " " + std::to_string(v.id()) + ">") + "}";
   }
-  return "{" + quoted(name) + ":{" + out + "}}";
+  return "{" + json_string(name) + ":{" + out + "}}";
 }
 
 const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel) {
@@ -470,7 +465,7 @@ std::string pickled_graph(PickleValue root) {
   PickledNodes nodes(dialect);
   nodes.add(root);
   std::string out = R"({"format":"tgc-graph","version":1,)";
-  if (dialect.release != Release::v0_12) out += "\"producer\":" + quoted(dialect.producer) + ",";
+  if (dialect.release != Release::v0_12) out += "\"producer\":" + json_string(dialect.producer) + ",";
   out += "\"nodes\":[";
   for (const std::string& line : nodes.lines()) out += (out.back() == '[' ? "\n" : ",\n") + line;
   return out + "\n]}\n";

@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
+#include "lib/records/pickled_nodes.h"
+#include "lib/rewrite/apply_rewrites.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
 #include "lib/support/visible.h"
 #include "lib/text/graph_json.h"
-#include "lib/records/pickled_nodes.h"
 #include "lib/text/print_uops.h"
-#include "lib/rewrite/apply_rewrites.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/support/lines.h"
 #include "lib/records/golden.h"
 #include "lib/records/input_file.h"
 #include "lib/records/pickled_nodes.h"
+#include "lib/support/lines.h"
 
 using namespace tgc;
 

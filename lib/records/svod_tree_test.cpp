@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/records/input_file.h"
 #include "lib/records/read_graph.h"
 #include "lib/support/testing.h"
-#include "lib/records/input_file.h"
 #include "lib/text/formats.h"
 
 namespace tgc {

@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "lib/support/testing.h"
 #include "lib/records/golden.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 

@@ -27,7 +27,6 @@ void RecordedRun::run() {
                     : place_in_ref();
   check_emulation(*place_);
   auto begin = Clock::now();
-  const DeadlineScope whole(o_.device.timeout_seconds.value_or(kSeconds));
   if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
   for (const GoldenMetadata& m : record.metadata)
     if (m.name == "late read")
@@ -208,7 +207,6 @@ SlotArrays RecordedRun::run_reference(std::optional<int> way) {
   });
 }
 
-// The number of UOps that REF evaluates for the recorded kernels or for the tensor graph.
 double RecordedRun::work() const {
   double recorded = 0, reference = 0;
   if (recorded_)

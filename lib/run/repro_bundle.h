@@ -3,9 +3,9 @@
 #pragma once
 #include <string>
 
+#include "lib/records/repro.h"
 #include "lib/run/failure_signature.h"
 #include "lib/run/run_options.h"
-#include "lib/records/repro.h"
 #include "lib/validate/kernel_trial.h"
 
 namespace tgc {

@@ -1,5 +1,6 @@
-// The oracle decides whether a candidate (a smaller test case) fails in the same way: with the same failure signature
-// and, if bisect names a rewrite, by the same rule in the same stage. Candidates must also pass validity_checks.h.
+// The interestingness test decides whether a candidate (a smaller test case) fails in the same way: with the same
+// failure signature and, if bisect names a rewrite, by the same rule in the same stage. Candidates must also pass
+// validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -8,23 +9,23 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/recorded.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/reduce/prefilter.h"
 #include "lib/reduce/test_case.h"
 #include "lib/reduce/validity_checks.h"
-#include "lib/live/tinygrad_process.h"
 #include "lib/run/failure_signature.h"
 
 namespace tgc {
 
 // The failure to preserve (--while). `script`: for Kind::Script, a shell command, with {} for the candidate's file; for
 // Kind::Differs, the Python or command that runs tinygrad (lib/live/tinygrad_process.h).
-struct Wanted {
+struct Criterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
 };
 
 // The failure that a test case has. A candidate must have the same failure as the initial case.
-struct Shown {
+struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
   uint64_t rewrite = 0;  // which application of the rule in its stage is to blame, from 1
@@ -36,18 +37,19 @@ struct Shown {
 // Returns whether the session has a live pipeline of another release than 0.12.0.
 bool is_of_other_release(const Session& session);
 
-class Oracle {
+class InterestingnessTest {
  public:
   // `options` says how to run cases, except for the device and the arrays, which are part of each case.
-  Oracle(const Session& session, RunOptions options, Wanted wanted)
+  InterestingnessTest(const Session& session, RunOptions options, Criterion criterion)
       : session_(session),
         options_(std::move(options)),
-        wanted_(std::move(wanted)),
-        is_wrong_live_(wanted_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
-        tinygrad_(wanted_.script, session.stop()) {}
+        criterion_(std::move(criterion)),
+        is_wrong_live_(criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
+        tinygrad_(criterion_.script, session.stop()) {}
 
-  // Determines the failure of the initial case `c`; must be called first. Fails if `c` does not fail as `wanted` says.
-  Result<Shown> first(const TestCase& c);
+  // Determines the failure of the initial case `c`; must be called first. Fails if `c` does not fail as the criterion
+  // says.
+  Result<ObservedFailure> first(const TestCase& c);
   // Returns whether the case is valid and fails in the same way. Caches the answer. Several threads may call fails() if
   // each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in it.
   bool fails(const TestCase& c);
@@ -68,28 +70,28 @@ class Oracle {
   // Returns the values of the variables with which first() saw the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
-  const Shown& shown() const { return shown_; }
-  size_t calls() const { return calls_; }      // number of cases that were compiled, run and bisected ("tries")
+  const ObservedFailure& failure() const { return failure_; }
+  size_t calls() const { return calls_; }  // number of cases that were compiled, run and bisected ("tries")
   size_t prefiltered() const { return prefiltered_; }  // number of cases that the prefilter examined
 
  private:
-  bool is_wanted(const FailureSignature& symptom) const;
-  bool is_the_same(const Shown& other) const;
-  Result<Shown> examine(const TestCase& c, const Shown* same, FailingInputs& failing);
+  bool is_criterion_met(const FailureSignature& symptom) const;
+  bool is_the_same(const ObservedFailure& other) const;
+  Result<ObservedFailure> examine(const TestCase& c, const ObservedFailure* same, FailingInputs& failing);
   bool differs_live(const TestCase& c, FailingInputs& failing) const;
-  Shown examine_live(const TestCase& c, const Shown* same, FailingInputs& failing) const;
+  ObservedFailure examine_live(const TestCase& c, const ObservedFailure* same, FailingInputs& failing) const;
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer(const TestCase& c, const std::string& key);
   InputGraph compiled(const TestCase& c, bool with_rewrites = true) const;
   bool script_says_so(const TestCase& c) const;
-  Shown difference(const TestCase& c);
+  ObservedFailure difference(const TestCase& c);
 
   const Session& session_;
   RunOptions options_;
-  Wanted wanted_;
+  Criterion criterion_;
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
   TinygradProcess tinygrad_;  // used only for Kind::Differs
-  Shown shown_;
+  ObservedFailure failure_;
   bool has_stages_ = true;
   bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
@@ -98,12 +100,12 @@ class Oracle {
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
   mutable std::mutex lock_;
-  struct Known {
+  struct CachedAnswer {
     Answer answer;
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
     std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are others than the case's
   };
-  std::map<std::string, Known> known_;  // by a text of all that the answer depends on (identity())
+  std::map<std::string, CachedAnswer> known_;  // by a text of all that the answer depends on (identity())
 };
 
 // Returns whether `tgc verify` accepts the graph of the case.

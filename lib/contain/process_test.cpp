@@ -1,7 +1,7 @@
-#include "lib/compile/process.h"
+#include "lib/contain/process.h"
 
 #include <doctest/doctest.h>
-#include <sys/stat.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/compile/own_folder.h"
+#include "lib/contain/temporary_folder.h"
 
 namespace fs = std::filesystem;
 using namespace tgc;
@@ -53,30 +53,25 @@ TEST_CASE("processes: a program that closes its output and runs on is ended at i
   CHECK(run_process({"sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 7"}).value_or_throw().exit_code == 7);
 }
 
-TEST_CASE("kept sources: the oldest files are removed, by number and by size") {
+TEST_CASE("shell: the exit code; at the time limit, what the command started is killed, too") {
+  CHECK(run_shell("exit 7").value_or_throw() == 7);
+  CHECK(run_shell("kill -9 $$").value_or_throw() == 128 + 9);
+  CHECK(run_shell("read -r line; exit $?").value_or_throw() == 1);  // there is no standard input
   TemporaryFolder folder;
-  auto make = [&](int from, int to, uint64_t size) {
-    for (int i = from; i < to; i++) {
-      const std::string path = folder.file(std::to_string(i));
-      std::ofstream(path) << "code";
-      fs::resize_file(path, size);
-      fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(1000 - i));
-    }
+  const std::string child = folder.file("child");
+  auto is_there = [&] {
+    std::ifstream in(child);
+    pid_t pid = 0;
+    REQUIRE(bool(in >> pid));
+    for (int i = 0; i < 100 && ::kill(pid, 0) == 0; i++) ::usleep(20000);  // the kernel takes a moment to end it
+    return ::kill(pid, 0) == 0;
   };
-  auto count = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };
-  make(0, 300, 4);
-  make_room_for_kept(folder.path(), 4);
-  CHECK(count() == 255);
-  CHECK(fs::exists(folder.file("299")));
-  CHECK(!fs::exists(folder.file("44")));
-  make(300, 303, uint64_t(20) << 20);
-  make_room_for_kept(folder.path(), uint64_t(10) << 20);
-  CHECK(count() == 2);
-  CHECK(fs::exists(folder.file("302")));
-  make_room_for_kept(folder.path(), 4);
-  CHECK(count() == 2);
-  fs::create_directory(folder.file("folder"));
-  make_room_for_kept(folder.path(), uint64_t(64) << 20);
-  CHECK(count() == 1);  // folders stay
-  make_room_for_kept(folder.file("none"), 4);
+  const std::string starts_child = "sleep 20 & echo $! > " + child + "; ";
+  auto begin = std::chrono::steady_clock::now();
+  CHECK(run_shell(starts_child + "sleep 20", {.seconds = 0.5}).diag().message == "did not end within 0.5 seconds");
+  CHECK(!is_there());
+  CHECK(run_shell(starts_child + "exit 3").value_or_throw() == 3);
+  CHECK(!is_there());
+  CHECK(run_shell("sleep 20", {.stop = [] { return true; }}).diag().message == "cancelled");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
