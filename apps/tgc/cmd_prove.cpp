@@ -112,6 +112,9 @@ void add_prove(Command& cmd) {
       "tgc prove kernel.uop --target=CPU:CLANG",
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
       "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
+  CLI::App* join = cmd->add_subcommand("merge", "Join reports of `tgc prove --json`, such as those of all shards.");
+  join->add_option("REPORTS", o.reports, "what `tgc prove --json` printed")->required();
+  join->add_option("-o,--output", o.merged, "a file for the whole; default: standard output");
   add_input_options(cmd, o.input, o.kernel);
   auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
   cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
@@ -132,7 +135,7 @@ void add_prove(Command& cmd) {
   cmd.group(Group::Output);
   cmd.json(o.json, "print one JSON object for each kernel");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return run(o); });
+  cmd.runs([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
 }
 
 }  // namespace tgc

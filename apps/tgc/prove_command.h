@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/driver/session.h"
 #include "lib/live/tinygrad_process.h"
@@ -15,6 +16,8 @@ struct ProveOptions {
   std::string rule, stage;
   bool json = false, strict = false, rules = false;
   std::string floats = "reals", shard = "1/1", table, program;
+  std::vector<std::string> reports;  // to merge
+  std::string merged;
   bool no_check = false;
   double timeout = 30;
   unsigned jobs = 1;
@@ -38,6 +41,9 @@ class ProgramWriter {
   size_t written_ = 0;
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
+
+// Merges o.reports into the file o.merged or standard output; returns the exit code.
+int merge_reports(const ProveOptions& options);
 
 // Proves the rules of tgc or, with --live, those of that tinygrad (--rules); returns the exit code.
 int prove_selected_rules(const ProveOptions& options);

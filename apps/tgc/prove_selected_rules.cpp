@@ -7,6 +7,7 @@
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
+#include "lib/prove/merge_proofs.h"
 #include "lib/prove/prove_rules.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
@@ -89,6 +90,13 @@ int prove_rules(const ProveOptions& o) {
 }
 
 }  // namespace
+
+int merge_reports(const ProveOptions& o) {
+  const MergedProofs all = require(merge_proofs(o.reports));
+  if (o.merged.empty()) print_report(all.json);
+  else require(write_file(o.merged, all.json));
+  return all.is_refuted;
+}
 
 int prove_selected_rules(const ProveOptions& options) {
   if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());

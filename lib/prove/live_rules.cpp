@@ -108,7 +108,7 @@ class LiveRulesProver {
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
         LiveRuleProof copy;  // what explain() says of another instance
-        RewriteProof proof = evaluate(pairs);
+        RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
         if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
         if (proof.kind == Kind::Refuted) rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
         return Unit{};
@@ -186,11 +186,11 @@ class LiveRulesProver {
     });
   }
 
+  // Returns no pairs if a side cannot be imported, or if the sides have different shapes.
   SidePairs sides_of(const Rewrite& m) {
     SidePairs out;
-    const auto both = importer_.import(m.before, m.after);
-    if (!both) throw Failure(both.diag());
-    for (auto [before, after] : both->pairs) out.push_back({before, after, both->tolerance});
+    if (const auto both = importer_.import(m.before, m.after))
+      for (auto [before, after] : both->pairs) out.push_back({before, after, both->tolerance});
     return out;
   }
 
@@ -209,10 +209,10 @@ class LiveRulesProver {
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = recorded_pipeline(in);
-  std::map<std::string_view, std::vector<const Rewrite*>> instances;  // by place
+  std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; "PLACE*": the sides for all operands
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
-    for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
+    for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options.most_wrong, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
