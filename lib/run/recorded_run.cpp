@@ -51,6 +51,7 @@ void RecordedRun::run() {
   begin = Clock::now();
   SlotArrays actual;
   if (recorded_) {
+    session_.progress("the kernels of " + in_.info.name);
     auto ran = catch_failures([&] { return compiled_or_in_ref([&] { return run_recorded(); }); });
     if (!ran && !(finds_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
@@ -58,7 +59,7 @@ void RecordedRun::run() {
   }
   report_.total_seconds = seconds_since(begin);
   if (o_.compare.reference == "none") return show(actual), save();
-  session_.progress("the tensor graph");
+  session_.progress("the tensor graph of " + in_.info.name);
   report_.reference = is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF"
                                    : kRefOfGraph;
   compare_with_reference(actual);

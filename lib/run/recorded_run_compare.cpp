@@ -165,7 +165,7 @@ std::vector<Comparison> RecordedRun::compare(const SlotArrays& actual, bool all)
 std::map<int64_t, std::vector<bool>>& RecordedRun::sensitive_elements() {
   if (rechecked_) return sensitive_;
   rechecked_ = true;
-  session_.progress("the tensor graph in REF, with perturbed roundings");
+  session_.progress("the tensor graph of " + in_.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
   for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = catch_failures([&] { return run_reference(way); });
@@ -193,7 +193,7 @@ void RecordedRun::compare_stages(bool is_wrong) {
     const std::string* text = text_of(stage);
     // a second stage of the same name is a stage of another function, whose PARAMs are unknown
     if (!names.insert(stage.name).second || !text) continue;
-    session_.progress("the stage '" + stage.name + "' in REF");
+    session_.progress("the stage '" + stage.name + "' of " + in_.info.name);
     auto read = read_tensor_stage(session_, *in_.record, release_, parameters_, *text, stage.name);
     if (read) draw_buffers_of(*read);  // a stage may add buffers
     Placement ref = place_in_ref();
