@@ -49,6 +49,7 @@ class LiveRulesProver {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     rule.verdict = "structural";
     size_t open = 0, sampled = 0, number = 0;
+    std::vector<const Rewrite*> undecided;
     for (const Rewrite* m : instances) {
       number++;
       SidePairs pairs;
@@ -61,11 +62,12 @@ class LiveRulesProver {
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
-        const bool is_weak = proof->has_floats && proof->sense > FloatSense::Uninterpreted;
+        const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
+      undecided.push_back(m);
       const bool is_first = (rule.why.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
       if (is_first || kind == Kind::Refuted) {
         rule.why = proof->why, rule.counterexample = proof->counterexample;
@@ -78,7 +80,7 @@ class LiveRulesProver {
       }
       if (current_deadline().is_over()) break;
     }
-    if (rule.instances == 0) return;
+    if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
                    : !rule.condition.empty() ? "conditional"
                    : sampled                 ? "sampled"
@@ -100,6 +102,23 @@ class LiveRulesProver {
 
  private:
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
+
+  // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
+  bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
+    for (const Rewrite* m : undecided) {
+      if (rule.has_context || rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) break;
+      const SidePairs pairs = sides_of(*m);
+      RewriteProof proof;
+      proof.counterexample = difference_of_specials(pairs);
+      if (!proof.counterexample.empty()) proof.kind = Kind::Refuted, explain(rule, pairs, proof);
+      if (proof.kind != Kind::Refuted) continue;
+      rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
+      if (rule.wrong.size() > 1) continue;
+      rule.verdict = "refuted", rule.counterexample = proof.counterexample;
+      show(rule, pairs);
+    }
+    return !rule.wrong.empty();
+  }
 
   // Adds instances for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
@@ -160,24 +179,27 @@ class LiveRulesProver {
     return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
   }
 
-  // Evaluates the sides in REF. Integers and bools that differ for a NaN or an infinity differ in every sense. So do
-  // floats that are numbers on one side, and too large for a narrower float on the other.
+  // Evaluates the sides in REF.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
     prover_.sample({&open, 1}, {&sides, 1});
-    if (proof.kind == Kind::Refuted) return proof;
+    return proof;
+  }
+
+  // Returns values for which the sides differ in every sense of floats: integers and bools that differ for a NaN or an
+  // infinity, and floats that are numbers on one side, and too large for a narrower float on the other.
+  std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
-    if (is_of_floats && !any(has_narrowing)) return proof;
+    if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);
     auto is_special = [](auto& value) { return value.second.ends_with("nan") || value.second.ends_with("inf"); };
     auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
     const auto specials = std::ranges::count_if(found, is_special);
     const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
-    if (is_of_floats ? results == 1 && specials == 1 : specials > results)
-      proof.kind = Kind::Refuted, proof.counterexample = std::move(found);
-    return proof;
+    if (is_of_floats ? results != 1 || specials != 1 : specials <= results) found.clear();
+    return found;
   }
   static bool has_narrowing(UOp root) {
     return std::ranges::any_of(toposort(root), [](UOp u) {
@@ -292,8 +314,10 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
 }
 
 std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer) {
-  std::string out = "# Rules of " + producer + "\n\n" +
-                    "| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
+  std::string out = "# Verdicts of `tgc prove --rules --live` for " + producer + "\n";
+  out += "Written with `--write-table`; [lib/prove](../lib/prove/README.md) says what the verdicts mean.\n\n";
+  out += live_rules_summary(all);
+  out += "\n| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
     std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
