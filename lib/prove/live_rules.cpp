@@ -64,6 +64,7 @@ class LiveRulesProver {
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
+        if (differs_in_zeros(rule.special)) rule.special.clear();
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -101,6 +102,13 @@ class LiveRulesProver {
   }
 
  private:
+  static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
+    auto is_zero = [&](const char* side) {
+      const auto it = point.find(side);
+      return it != point.end() && (it->second == "0.0" || it->second == "-0.0");
+    };
+    return is_zero("before") && is_zero("after");
+  }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
   // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.

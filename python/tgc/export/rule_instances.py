@@ -97,6 +97,9 @@ class Maker:
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
+      if not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool:  # constants lie within their dtypes
+        bits = 8 * dtype.itemsize - (not self.dtypes.is_unsigned(dtype))
+        value = max(-(1 << bits), min(value, (1 << bits) - 1))
     elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
     return constant_of(value, None if self.is_weak(dtype) else dtype)
 
