@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/bisect/known_faults.h"
+#include "lib/bisect/opened_loop.h"
 #include "lib/bisect/recorded_backend.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/stage_comparer.h"
@@ -155,9 +156,8 @@ class RecordedBisection {
       if (!wrong) return std::nullopt;
       if (wrong_stages_are_unlikely(t, rows)) return std::nullopt;
       Verdict found = culprit(shown_by(t), *wrong, right);
-      if (found.kind != Kind::Known) return found;
+      if (found.kind != Kind::Known || !found_.after) return found;
       if (!known) known = found;
-      if (!found_.after) return std::nullopt;
       known_.push_back(found_);
       skip_known(t, found_);
     }
@@ -290,6 +290,11 @@ class RecordedBisection {
     found_ = {}, proof_.clear();
     for (bool only_whole : {true, false})
       if (const Rewrite* m = by_replay(t, wrong, right, only_whole)) return verdict(t, wrong, *m);
+    for (const Row* row = first; row <= &wrong; row++)
+      if (const Rewrite* m = rewrite_that_opens_loop(row->rewrites)) {
+        proof_ = "its result uses a loop outside of this loop, and all stages before it are right";
+        return verdict(t, *row, *m);
+      }
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = stage_name(*row);

@@ -92,14 +92,21 @@ TEST_CASE("faults that only large numbers, infinities or values of a helper's va
   }
 }
 
-TEST_CASE("no rewrite is accused if the graph before it cannot be run") {
-  const BisectReport group = bisected_record("stage_group_fault14.jsonl.gz", "stage-group.0");
-  INFO(group.text(), group.error);
-  CHECK(group.verdict.kind == Kind::Unresolved);
-  // the graph after one of two rewrites cannot be run, but the sides of one of them differ
+TEST_CASE("if the graphs around a rewrite cannot be run, a rewrite is named whose sides differ, or that opens a loop") {
   const BisectReport unroll = bisected_record("stage_unroll_fault14.jsonl.gz", "stage-unroll.4");
   INFO(unroll.text(), unroll.error);
   CHECK(unroll.verdict.location == "codegen/__init__.py:86");
+  const BisectReport group = bisected_record("stage_group_fault14.jsonl.gz", "stage-group.0");
+  INFO(group.text(), group.error);
+  CHECK(group.verdict.kind == Kind::Rewrite);
+  CHECK(group.verdict.location == "codegen/__init__.py:229");
+}
+
+TEST_CASE("an accumulator that is set to zero in a loop of a STAGE is known") {
+  const BisectReport report = bisected_record("pcontig14.jsonl.gz", "pcontig.4");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Known);
+  CHECK(report.verdict.entry == "codegen/__init__.py:231");
 }
 
 TEST_CASE("a quotient of equal numbers is known") {

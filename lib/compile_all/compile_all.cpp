@@ -98,12 +98,8 @@ Status CompileAll::add_recorded(const InputGraph& graph) {
     return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
   add_source(name, record->id, *record->source, [&]() -> Result<CompileJob> {
-    if (!is_known) return Diag{"tgc has no compiler for " + record->target};
-    const std::string& function = record->program ? record->program->function_name : record->id;
-    auto job = job_for({record->id, function, name, *record->source});
-    if (!job) return job.diag();
-    if (auto closed = closed_source({.text = *record->source}, job->language); !closed) return closed.diag();
-    return job;
+    auto outputs = KernelOutputs::recorded(*record, settings);
+    return outputs ? compile_job_of(*outputs) : outputs.diag();
   });
   return Unit{};
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/import/importer.h"
+#include "lib/text/open_args.h"
 
 namespace tgc {
 namespace {
@@ -50,17 +51,28 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   return out;
 }
 
+// Returns the float that the recorded store `original` stores, which was imported as `made`. tinygrad gives a place the
+// tag of the float dtype that it emulates there, and stores a wider float, which is rounded.
+UOp stored_float(Importer& im, UOp original, UOp made) {
+  const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
+  if (tag.kind() != Arg::Kind::DType || !is_float_of_any_release(tag.dtype())) return made.src(1);
+  const Value value = im.numbers(original.src(1));
+  if (value.elements.size() != 1 || !dtypes::is_float(value.dtype)) return made.src(1);
+  return value.elements[0].node.cast(Importer::type_of(tag.dtype()).dtype);
+}
+
 // Pairs the places and values of two stores of one number to the same buffer, which are a float and the integer of its
 // bits: tinygrad stores a float that it emulates so. Returns no pairs for other stores.
-std::vector<std::pair<UOp, UOp>> pairs_of_stores(UOp a, UOp b) {
+std::vector<std::pair<UOp, UOp>> pairs_of_stores(Importer& im, UOp original, UOp a, UOp b) {
   if (!a.is(Op::STORE) || !b.is(Op::STORE) || !a.src(0).is(Op::INDEX) || !b.src(0).is(Op::INDEX)) return {};
   const UOp to_a = a.src(0).src(0), to_b = b.src(0).src(0), at_a = a.src(0).src(1), at_b = b.src(0).src(1);
-  const DType of_a = a.src(1).dtype(), of_b = b.src(1).dtype();
   if (!to_a.is(Op::DEFINE_GLOBAL) || !to_b.is(Op::DEFINE_GLOBAL) || !(to_a.arg() == to_b.arg())) return {};
+  const UOp number = stored_float(im, original, a);
+  const DType of_a = number.dtype(), of_b = b.src(1).dtype();
   if (at_a.is(Op::WHERE) || at_b.is(Op::WHERE) || !dtypes::is_float(of_a) || !dtypes::is_int(of_b) ||
       of_a.itemsize() != of_b.itemsize())
     return {};
-  return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.src(1), b.src(1).bitcast(of_a)}};
+  return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {number, b.src(1).bitcast(of_a)}};
 }
 
 // Returns the shape without the leading dimensions of size 1, which broadcasting adds anyway.
@@ -107,7 +119,7 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       const Value &a = im[before], &b = im[after];
       if (a.dtype == dtypes::void_ || b.dtype == dtypes::void_) {
         if (!(a.dtype == b.dtype) || a.elements.size() != 1 || b.elements.size() != 1) return out;
-        out.pairs = pairs_of_stores(a.elements[0].node, b.elements[0].node);
+        out.pairs = pairs_of_stores(im, before, a.elements[0].node, b.elements[0].node);
         if (out.pairs.empty()) out.pairs.emplace_back(a.elements[0].node, b.elements[0].node);
         return out;
       }

@@ -73,10 +73,12 @@ Value make_stage(Importer& im, UOp u) {
     return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
   // a BUFFERIZE has no axes for the elements of x, so store them as the stage "add local buffers" does
   const AddrSpace space = opts[1].addrspace();
-  if (space == AddrSpace::GLOBAL || !opts[0].is_int()) throw Refusal{"it is a buffer in global memory"};
+  if (space == AddrSpace::GLOBAL) throw Refusal{"it is a buffer in global memory"};
   shape.insert(shape.end(), x.shape.begin(), x.shape.end());
   const Op define = space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG;
-  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, opts[0]);
+  constexpr int64_t kUnnumbered = 1 << 20;  // the stage "add local buffers" numbers such buffers
+  const Arg number = opts[0].is_int() ? opts[0] : Arg(kUnnumbered + int64_t(u.id()));
+  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, number);
   Value out = buffer_value(buffer, shape, x.dtype);
   std::vector<UOp> stores;
   for (size_t k = 0; k < x.elements.size(); k++) {

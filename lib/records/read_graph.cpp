@@ -79,11 +79,21 @@ std::string producer_of_text(InputKind kind, std::string_view text, const ReadRe
   return release == Release::v0_12 ? "" : producer_name(release);
 }
 
+// Returns true for a Python program, which somebody took for its recording.
+bool is_program(std::string_view text) {
+  text = below_comments(text);
+  return text.starts_with("import ") || text.starts_with("from ") || text.starts_with("\"\"\"");
+}
+
 std::string nodes_of(Release release) { return "nodes of " + producer_name(release); }
 
 Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                            ReadReport& report) {
   Places* places = &report.places;
+  if (kind == InputKind::Pyrender && is_program(text))
+    return Diag{.message = "is a Python program, not a graph or a recording",
+                .file = std::string(file),
+                .expected = "what `python -m tgc.export --rewrites -o PROGRAM.jsonl.gz -- PROGRAM` records of it"};
   auto header = read_header(text, file);
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());

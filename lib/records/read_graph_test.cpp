@@ -56,6 +56,16 @@ TEST_CASE("formats: info_before reads the metadata without the graph") {
   CHECK(info_before(InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)") == GraphInfo());
 }
 
+TEST_CASE("formats: a Python program is no graph; the error says how to record it") {
+  for (const char* program : {"from tinygrad import Tensor\n", "# a comment\nimport sys\n", "\"\"\"Trains.\"\"\"\n"}) {
+    Graph g;
+    auto read = read_graph(g, InputKind::Pyrender, program, "train.py");
+    REQUIRE(!read.ok());
+    CHECK(read.diag().text() == "train.py: is a Python program, not a graph or a recording, expected what `python -m "
+                                "tgc.export --rewrites -o PROGRAM.jsonl.gz -- PROGRAM` records of it");
+  }
+}
+
 TEST_CASE("formats: every reader reports the positions of nodes") {
   std::string text = "c0 = UOp.const(dtypes.int, 1)\nc1 = UOp.const(dtypes.int, 2)\n\nast = c0+c1";
   Graph g;

@@ -168,6 +168,8 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
       for (; it != by_unit.end() && it->first < first + count; ++it) {
         const bool stores_first = it->second < i / inner;
         if (it->second == i / inner || (out && !stores_first)) continue;
+        // a copy of the element to itself changes nothing
+        if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
         out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i),
                      loops.count, stores_first};
         if (stores_first) return out;
