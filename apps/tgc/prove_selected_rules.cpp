@@ -7,6 +7,7 @@
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
+#include "lib/prove/merge_proofs.h"
 #include "lib/prove/prove_rules.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
@@ -28,14 +29,17 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   std::string producer;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
+  ProgramWriter programs(o);
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
-                                .on_rule = [&](const LiveRuleProof& rule) {
+                                .on_rule = [&](LiveRuleProof& rule) {
+                                  programs.write(rule);
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
                                   if (!o.json && is_told) print_report(live_rule_text(rule));
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout};
+                                .seconds = o.timeout,
+                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6)};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
@@ -87,8 +91,17 @@ int prove_rules(const ProveOptions& o) {
 
 }  // namespace
 
+int merge_reports(const ProveOptions& o) {
+  const MergedProofs all = require(merge_proofs(o.reports));
+  if (o.merged.empty()) print_report(all.json);
+  else require(write_file(o.merged, all.json));
+  return all.is_refuted;
+}
+
 int prove_selected_rules(const ProveOptions& options) {
-  return options.over.live.empty() ? prove_rules(options) : prove_rules_of_tinygrad(options, options.over.live);
+  if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());
+  const ProgramWriter needs_live(options);
+  return prove_rules(options);
 }
 
 }  // namespace tgc

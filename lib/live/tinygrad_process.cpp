@@ -69,6 +69,19 @@ std::vector<GoldenRecord> records_in(const std::string& answer) {
   return out;
 }
 
+ProgramAnswer program_in(const std::string& answer) {
+  ProgramAnswer out;
+  JsonScanner in(answer, "tinygrad's answer", 1);
+  in.object([&](std::string_view key) {
+    if (key == "program") out.program = in.string();
+    else if (key == "printed") out.printed = in.string();
+    else if (key == "why" || key == "error") out.why = in.string();
+    else in.skip();
+  });
+  in.end();
+  return out;
+}
+
 // Returns the error for a failure at the first question. Most likely, the command does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
@@ -124,6 +137,17 @@ std::string ModelQuestion::json() const {
   });
 }
 
+std::string ProgramQuestion::json() const {
+  std::string nodes = graph;
+  std::erase(nodes, '\n');
+  return json_object([&](JsonWriter& json) {
+    json.key("program").object([&] {
+      json.member("place", place).member("values", values);
+      json.key("graph").raw(nodes);
+    });
+  });
+}
+
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
@@ -148,6 +172,13 @@ Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
     auto record = catch_failures([&] { return record_in(said, question); });
     if (!record) process_.fail();
     return std::move(record.value_or_throw());
+  });
+}
+
+Result<ProgramAnswer> TinygradProcess::ask(const ProgramQuestion& question) {
+  return catch_failures([&] {
+    std::lock_guard guard(lock_);
+    return program_in(answer(question.json()));
   });
 }
 
