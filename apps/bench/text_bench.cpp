@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/text/formats.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
+#include "lib/records/read_graph.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/uop/graph.h"

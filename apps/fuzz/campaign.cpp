@@ -12,7 +12,7 @@
 
 #include "apps/fuzz/mutant_run.h"
 #include "apps/fuzz/watched.h"
-#include "lib/compilation/mutant.h"
+#include "lib/fuzz/mutant.h"
 #include "lib/prove/mutant_verdicts.h"
 
 namespace tgc::fuzz {

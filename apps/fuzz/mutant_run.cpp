@@ -4,9 +4,10 @@
 
 #include "apps/fuzz/seeds.h"
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/mutant.h"
+#include "lib/compilation/watchers.h"
 #include "lib/diff/run_diff.h"
 #include "lib/execute/execution.h"
+#include "lib/fuzz/mutant.h"
 #include "lib/reduce/reduce.h"
 #include "lib/rules/match_stats.h"
 #include "lib/run/run_model.h"
@@ -15,7 +16,6 @@
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
-#include "lib/compilation/watchers.h"
 #include "lib/view/gather.h"
 
 namespace tgc::fuzz {

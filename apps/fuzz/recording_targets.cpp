@@ -9,8 +9,8 @@
 #include "lib/driver/source.h"
 #include "lib/import/import.h"
 #include "lib/import/tensor_graph.h"
+#include "lib/records/golden.h"
 #include "lib/support/deadline.h"
-#include "lib/text/golden.h"
 
 namespace tgc::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lib/replay/replay.h"
-#include "lib/text/recorded_stages.h"
+#include "lib/compare/replay.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/uop/copy.h"
 
 namespace tgc::fuzz {

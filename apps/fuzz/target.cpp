@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "lib/compilation/mutant.h"
+#include "lib/fuzz/mutant.h"
 
 namespace tgc::fuzz {
 

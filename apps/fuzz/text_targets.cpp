@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
+#include "lib/records/golden.h"
+#include "lib/records/read_graph.h"
+#include "lib/records/repro.h"
 #include "lib/text/formats.h"
-#include "lib/text/golden.h"
-#include "lib/text/repro.h"
 
 namespace tgc::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "apps/tgc/options.h"
-#include "lib/run/bench.h"
+#include "lib/bench/bench.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,7 @@
 // tgc check: replays golden records and compares the text of every stage exactly.
 #include "apps/tgc/options.h"
-#include "lib/replay/check_merge.h"
-#include "lib/replay/replay.h"
+#include "lib/compare/check_merge.h"
+#include "lib/compare/replay.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

@@ -1,6 +1,6 @@
 // tgc compile: compiles every distinct source of many kernels with its target's compiler.
 #include "apps/tgc/options.h"
-#include "lib/run/compile_all.h"
+#include "lib/compile_all/compile_all.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,7 @@
 // tgc conform: compares another implementation of the compiler with records of tinygrad, stage by stage.
 #include "apps/tgc/options.h"
-#include "lib/conformance/conform.h"
-#include "lib/text/input_file.h"
+#include "lib/compare/conform.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

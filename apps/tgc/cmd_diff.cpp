@@ -2,10 +2,10 @@
 #include <map>
 
 #include "apps/tgc/options.h"
+#include "lib/compare/diff_input.h"
+#include "lib/compare/process_replay.h"
 #include "lib/diff/ci_cases.h"
 #include "lib/driver/source.h"
-#include "lib/recordings/diff_input.h"
-#include "lib/recordings/process_replay.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 

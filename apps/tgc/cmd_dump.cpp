@@ -27,12 +27,19 @@ bool explains_schedule(StageSelection& stages) {
   return selected && selected->has(row_of(StageRow::Kind::Schedule));
 }
 
+// Returns whether the list of --stage names an output of a compiler.
+bool compiles_source(const StageSelection& stages) {
+  return std::ranges::any_of(stage_rows(), [&](const StageRow& row) {
+    return row.is(OutputKind::Compiled) && !stages.word_for(row).empty();
+  });
+}
+
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   DumpPlan plan = require(make_dump_plan("", format));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
-  plan.jobs = session.jobs;
+  plan.jobs = session.jobs, plan.compile = o.compile;
   plan.self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
   plan.progress = [&](size_t done, size_t of) {
@@ -50,7 +57,8 @@ int dump(const DumpOptions& o) {
     if (!pipeline) return pipeline.diag();
     need_for_options(*o.app, **pipeline, Ability::Recording, {"--recorded"});
     need_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
-    need_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
+    if (!compiles_source(stages))
+      need_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;

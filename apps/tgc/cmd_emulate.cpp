@@ -1,6 +1,6 @@
 // tgc emulate: runs a program that uses tinygrad on an emulated GPU.
 #include "apps/tgc/command.h"
-#include "lib/run/emulate_program.h"
+#include "lib/execute/emulate_program.h"
 
 namespace tgc {
 

@@ -8,7 +8,7 @@
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
-#include "lib/prove/prove_kernel.h"
+#include "lib/prove/prove_schedule.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 
@@ -37,9 +37,9 @@ class VerdictCounts {
   }
   size_t all() const { return all_; }
   std::string text() const {
-    std::string out = counted(all_, "kernel") + ":";
+    std::string out = counted(all_, kernels_ ? "kernel" : "schedule") + ":";
     for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
-    if (kernels_) out += "; the schedules before kernels are not part of their proofs";
+    if (kernels_) out += "; the schedule before a kernel is not part of its proof";
     return out + "\n";
   }
 
@@ -54,6 +54,7 @@ int run(const ProveOptions& o) {
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   const Shard shard = require(Shard::parse(o.shard));
   const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout};
+  ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
   Session session = terminal_session(o.over, o.jobs);
@@ -65,6 +66,7 @@ int run(const ProveOptions& o) {
   {
     OrderedPool pool(session.jobs);
     auto deliver = [&](std::unique_ptr<KernelProof>&& proof) {
+      programs.write(*proof);
       verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
       weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest() > accepted;
       print_report(o.json ? proof_json(*proof) : proof_text(*proof));
@@ -78,7 +80,12 @@ int run(const ProveOptions& o) {
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
         require(recorded_pipeline(graph)->need(Ability::Rewrites));
         auto in = std::make_shared<InputGraph>(std::move(graph));
-        pool.submit([in, &cache, &options] { return prove_recording(*in, cache, options); }, deliver);
+        pool.submit(
+            [in, &session, &cache, &options] {
+              return in->is_tensor_graph ? prove_schedule(session, *in, cache, options)
+                                         : prove_recording(*in, cache, options);
+            },
+            deliver);
         return Status(Unit{});
       }
       auto compilation = session.begin(std::move(graph));
@@ -90,7 +97,7 @@ int run(const ProveOptions& o) {
     require(pool.finish());
   }
   cache.write();
-  if (!o.json && counts.all() > 1) print_report(counts.text());
+  if (!o.json && counts.all()) print_report(counts.text());
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.all() && shard.of == 1)) return 2;
   return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
@@ -105,6 +112,9 @@ void add_prove(Command& cmd) {
       "tgc prove kernel.uop --target=CPU:CLANG",
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
       "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
+  CLI::App* join = cmd->add_subcommand("merge", "Join reports of `tgc prove --json`, such as those of all shards.");
+  join->add_option("REPORTS", o.reports, "what `tgc prove --json` printed")->required();
+  join->add_option("-o,--output", o.merged, "a file for the whole; default: standard output");
   add_input_options(cmd, o.input, o.kernel);
   auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
   cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
@@ -118,12 +128,14 @@ void add_prove(Command& cmd) {
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.number("--timeout", o.timeout, "S", 0, kMostProofSeconds,
              "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
+  cmd.option("--program", o.program, "FILE.py",
+             "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);
   cmd.json(o.json, "print one JSON object for each kernel");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return run(o); });
+  cmd.runs([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
 }
 
 }  // namespace tgc

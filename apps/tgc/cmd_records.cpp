@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "apps/tgc/options.h"
-#include "lib/replay/record_list.h"
+#include "lib/compare/record_list.h"
 
 namespace tgc {
 

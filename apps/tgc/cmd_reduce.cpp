@@ -20,17 +20,17 @@ struct ReduceOptions {
 };
 
 // Returns the command that repeats the failure: the user's script, if a script decides which kernels fail.
-std::string repeat_command(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
+std::string repeat_command(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
   const std::string file = shell_word(o.output);
-  if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
-  if (wanted.kind == Kind::Script) return with_file(wanted.script, file);
+  if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
+  if (criterion.kind == Kind::Script) return with_file(criterion.script, file);
   return run_of_bundle(session, o.output);
 }
 
-ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
+ReduceReport reduced(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
   auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
-  if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, wanted);
+  if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, criterion);
   auto source = Source::open(session, o.trial.input.name, o.trial.input.kernel);
   if (!source) return {.error = source.diag().text()};
   auto graph = source->next();
@@ -38,21 +38,21 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wante
   if (!*graph) return {.error = "there is no graph in " + source->name().shown()};
   if (auto following = source->next(); following && *following)
     session.note("several graphs: the first, '" + (*graph)->info.name + "', is reduced");
-  return reduce_input(session, **graph, o.trial, wanted);
+  return reduce_input(session, **graph, o.trial, criterion);
 }
 
 int run_reduce(ReduceOptions& o) {
-  Wanted wanted = require(parse_wanted(o.symptom));
-  if (wanted.kind == Kind::Differs) wanted.script = o.tinygrad;
-  if (wanted.kind == Kind::Differs && o.tinygrad.empty())
+  Criterion criterion = require(parse_criterion(o.symptom));
+  if (criterion.kind == Kind::Differs) criterion.script = o.tinygrad;
+  if (criterion.kind == Kind::Differs && o.tinygrad.empty())
     return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
   o.over.imports = !o.over.live.empty();
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
-  ReduceReport report = reduced(session, o, wanted);
+  ReduceReport report = reduced(session, o, criterion);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   require(write_file(o.output, report.bundle));
   if (o.json) print(report.json());
-  else print_report(report.text() + "  again: " + repeat_command(session, o, wanted) + "\n");
+  else print_report(report.text() + "  again: " + repeat_command(session, o, criterion) + "\n");
   return 0;
 }
 

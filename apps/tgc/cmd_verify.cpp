@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "apps/tgc/options.h"
+#include "lib/compare/structure.h"
+#include "lib/compare/verify_nodes.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
-#include "lib/recordings/structure.h"
-#include "lib/recordings/verify_nodes.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {

@@ -1,11 +1,10 @@
 // tgc view: shows the pipeline in a browser, as a page or from a server.
-#include <spawn.h>
-
 #include <csignal>
 
 #include "apps/tgc/options.h"
-#include "lib/support/write_file.h"
+#include "lib/contain/process.h"
 #include "lib/runtime/array.h"
+#include "lib/support/write_file.h"
 #include "lib/view/gather.h"
 #include "lib/view/profile_page.h"
 #include "lib/view/server.h"
@@ -39,8 +38,7 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   session.note("serving until Ctrl-C");
   if (o.open) {
     std::string page = require(server->redirect_file());
-    const char* words[] = {"xdg-open", page.c_str(), nullptr};
-    if (posix_spawnp(nullptr, words[0], nullptr, nullptr, const_cast<char**>(words), environ))
+    if (!start_process({.argv = {"xdg-open", page}}))
       session.warn({.message = "no browser was opened: xdg-open is missing"});
   }
   static Cancel stop;

@@ -2,9 +2,9 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/import/known_ops.h"
+#include "lib/records/input_file.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

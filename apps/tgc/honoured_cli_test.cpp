@@ -24,6 +24,13 @@ TEST_CASE("cli: run and bisect refuse each option that has no effect on a record
     trouble("run " + schedule() + " " + option, "without --target, --set or --opts");
 }
 
+TEST_CASE("cli: a recorded schedule that is not compared for lack of time names --timeout") {
+  for (const char* command : {"run ", "bisect "}) {
+    trouble(command + schedule() + " --timeout=1e-4", "'q_v14.3': the comparison did not end within 0.0001 seconds");
+    trouble(command + schedule() + " --timeout=1e-4", "expected --timeout=S, which allows more time");
+  }
+}
+
 TEST_CASE("cli: run compares a recorded schedule with --expect, and --save writes its results") {
   Ran wrong = run_tgc("run " + schedule() + " --expect=" + test_path("verdicts/wrong_data2.npz"));
   CHECK(wrong.code == 1);
@@ -50,6 +57,10 @@ TEST_CASE("cli: bisect refuses each option that has no effect on a recorded kern
                              "--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})
     trouble("bisect " + kernel() + " " + option, "has no effect on the recorded kernel");
   trouble("bisect --device=CUDA " + kernel(), "the kernel's source was recorded for ");
+  trouble("bisect --var=q=1 " + kernel(), "the kernel has no variable 'q'");
+  shell("zcat " + kernel() + " > two.jsonl; tail -n 1 two.jsonl | sed 's/kv.1/kv.9/' >> two.jsonl");
+  CHECK(run_tgc("bisect --var=pos=2 two.jsonl").code == 0);
+  CHECK(run_tgc("bisect --var=q=2 two.jsonl").code == 2);
 }
 
 TEST_CASE("cli: bisect refuses the searches for one kernel on a model") {

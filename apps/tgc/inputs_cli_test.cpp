@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "apps/tgc/cli_testing.h"
+#include "lib/records/input_file.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
 
 using namespace tgc;
 

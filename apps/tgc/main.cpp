@@ -9,11 +9,11 @@
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
 #include "lib/driver/environment.h"
+#include "lib/records/whole_lines.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
 #include "lib/support/settings.h"
 #include "lib/support/version.h"
-#include "lib/text/whole_lines.h"
 
 namespace {
 

@@ -1,6 +1,7 @@
 #include "apps/tgc/options.h"
 
 #include "lib/compilation/pipeline.h"
+#include "lib/driver/source.h"
 #include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/ci_report.h"

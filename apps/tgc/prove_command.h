@@ -1,9 +1,14 @@
 // The options of tgc prove.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/driver/session.h"
+#include "lib/live/tinygrad_process.h"
+#include "lib/prove/live_rules.h"
+#include "lib/prove/prove_kernel.h"
 
 namespace tgc {
 
@@ -11,12 +16,35 @@ struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
   bool json = false, strict = false, rules = false;
-  std::string floats = "reals", shard = "1/1", table;
+  std::string floats = "reals", shard = "1/1", table, program;
+  std::vector<std::string> reports;  // to merge
+  std::string merged;
   bool no_check = false;
   std::optional<double> timeout = {};
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
+
+  const std::string& tinygrad() const { return over.live; }  // the Python of --live; empty: none
 };
+
+// Writes programs that show what is refuted (--program): FILE.py, FILE-2.py, ...
+class ProgramWriter {
+ public:
+  // Throws Failure if --program is given without --live.
+  explicit ProgramWriter(const ProveOptions& options);
+  // Asks the tinygrad of --live for a program of a refuted rule, or of the first refuted rewrite that has one.
+  void write(LiveRuleProof& rule);
+  void write(KernelProof& proof);
+
+ private:
+  void write(const ProgramQuestion& question, ShownProgram& out);
+  std::string file_;
+  size_t written_ = 0;
+  std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
+};
+
+// Merges o.reports into the file o.merged or standard output; returns the exit code.
+int merge_reports(const ProveOptions& options);
 
 // Proves the rules of tgc or, with --live, those of that tinygrad (--rules); returns the exit code.
 int prove_selected_rules(const ProveOptions& options);

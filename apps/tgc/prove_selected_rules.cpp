@@ -2,11 +2,12 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/compile/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/driver/shard.h"
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
+#include "lib/prove/merge_proofs.h"
 #include "lib/prove/prove_rules.h"
 #include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
@@ -29,14 +30,17 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
   constexpr double kRuleSeconds = 30;  // the default limit for one rule
+  ProgramWriter programs(o);
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
-                                .on_rule = [&](const LiveRuleProof& rule) {
+                                .on_rule = [&](LiveRuleProof& rule) {
+                                  programs.write(rule);
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
                                   if (!o.json && is_told) print_report(live_rule_text(rule));
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout.value_or(kRuleSeconds)};
+                                .seconds = o.timeout.value_or(kRuleSeconds),
+                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6)};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
@@ -88,8 +92,17 @@ int prove_rules(const ProveOptions& o) {
 
 }  // namespace
 
+int merge_reports(const ProveOptions& o) {
+  const MergedProofs all = require(merge_proofs(o.reports));
+  if (o.merged.empty()) print_report(all.json);
+  else require(write_file(o.merged, all.json));
+  return all.is_refuted;
+}
+
 int prove_selected_rules(const ProveOptions& options) {
-  return options.over.live.empty() ? prove_rules(options) : prove_rules_of_tinygrad(options, options.over.live);
+  if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());
+  const ProgramWriter needs_live(options);
+  return prove_rules(options);
 }
 
 }  // namespace tgc

@@ -20,6 +20,16 @@ TEST_CASE("cli: options that mean nothing for a recording of another release are
   }
 }
 
+TEST_CASE("cli: dump compiles a recorded source") {
+  const Ran assembly = run_tgc("dump --machine=x86_64 --lines --stage=source,asm " + rewrites());
+  CHECK(assembly.code == 0);
+  CHECK(has(assembly.out, "void E_3_4(float* restrict data0_12) {"));
+  CHECK(has(assembly.out, "Begin function E_3_4"));
+  CHECK(has(run_tgc("dump --machine=aarch64 --stage=disasm " + rewrites()).out, "\tret"));
+  trouble("dump --stage=sass " + rewrites(), "sass is NVIDIA only");
+  trouble("dump --stage=asm " + tensors(), "the recording has no 'asm'");
+}
+
 TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in one line") {
   for (const char* command : {"trace ", "patterns ", "prove "})
     trouble(command + kernels(), "the recorded pipeline of tinygrad 0.14.0 has no rewrites, expected a recording of");

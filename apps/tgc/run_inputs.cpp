@@ -124,7 +124,10 @@ class Runner {
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
     return tell_report(report, o_.json, report.text(counts_.all(), use_color(1)), where);
   }
-  int tell_model(const ModelReport& r) const { return tell_report(r, o_.json, r.error.empty() ? r.text() : "", ""); }
+  int tell_model(const ModelReport& r) const {
+    const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";
+    return tell_report(r, o_.json, r.error.empty() ? r.text() : "", who);
+  }
 
   const RunCommand& o_;
   RunOptions spec_;

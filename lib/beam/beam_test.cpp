@@ -10,7 +10,7 @@
 #include "lib/beam/beam_plot.h"
 #include "lib/beam/device_times.h"
 #include "lib/beam/results.h"
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

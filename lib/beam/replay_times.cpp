@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

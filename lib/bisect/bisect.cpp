@@ -7,16 +7,17 @@
 #include "lib/bisect/recorded.h"
 #include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
-#include "lib/driver/recorded_refusal.h"
 #include "lib/compilation/imported_graph.h"
+#include "lib/driver/recorded_refusal.h"
 #include "lib/driver/source.h"
+#include "lib/records/read_graph.h"
 #include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_kernel.h"
 #include "lib/support/clocks.h"
-#include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
+#include "lib/validate/kernel_variables.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
@@ -238,6 +239,11 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       report.device = "REF";
       report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
       check_compiled(in).value_or_throw();
+      if (const VariableValues& given = options.input.variables; !given.empty()) {
+        const Executable ast = std::move(Executable::for_ref(in.root).value_or_throw());
+        report.variables = bound_variables(ast, given);
+        if (options.input.is_only_kernel) check_variables(ast, given).value_or_throw();
+      }
       report.verdict = bisect_recorded(session, in, options, report, {.confirms = true});
       return;
     }

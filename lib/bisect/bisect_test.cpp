@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/compare/replay.h"
 #include "lib/driver/source.h"
-#include "lib/replay/replay.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 

@@ -5,15 +5,15 @@
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
+#include "lib/compilation/recorded_rewrites.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/compilation/tinygrad_question.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/compile_copy.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
-#include "lib/compilation/recorded_rewrites.h"
-#include "lib/text/recorded_stages.h"
-#include "lib/compilation/rewrite_log.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/copy.h"
 

@@ -1,13 +1,11 @@
 #include "lib/bisect/executor.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/scoped_watch.h"
-#include "lib/compile/process.h"
+#include "lib/contain/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/execute/probe_device.h"
 #include "lib/execute/sanitized.h"
@@ -204,12 +202,12 @@ Outcome Executor::run_command(UOp root) {
   TemporaryFolder folder;
   const std::string file = folder.file("graph");
   write_file(file, *text).value_or_throw();
-  int status = std::system(with_file(repro_.command, file).c_str());
-  if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+  const int exit_code = run_shell(with_file(repro_.command, file), {.stop = repro_.session.stop()}).value_or_throw();
+  if (exit_code == 127)
     throw Failure(
         Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
   counts_.runs++;
-  return {WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
+  return {exit_code == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
 }
 
 Outcome Executor::run_truncated(UOp root) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/bisect/known_tables.h"
+#include "lib/bisect/opened_loop.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"
 
@@ -128,6 +129,7 @@ void add_line(KnownFault& entry, std::string_view line, bool& is_program) {
     const size_t arrow = rule.find(" -> ");
     entry.before = rule.substr(0, arrow), entry.after = arrow == rule.npos ? "" : rule.substr(arrow + 4);
     entry.file = quoted(line, line.find("` in `") + 1);
+    entry.opens_loop = line.ends_with(", if it opens a loop");
   } else if (line.starts_with("Issue: ")) {
     entry.issue = line.substr(7);
   } else if (!line.empty()) {
@@ -170,7 +172,9 @@ bool matches_rewrite(std::string_view before_pattern, std::string_view after_pat
 const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after) {
   const std::string_view file = place.substr(0, place.find(':'));
   for (const KnownFault& fault : known_faults())
-    if (fault.file == file && matches_rewrite(fault.before, fault.after, before, after)) return &fault;
+    if (fault.file == file && matches_rewrite(fault.before, fault.after, before, after) &&
+        (!fault.opens_loop || opened_loop(before, after)))
+      return &fault;
   return nullptr;
 }
 

@@ -2,7 +2,9 @@
 //   Rule: `BEFORE -> AFTER` in `FILE`
 // The two patterns describe the rewrites that the entry explains, whatever the line of the rule is in a release.
 // A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase letters, which stands for one node; `c0`, `c1`,
-// ... stand for constants. AFTER may be a variable, a number, or a pattern with sums of constants (`c1-c0`).
+// ... stand for constants. AFTER may be a variable, a number, or a pattern with sums of constants (`c1-c0`). A line
+// that ends with ", if it opens a loop" explains only rewrites whose result uses a loop outside of this loop
+// (opened_loop.h).
 #pragma once
 #include <span>
 #include <string>
@@ -18,6 +20,7 @@ struct KnownFault {
   std::string text;     // the first sentences of the entry
   std::string file;     // tinygrad's file with the rule
   std::string before, after;  // the patterns
+  bool opens_loop = false;  // the rewrite must open a loop
   std::string issue;    // the address of tinygrad's issue; empty: none
   std::string program;  // Python that shows the fault without tgc
 };

@@ -6,15 +6,16 @@
 #include <optional>
 
 #include "lib/bisect/known_faults.h"
+#include "lib/bisect/opened_loop.h"
 #include "lib/bisect/recorded_backend.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/stage_comparer.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/rewrite/apply_rewrites.h"
 #include "lib/run/recorded_race.h"
 #include "lib/support/counted.h"
 #include "lib/support/first_wrong.h"
-#include "lib/text/apply_rewrites.h"
 #include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {
@@ -155,9 +156,8 @@ class RecordedBisection {
       if (!wrong) return std::nullopt;
       if (wrong_stages_are_unlikely(t, rows)) return std::nullopt;
       Verdict found = culprit(shown_by(t), *wrong, right);
-      if (found.kind != Kind::Known) return found;
+      if (found.kind != Kind::Known || !found_.after) return found;
       if (!known) known = found;
-      if (!found_.after) return std::nullopt;
       known_.push_back(found_);
       skip_known(t, found_);
     }
@@ -232,16 +232,18 @@ class RecordedBisection {
     const bool must_be_exact = comparer_.must_be_exact();
     if (suspicious.empty() && !must_be_exact) return std::nullopt;
     comparer_.set_exact();
-    for (const Trial* trial : {&usual, &t}) {
-      if (must_be_exact && last_outcome(*trial, rows) == StageResult::Same) continue;
+    for (const Trial& trial : comparer_.trials()) {
+      if (&trial != &usual && &trial != &t && !(must_be_exact && (trial.is_edge || trial.is_large))) continue;
+      if (must_be_exact && last_outcome(trial, rows) == StageResult::Same) continue;
       const Row* right = nullptr;
       for (const Row* row : rows) {
-        const StageResult result = comparer_.outcome(*trial, *row);
+        const StageResult result = comparer_.outcome(trial, *row);
         if (result == StageResult::Same) right = row;
         if (result != StageResult::Differs) continue;
+        if (must_be_exact) evaluate(trial, *row);
         if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
-        const Rewrite* m = by_replay(shown_by(*trial), *row, right, false);
-        if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(*trial, *row, *m);
+        const Rewrite* m = by_replay(shown_by(trial), *row, right, false);
+        if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(trial, *row, *m);
         if (note_.empty()) note_ = ", but '" + stage_name(*row) + "' rounds otherwise than IEEE 754's casts do";
         break;
       }
@@ -288,6 +290,11 @@ class RecordedBisection {
     found_ = {}, proof_.clear();
     for (bool only_whole : {true, false})
       if (const Rewrite* m = by_replay(t, wrong, right, only_whole)) return verdict(t, wrong, *m);
+    for (const Row* row = first; row <= &wrong; row++)
+      if (const Rewrite* m = rewrite_that_opens_loop(row->rewrites)) {
+        proof_ = "its result uses a loop outside of this loop, and all stages before it are right";
+        return verdict(t, *row, *m);
+      }
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // not comparable
         out.stage = stage_name(*row);
@@ -335,8 +342,10 @@ class RecordedBisection {
     for (size_t i = 0; i < sides.size(); i++) {
       EquivalenceResult& known = sides_[of[i]];
       const EquivalenceResult& next = (*results)[i];
+      const bool exactly = known.exactly && next.exactly;
       if (known.kind != EquivalenceResult::Kind::Differ || (next.beyond_rounding && next.points > known.points))
         known = next;
+      known.exactly = exactly;
     }
   }
 
@@ -350,8 +359,8 @@ class RecordedBisection {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
 
-  // Searches for the first rewrite after which the graph is wrong. With `only_whole`, graphs in which only some uses of
-  // a loop have been rewritten count as unknown.
+  // Searches for the first rewrite before which the graph is right, and after which it is wrong. With `only_whole`,
+  // graphs in which only some uses of a loop have been rewritten count as unknown.
   const Rewrite* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
@@ -372,7 +381,7 @@ class RecordedBisection {
       };
       const size_t first = first_row_ == &row ? first_rewrite_ : 0;
       const auto wrong = is_wrong(n) == true ? first_wrong(first, n, is_wrong) : std::nullopt;
-      if (!wrong) return nullptr;
+      if (!wrong || is_wrong(*wrong - 1) != false) return nullptr;
       found_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
       const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";

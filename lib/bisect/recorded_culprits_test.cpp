@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
@@ -79,11 +80,47 @@ TEST_CASE("the rule that makes the wrong value is the culprit, not one that chan
   }
 }
 
+TEST_CASE("faults that only large numbers, infinities or values of a helper's variables show are found") {
+  const std::array<const char*, 3> faults[] = {{"large", "p.4", "uop/symbolic.py:442"},
+                                               {"simp_clamp", "simp-clamp.4", "codegen/simplify.py:110"},
+                                               {"dec_half", "dec-half.4", "codegen/decomp/dtype.py:195"},
+                                               {"dec_half_clamp", "dec-half-clamp.4", "codegen/decomp/dtype.py:187"}};
+  for (auto [name, id, location] : faults) {
+    const BisectReport report = bisected_record(name + std::string("_fault14.jsonl.gz"), id);
+    INFO(report.text(), report.error);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.location == location);
+  }
+}
+
+TEST_CASE("if the graphs around a rewrite cannot be run, a rewrite is named whose sides differ, or that opens a loop") {
+  const BisectReport unroll = bisected_record("stage_unroll_fault14.jsonl.gz", "stage-unroll.4");
+  INFO(unroll.text(), unroll.error);
+  CHECK(unroll.verdict.location == "codegen/__init__.py:86");
+  const BisectReport group = bisected_record("stage_group_fault14.jsonl.gz", "stage-group.0");
+  INFO(group.text(), group.error);
+  CHECK(group.verdict.kind == Kind::Rewrite);
+  CHECK(group.verdict.location == "codegen/__init__.py:229");
+}
+
+TEST_CASE("an accumulator that is set to zero in a loop of a STAGE is known") {
+  const BisectReport report = bisected_record("pcontig14.jsonl.gz", "pcontig.4");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Known);
+  CHECK(report.verdict.entry == "codegen/__init__.py:231");
+}
+
 TEST_CASE("a quotient of equal numbers is known") {
   const BisectReport report = bisected_record("multinomial.jsonl.gz", "test_randomness.50");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Known);
   CHECK(report.verdict.entry == "uop/symbolic.py:160");
+}
+
+TEST_CASE("denormals of an 8-bit float, which tinygrad takes for zero where it emulates the dtype, convict nothing") {
+  const BisectReport report = bisected_record("fp8_right14.jsonl.gz", "u_fp8e4m3.6");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Same);
 }
 
 TEST_CASE("a barrier that a recorded kernel lacks is named with the rule that drops it or the function that adds it") {
@@ -183,6 +220,27 @@ TEST_CASE("schedule: a kernel that loads what an earlier iteration stored throug
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Hazard);
   CHECK(report.verdict.detail.find("iteration r0=1 loads data1[1], which iteration r0=0 stores") != std::string::npos);
+}
+
+TEST_CASE("schedule: a kernel that loads what an earlier iteration stored is a hazard, although REF loads first") {
+  const BisectReport report = bisected_record("transposed_store14.tensor.jsonl.gz", "schedule_programs.s27");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Hazard);
+  CHECK(report.verdict.function == "fix_store_hazard (schedule/rangeify.py)");
+}
+
+TEST_CASE("schedule: a plan that gives two arguments of one kernel the same memory is the planner's fault") {
+  const BisectReport report = bisected_record("plan_in_kernel14.tensor.jsonl.gz", "schedule_programs.plan0");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.kind == Kind::Order);
+  CHECK(report.verdict.function == "memory_plan_rewrite (schedule/memory.py)");
+}
+
+TEST_CASE("schedule: the rule that moves an index out of bounds is named, not the rule that calls it") {
+  const BisectReport report = bisected_record("shrink_twice14.tensor.jsonl.gz", "schedule_programs.s52");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "schedule/rangeify.py:52");
+  CHECK(report.verdict.function == "apply_movement_op (schedule/indexing.py)");
 }
 
 TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compared with these arrays") {

@@ -137,7 +137,13 @@ bool is_list_of_kernels(const InputGraph& in) {
   return root.is(Op::LINEAR) || (root.is(Op::CALL) && root.num_src() && root.src(0).is(Op::LINEAR));
 }
 
+// A rule that moves an index through a movement op leaves the computation to one function.
+bool moves_index(const Rewrite& m) {
+  return m.before.is(Op::INDEX) && m.before.num_src() > 1 && m.before.src(0).in(ops::Movement);
+}
+
 void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+  if (moves_index(m)) v.function = "apply_movement_op (schedule/indexing.py)";
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
   v.rule = v.location = v.tinygrad_location = m.place;
   for (const Rewrite& other : row.rewrites) {
@@ -198,10 +204,27 @@ class RewriteSearch {
       const EquivalenceResult sides = compare_sides(m, parameters_, given_, of_all_sizes_);
       const bool differ = sides.kind == EquivalenceResult::Kind::Differ || (is_out_of_bounds_ && !sides.after.empty());
       report_.counts.compared += differ || sides.kind == EquivalenceResult::Kind::Same;
-      if (differ) return accuse(report_.verdict, row, m, sides), true;
+      if (differ) {
+        EquivalenceResult inner_sides;
+        const Rewrite* inner = out_of_bounds_inside(row, m, inner_sides);
+        return accuse(report_.verdict, row, inner ? *inner : m, inner ? inner_sides : sides), true;
+      }
       if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = why_not(m, parameters_.variables);
     }
     return false;
+  }
+
+  // Returns the first rewrite that the rule of `m` made while it ran and after which an index is out of bounds; null if
+  // there is none. The sides of such a rewrite have no values to compare.
+  const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
+    const Rewrite* first = &m;
+    while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;
+    for (; first < &m; first++) {
+      if (is_substitution(*first)) continue;
+      sides = compare_sides(*first, parameters_, given_, of_all_sizes_);
+      if (sides.before.empty() && !sides.after.empty()) return first;
+    }
+    return nullptr;
   }
 
   const TensorParameters& parameters_;

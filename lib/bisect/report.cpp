@@ -49,6 +49,7 @@ std::string BisectReport::text() const {
   if (v.kind == Verdict::Kind::Order && v.edge.empty()) line("caused by", v.function);
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
   if (v.kind == Verdict::Kind::Barrier && !v.function.empty()) line("added by", v.function);
+  if (v.kind == Verdict::Kind::Rewrite && !v.function.empty()) line("computed by", v.function);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "lib/bisect/bisect.h"
+#include "lib/records/input_file.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
 
 using namespace tgc;
 namespace fs = std::filesystem;

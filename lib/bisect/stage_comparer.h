@@ -20,6 +20,8 @@ struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
   bool is_wide = false;   // the inputs have values of all sizes
+  bool is_large = false;  // the inputs have numbers up to the dtype's largest ones
+  bool is_edge = false;   // the inputs are numbers near which rules change what they do
   bool is_given = false;  // the inputs are those of the options, not drawn
 };
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/records/read_graph.h"
 #include "lib/support/testing.h"
-#include "lib/text/formats.h"
 
 namespace tgc {
 

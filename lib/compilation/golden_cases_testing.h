@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/golden.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/uop/copy.h"
 
 namespace tgc {

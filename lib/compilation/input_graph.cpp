@@ -55,6 +55,7 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);
+  if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;  // with a commit: a text has none
   out.report.producer = {};  // the caller's text may end before `out` does
   out.text = text;
   out.file = file;

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lib/text/formats.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
+#include "lib/records/read_graph.h"
 
 namespace tgc {
 

@@ -3,8 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/input_file.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {

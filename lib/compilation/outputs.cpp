@@ -1,6 +1,8 @@
 #include "lib/compilation/outputs.h"
 
-#include "lib/text/golden.h"
+#include "lib/compilation/imported_graph.h"
+#include "lib/records/golden.h"
+#include "lib/target/recorded_target.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/repr.h"
 #include "lib/uop/render.h"
@@ -19,14 +21,36 @@ const Result<std::string>& KernelOutputs::source() {
   return *source_;
 }
 
+Result<std::string> KernelOutputs::function_name() {
+  if (recorded_name_) return *recorded_name_;
+  if (!list()) return list().diag();
+  if (auto status = check_custom(*list()); !status) return status.diag();
+  auto info = program_info(*list());
+  return info ? info->function_name : "";
+}
+
+Result<KernelOutputs> KernelOutputs::recorded(const GoldenRecord& record, const Settings& settings,
+                                              CompileOptions compile) {
+  const std::string known = known_target(record.target, settings);
+  auto target = recorded_target(known, settings);
+  if (!target || known.find(':') == known.npos)  // tgc has no target CPU:X86, only CPU
+    return Diag{"tgc has no compiler for " + record.target};
+  if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};
+  KernelOutputs out(*target, std::vector<UOp>(), std::move(compile));
+  out.source_ = *record.source;
+  out.recorded_name_ = record.program ? record.program->function_name : record.id;
+  return out;
+}
+
 Result<CompileJob> compile_job_of(KernelOutputs& k) {
   if (!k.source()) return k.source().diag();
-  if (auto status = check_custom(*k.list()); !status) return status.diag();
+  auto name = k.function_name();
+  if (!name) return name.diag();
   const Target& target = k.target();
   auto job = compile_job(target.device, name_of(target.renderer), target.arch);
   if (!job) return job.diag();
   job->source = *k.source();
-  if (auto info = program_info(*k.list())) job->name = info->function_name;
+  job->name = std::move(*name);
   job->lines = k.compile_options().lines;
   const std::string& machine = k.compile_options().machine;
   if (machine.empty()) return job;

@@ -13,6 +13,8 @@
 
 namespace tgc {
 
+struct GoldenRecord;
+
 // Options for the outputs of compilers.
 struct CompileOptions {
   bool optimized = false;  // LLVM IR is shown after the O2 passes
@@ -36,10 +38,16 @@ class KernelOutputs {
     return out;
   }
 
+  // Returns the outputs of compilers of a recorded source, for the recorded target as far as tgc knows it. `settings`
+  // are those of the record. Fails if no source was recorded, or if tgc has no compiler for the target.
+  static Result<KernelOutputs> recorded(const GoldenRecord& record, const Settings& settings,
+                                        CompileOptions compile = {});
+
   const Target& target() const { return target_; }
   const CompileOptions& compile_options() const { return compile_; }
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
+  Result<std::string> function_name();     // the name of the kernel's function in the source
 
  private:
   KernelJob* job_ = nullptr;
@@ -48,6 +56,7 @@ class KernelOutputs {
   CompileOptions compile_;
   std::optional<Result<std::vector<UOp>>> list_;
   std::optional<Result<std::string>> source_;
+  std::optional<std::string> recorded_name_;  // function_name() of a recorded source
 };
 
 enum class OutputKind : uint8_t {

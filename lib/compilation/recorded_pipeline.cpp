@@ -6,8 +6,10 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/compilation/recorded_trace.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/text/apply_rewrites.h"
+#include "lib/rewrite/apply_rewrites.h"
+#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {
@@ -134,6 +136,17 @@ class RecordedPipeline : public Pipeline {
       const StageRow& row = recorded_row(kind_of(s), s.name, i);
       out.push_back({in_.info.name, &row, std::string(has_nodes ? extension_of(format) : row.extension),
                      std::move(*text)});
+    }
+    for (const StageRow& row : stage_rows()) {
+      const std::string word = row.is(OutputKind::Compiled) ? stages.word_for(row) : "";
+      if (word.empty() || !record_ || record_->target.empty()) continue;
+      stages.take(word);
+      auto outputs = KernelOutputs::recorded(*record_, settings(), plan.compile);
+      if (!outputs) return outputs.diag();
+      auto text = row.output->make(*outputs);
+      if (!text) return text.diag();
+      if (!row.output->is_bytes && !text->ends_with('\n')) *text += '\n';
+      out.push_back({in_.info.name, &row, std::string(row.extension), std::move(*text)});
     }
     return out;
   }

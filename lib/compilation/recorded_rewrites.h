@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/compilation/rewrite_log.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 namespace tgc {
 

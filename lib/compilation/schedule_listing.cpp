@@ -4,6 +4,7 @@
 
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -15,34 +16,6 @@ std::string bytes_text(int64_t bytes) {
   std::snprintf(text, sizeof text, "%.2f MB", double(bytes) / 1e6);
   return text;
 }
-
-// A text table. A column is as wide as its widest cell; columns marked `right` are aligned to the right.
-class Table {
- public:
-  Table(std::vector<std::string> head, std::vector<bool> right) : rows_{std::move(head)}, right_(std::move(right)) {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  std::string text() const {
-    std::vector<size_t> widths(right_.size());
-    for (auto& row : rows_)
-      for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-    std::string out;
-    for (auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); i++) {
-        std::string blanks(widths[i] - row[i].size(), ' ');
-        out += right_[i] ? blanks + row[i] : row[i] + blanks;
-        out += "  ";
-      }
-      out.erase(out.find_last_not_of(' ') + 1);
-      out += '\n';
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<bool> right_;
-};
 
 std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
@@ -81,28 +54,27 @@ std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
   return out;
 }
 
-Table buffer_table(const Schedule& s, const MemoryPlan& plan) {
-  Table table({"buffer", "device", "dtype", "size", "bytes", "use", "place"},
-              {true, false, false, true, true, false, false});
+std::string buffer_table(const Schedule& s, const MemoryPlan& plan) {
+  std::vector<std::vector<std::string>> rows{{"buffer", "device", "dtype", "size", "bytes", "use", "place"}};
   for (size_t i = 0; i < s.buffers.size(); i++) {
     const ScheduleBuffer& b = s.buffers[i];
-    table.add({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size),
-               std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
+    rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size),
+                    std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
   }
-  return table;
+  return table(rows, "rllrrll");
 }
 
-Table kernel_table(const Schedule& s, std::span<const std::string> made_for) {
+std::string kernel_table(const Schedule& s, std::span<const std::string> made_for) {
   bool known = std::ranges::any_of(made_for, [](const std::string& m) { return !m.empty(); });
-  Table table({"kernel", "what", "nodes", "writes", "reads", "with", known ? "made for" : ""},
-              {true, false, true, false, false, false, false});
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "what", "nodes", "writes", "reads", "with", known ? "made for" : ""}};
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
-    table.add({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
-               joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
-               values_text(item.fixed_vars), known ? made_for[i] : ""});
+    rows.push_back({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
+                    joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
+                    values_text(item.fixed_vars), known ? made_for[i] : ""});
   }
-  return table;
+  return table(rows, "rlrllll");
 }
 
 // ---- the schedule as JSON
@@ -158,7 +130,7 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
     out +=
         "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
-  return out + "\n" + kernel_table(s, made_for).text() + "\n" + buffer_table(s, plan).text();
+  return out + "\n" + kernel_table(s, made_for) + "\n" + buffer_table(s, plan);
 }
 
 std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "passes/tensor/schedule.h"
 
 namespace tgc {

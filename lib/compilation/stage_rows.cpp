@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "lib/records/recorded_stages.h"
 #include "lib/support/check.h"
-#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {

@@ -50,6 +50,16 @@ Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
   return out;
 }
 
+std::string StageSelection::word_for(const StageRow& row) const {
+  for (size_t at = 0; at <= list_.size();) {
+    const size_t comma = std::min(list_.find(',', at), list_.size());
+    std::string word(trimmed(std::string_view(list_).substr(at, comma - at)));
+    at = comma + 1;
+    if (find_row(word) == &row) return word;
+  }
+  return {};
+}
+
 Result<SelectedRows> StageSelection::of_rows(bool (*offered)(const StageRow&)) {
   SelectedRows out{.all = is_empty()};
   if (is_empty()) return out;

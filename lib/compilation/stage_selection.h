@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/text/recorded_stages.h"
+#include "lib/records/recorded_stages.h"
 
 namespace tgc {
 
@@ -31,6 +31,10 @@ class StageSelection {
   // name no stage of this record select nothing. Fails if the list is malformed, or if it names a stage that tinygrad
   // could not print.
   Result<std::vector<bool>> of(const RecordedStages& recorded);
+  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. take() says that a
+  // pipeline has what the word names, although it is no recorded stage.
+  std::string word_for(const StageRow& row) const;
+  void take(const std::string& word) { matched_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which offered(row) returns true; an
   // empty list selects all. Fails if the list has another word.
   Result<SelectedRows> of_rows(bool (*offered)(const StageRow&));

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "lib/records/read_graph.h"
 #include "lib/rewrite/stats.h"
 #include "lib/support/clocks.h"
 #include "lib/text/formats.h"

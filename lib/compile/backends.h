@@ -56,4 +56,9 @@ void add_llvm_compilers(std::vector<CompilerInfo>& to);
 void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);
 
+// Returns whether a character may be part of a name in a source.
+inline bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 }  // namespace tgc

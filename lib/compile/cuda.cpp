@@ -3,7 +3,8 @@
 #include <sys/stat.h>
 
 #include "lib/compile/backends.h"
-#include "lib/compile/process.h"
+#include "lib/contain/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

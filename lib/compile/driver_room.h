@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/compile/process.h"
 #include "lib/contain/contain.h"
+#include "lib/contain/temporary_folder.h"
 
 namespace tgc {
 

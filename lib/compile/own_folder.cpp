@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/compile/cache.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/support/file_name.h"
 #include "lib/support/write_file.h"
 
@@ -63,16 +64,6 @@ Status make_own_folder(const std::string& path) {
   if ((info.st_mode & 077) && ::chmod(path.c_str(), 0700) != 0)
     return refused(std::string("cannot make the folder private: ") + std::strerror(errno));
   return Unit{};
-}
-
-Result<std::string> temporary_folder() {
-  const char* named = std::getenv("TMPDIR");
-  std::string path = named && *named ? named : "/tmp";
-  std::error_code error;
-  if (fs::is_directory(path, error)) return path;
-  return Diag{.message = "the folder for temporary files does not exist",
-              .file = path,
-              .expected = named && *named ? "TMPDIR to name one" : "it, or TMPDIR to name another"};
 }
 
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text) {

@@ -11,9 +11,6 @@ namespace tgc {
 // `path` is a symbolic link, is not a folder, or belongs to another user.
 Status make_own_folder(const std::string& path);
 
-// Returns the folder for temporary files: TMPDIR, else /tmp. Returns an error if it is not a folder.
-Result<std::string> temporary_folder();
-
 // Saves a program's source for the user to inspect and returns its path. The file name derives from `name`. The folder
 // is "kept" in the compile cache's folder or, if there is no cache, "tgc-kept-UID" in the folder for temporary files.
 // Removes the oldest files in the folder, so that it has at most 256 files of 64 MB together.

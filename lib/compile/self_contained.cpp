@@ -21,10 +21,6 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\"",
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101793)\""};
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 [[noreturn]] void refuse(std::string_view source, size_t at, const std::string& what) {
   std::string_view before = source.substr(0, at);
   size_t line_begin = before.rfind('\n') + 1;

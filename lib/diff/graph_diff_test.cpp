@@ -10,9 +10,9 @@
 #include <map>
 
 #include "lib/diff/testing.h"
+#include "lib/records/golden.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {

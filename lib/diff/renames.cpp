@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/records/input_file.h"
 #include "lib/support/lines.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

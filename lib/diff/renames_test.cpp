@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/text/formats.h"
+#include "lib/text/graph_json.h"
 
 namespace tgc {
 namespace {

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/input_file.h"
+#include "lib/records/read_graph.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
-#include "lib/text/formats.h"
-#include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/recorded_stages.h"
 #include "lib/uop/uop_table.h"
 
 namespace tgc {

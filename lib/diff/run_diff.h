@@ -8,7 +8,7 @@
 
 #include "lib/diff/graph_diff.h"
 #include "lib/diff/renames.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 namespace tgc {
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/read_graph.h"
 #include "lib/support/testing.h"
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"

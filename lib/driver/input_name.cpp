@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "lib/driver/source.h"
+#include "lib/records/input_file.h"
 #include "lib/support/file_name.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 

@@ -1,8 +1,7 @@
 #include "lib/driver/runtime_kernel.h"
+#include "lib/records/read_graph.h"
 
 #include <algorithm>
-
-#include "lib/text/formats.h"
 
 namespace tgc {
 namespace {

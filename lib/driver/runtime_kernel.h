@@ -3,7 +3,7 @@
 #pragma once
 #include <string_view>
 
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "lib/driver/source.h"
+#include "lib/records/read_graph.h"
 #include "lib/support/json_writer.h"
-#include "lib/text/formats.h"
 
 using namespace tgc;
 

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "lib/driver/source.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/support/file_name.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/recorded_stages.h"
 
 using namespace tgc;
 

@@ -10,13 +10,13 @@
 #include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
+#include "lib/records/input_file.h"
+#include "lib/records/recorded_stages.h"
+#include "lib/records/repro.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/counted.h"
 #include "lib/support/file_name.h"
 #include "lib/support/open_input.h"
-#include "lib/text/input_file.h"
-#include "lib/text/recorded_stages.h"
-#include "lib/text/repro.h"
 
 namespace tgc {
 namespace {
@@ -34,19 +34,6 @@ std::optional<size_t> number_of(std::string_view text) {
   size_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
-}
-
-// Parses texts of the form NAME=SIZE.
-std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts) {
-  std::map<std::string, int64_t> out;
-  for (auto& text : texts) {
-    size_t equals = text.find('=');
-    auto size = equals == text.npos ? std::nullopt : number_of(text.substr(equals + 1));
-    if (!size || *size > size_t(INT64_MAX) || equals == 0)
-      throw Failure(Diag{.message = "--var takes NAME=SIZE, not '" + text + "'"});
-    out[text.substr(0, equals)] = int64_t(*size);
-  }
-  return out;
 }
 
 // Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
@@ -163,7 +150,7 @@ Result<std::optional<InputGraph>> Source::next_of_kernels() {
 Result<std::optional<InputGraph>> Source::next() {
   const auto compiler = session_->compiler();
   if (model_ && !kernels_) {
-    auto sizes = catch_failures([&] { return parse_sizes(session_->over.sizes); });
+    auto sizes = parse_variables(session_->over.sizes);
     if (!sizes) return sizes.diag();
     auto kernels = compiler->kernels_of_model(name_.file, name_.stem(), *sizes);
     if (!kernels) return kernels.diag();
@@ -235,7 +222,7 @@ Result<InputGraph> Source::build_model() {
     out.graph = std::make_unique<Graph>(settings);
     tensor_state(*out.graph).device = device;
     std::map<std::string, Value> inputs;
-    auto declared = std::move(model_->inputs(parse_sizes(session_->over.sizes)).value_or_throw());
+    auto declared = std::move(model_->inputs(parse_variables(session_->over.sizes).value_or_throw()).value_or_throw());
     for (auto& input : declared) {
       if (input.type.kind == onnx::TypeProto::Kind::Optional) {
         inputs[input.name] = Value();
@@ -416,6 +403,21 @@ Status for_each_pipeline(const Session& session, const std::string& spec, const 
     auto pipeline = session.pipeline(std::move(graph));
     return pipeline ? each(**pipeline) : Status(pipeline.diag());
   });
+}
+
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
+  VariableValues out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* begin = text.data() + std::min(text.size(), equals + 1);
+    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
+      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
+    if (!out.emplace(text.substr(0, equals), value).second)
+      return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
+  }
+  return out;
 }
 
 }  // namespace tgc

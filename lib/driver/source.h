@@ -1,7 +1,7 @@
 // Source: reads the graphs of an INPUT one by one. An INPUT is the argument of every command: a file, or "-" for
 // standard input, optionally with #ID or #ID@TARGET to select one record. The format is detected from the file's
 // content: pyrender, repr, print_uops, Svod's trees, JSON, golden records or an ONNX model. A text may have several
-// graphs, and other lines around them (lib/text/graph_texts.h).
+// graphs, and other lines around them (lib/records/graph_texts.h).
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "lib/driver/session.h"
-#include "lib/text/graph_texts.h"
+#include "lib/execute/executable.h"
+#include "lib/records/graph_texts.h"
 
 namespace tgc {
 
@@ -32,6 +33,9 @@ struct InputName {
 
 // Returns whether the file is an ONNX model. Errors: it cannot be read.
 Result<bool> is_model_file(const std::string& path);
+
+// Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 
 class Source {
  public:

@@ -10,6 +10,8 @@
 #include "lib/compile/compile.h"
 #include "lib/compile/driver_room.h"
 #include "lib/contain/bytes.h"
+#include "lib/contain/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

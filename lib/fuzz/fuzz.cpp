@@ -7,6 +7,8 @@
 #include <set>
 #include <thread>
 
+#include "lib/compare/record_check.h"
+#include "lib/compare/replay.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/probe_device.h"
 #include "lib/fuzz/known.h"
@@ -14,8 +16,6 @@
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
 #include "lib/reduce/reduce.h"
-#include "lib/replay/record_check.h"
-#include "lib/replay/replay.h"
 #include "lib/rewrite/hits.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
@@ -385,7 +385,7 @@ class Campaign {
     return inserted;
   }
 
-  static Wanted wanted_of(const std::string& symptom) {
+  static Criterion criterion_of(const std::string& symptom) {
     using Kind = FailureSignature::Kind;
     for (Kind kind : {Kind::Crash, Kind::Endless, Kind::Refused, Kind::Compile})
       if (symptom == name_of(kind)) return {kind, ""};
@@ -413,10 +413,10 @@ class Campaign {
     Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
     quiet.cancel = &limit;
     InputGraph in = load();
-    ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
+    ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
     if (!reduced.error.empty() && failure.symptom == "refused") {  // try whether REF computes wrong values instead
       in = load();
-      reduced = reduce(quiet, in, trial, wanted_of("wrong"));
+      reduced = reduce(quiet, in, trial, criterion_of("wrong"));
     }
     std::string text = reduced.bundle;
     if (!reduced.error.empty()) {

@@ -10,14 +10,14 @@
 #include <set>
 
 #include "lib/compilation/input_graph.h"
-#include "lib/compile/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
 #include "lib/fuzz/tensor_graph.h"
-#include "lib/fuzz/kernel_check.h"
 #include "lib/rewrite/fault.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"

@@ -1,6 +1,6 @@
 // Generates well-formed random kernels; equal seeds give equal kernels. The kernels are index algebra with constants
 // near the limits at which rules apply (divisors, sizes, ends of dtypes), and mutations of other kernels.
-// (lib/compilation/random_kernel.h generates arithmetic in many dtypes.)
+// (lib/fuzz/random_kernel.h generates arithmetic in many dtypes.)
 #pragma once
 #include <cstdint>
 #include <span>

@@ -5,8 +5,8 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/known_tables.h"
+#include "lib/records/input_file.h"
 #include "lib/support/lines.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

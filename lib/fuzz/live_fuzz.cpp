@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/random_kernel.h"
 #include "lib/compilation/imported_graph.h"
 #include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"
+#include "lib/fuzz/random_kernel.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"

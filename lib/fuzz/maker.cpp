@@ -1,14 +1,14 @@
 #include "lib/fuzz/maker.h"
 
-#include "lib/compilation/random_kernel.h"
 #include "lib/fuzz/edges.h"
 #include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/random_kernel.h"
 #include "lib/fuzz/tensor_graph.h"
+#include "lib/records/golden.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/sha256.h"
-#include "lib/text/golden.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {

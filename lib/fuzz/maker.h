@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/compare/compare_with_tinygrad.h"
 #include "lib/compilation/compilation.h"
-#include "lib/fuzz/recipe.h"
 #include "lib/fuzz/kernel_check.h"
-#include "lib/replay/compare_with_tinygrad.h"
+#include "lib/fuzz/recipe.h"
 #include "lib/rewrite/rules.h"
 
 namespace tgc {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/records/input_file.h"
 #include "lib/support/json_writer.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

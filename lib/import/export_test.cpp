@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "lib/records/read_graph.h"
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/import/importer.h"
+#include "lib/text/open_args.h"
 
 namespace tgc {
 namespace {
@@ -50,23 +51,48 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   return out;
 }
 
+// A place in memory and the number that is stored there.
+struct StoredNumber {
+  UOp place, number;
+};
+
+// Returns what the recorded store `original`, which was imported as `made`, stores; nothing for several numbers.
+// tinygrad gives a place the tag of the float dtype that it emulates there, and stores a wider float, which is rounded.
+StoredNumber stored_number(Importer& im, UOp original, UOp made) {
+  const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
+  if (tag.kind() == Arg::Kind::DType && is_float_of_any_release(tag.dtype())) {
+    const Value value = im.numbers(original.src(1));
+    const auto places = im.places(original.src(0));
+    if (value.elements.size() == 1 && dtypes::is_float(value.dtype) && places.size() == 1 && places[0].buffer)
+      return {im.pointer(places[0]), value.elements[0].node.cast(Importer::type_of(tag.dtype()).dtype)};
+  }
+  return made.is(Op::STORE) ? StoredNumber{made.src(0), made.src(1)} : StoredNumber{};
+}
+
 // Pairs the places and values of two stores of one number to the same buffer, which are a float and the integer of its
 // bits: tinygrad stores a float that it emulates so. Returns no pairs for other stores.
-std::vector<std::pair<UOp, UOp>> pairs_of_stores(UOp a, UOp b) {
-  if (!a.is(Op::STORE) || !b.is(Op::STORE) || !a.src(0).is(Op::INDEX) || !b.src(0).is(Op::INDEX)) return {};
-  const UOp to_a = a.src(0).src(0), to_b = b.src(0).src(0), at_a = a.src(0).src(1), at_b = b.src(0).src(1);
-  const DType of_a = a.src(1).dtype(), of_b = b.src(1).dtype();
+std::vector<std::pair<UOp, UOp>> pairs_of_stores(const StoredNumber& a, UOp b) {
+  if (!a.place || !a.place.is(Op::INDEX) || !b.is(Op::STORE) || !b.src(0).is(Op::INDEX)) return {};
+  const UOp to_a = a.place.src(0), to_b = b.src(0).src(0), at_a = a.place.src(1), at_b = b.src(0).src(1);
+  const DType of_a = a.number.dtype(), of_b = b.src(1).dtype();
   if (!to_a.is(Op::DEFINE_GLOBAL) || !to_b.is(Op::DEFINE_GLOBAL) || !(to_a.arg() == to_b.arg())) return {};
   if (at_a.is(Op::WHERE) || at_b.is(Op::WHERE) || !dtypes::is_float(of_a) || !dtypes::is_int(of_b) ||
       of_a.itemsize() != of_b.itemsize())
     return {};
-  return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.src(1), b.src(1).bitcast(of_a)}};
+  return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.number, b.src(1).bitcast(of_a)}};
 }
 
 // Returns the shape without the leading dimensions of size 1, which broadcasting adds anyway.
 import::Sizes broadcast_shape(const import::Value& v) {
   const import::Sizes shape = v.view ? v.view->shape() : v.shape;
   return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
+}
+
+// Returns whether `u` is a loop that the expander replaces by all of its values.
+bool is_expanded_range(UOp u) {
+  if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().empty()) return false;
+  const Arg axis = u.arg().items().back();
+  return axis == Arg(AxisType::UPCAST) || axis == Arg(AxisType::UNROLL);
 }
 
 }  // namespace
@@ -100,7 +126,7 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       const Value &a = im[before], &b = im[after];
       if (a.dtype == dtypes::void_ || b.dtype == dtypes::void_) {
         if (!(a.dtype == b.dtype) || a.elements.size() != 1 || b.elements.size() != 1) return out;
-        out.pairs = pairs_of_stores(a.elements[0].node, b.elements[0].node);
+        out.pairs = pairs_of_stores(stored_number(im, before, a.elements[0].node), b.elements[0].node);
         if (out.pairs.empty()) out.pairs.emplace_back(a.elements[0].node, b.elements[0].node);
         return out;
       }
@@ -108,6 +134,11 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       if (dtype == dtypes::void_) return out;
       const std::vector<UOp> left = scalars_of(im, before, dtype);
       std::vector<UOp> right = scalars_of(im, after, dtype);
+      if (is_expanded_range(before) && int64_t(right.size()) == im.size(before) + 1) {
+        for (size_t i = 0; i < right.size(); i++)
+          out.pairs.emplace_back(im.literal(dtype, Const(int64_t(i))), right[i]);
+        return out;
+      }
       if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // it has no shape
       if (left.size() != right.size()) return out;
       if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;

@@ -7,7 +7,7 @@
 
 #include "lib/import/import_sides.h"
 #include "lib/import/upgrade.h"
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/release_names.h"
 

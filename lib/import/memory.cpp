@@ -1,5 +1,6 @@
 // Upgrades of memory: buffers, variables, INDEX, LOAD and STORE.
 #include <algorithm>
+#include <cmath>
 
 #include "lib/import/upgrade.h"
 #include "lib/uop/integer_math.h"
@@ -72,10 +73,12 @@ Value make_stage(Importer& im, UOp u) {
     return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
   // a BUFFERIZE has no axes for the elements of x, so store them as the stage "add local buffers" does
   const AddrSpace space = opts[1].addrspace();
-  if (space == AddrSpace::GLOBAL || !opts[0].is_int()) throw Refusal{"it is a buffer in global memory"};
+  if (space == AddrSpace::GLOBAL) throw Refusal{"it is a buffer in global memory"};
   shape.insert(shape.end(), x.shape.begin(), x.shape.end());
   const Op define = space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG;
-  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, opts[0]);
+  constexpr int64_t kUnnumbered = 1 << 20;  // the stage "add local buffers" numbers such buffers
+  const Arg number = opts[0].is_int() ? opts[0] : Arg(kUnnumbered + int64_t(u.id()));
+  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, number);
   Value out = buffer_value(buffer, shape, x.dtype);
   std::vector<UOp> stores;
   for (size_t k = 0; k < x.elements.size(); k++) {
@@ -91,10 +94,14 @@ Value make_stage(Importer& im, UOp u) {
 Value make_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   Arg name = field_of(u.arg(), "name"), bounds = field_of(u.arg(), "vmin_vmax");
-  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2 || !bounds[0].is_const() ||
-      !bounds[1].is_const())
-    throw Refusal{"it has no name and bounds"};
-  UOp node = im.to.variable(name.text(), bounds[0].to_const(), bounds[1].to_const(), type.dtype);
+  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
+  auto bound = [](Arg a) {
+    if (a.is_const()) return a.to_const();
+    const bool is_infinite = a.kind() == Arg::Kind::Raw && (a.text() == "inf" || a.text() == "-inf");
+    if (!is_infinite) throw Refusal{"it has no bounds"};
+    return Const(a.text() == "inf" ? INFINITY : -INFINITY);
+  };
+  UOp node = im.to.variable(name.text(), bound(bounds[0]), bound(bounds[1]), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 

@@ -140,7 +140,7 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   }
   NotImportable why;
   auto imported = import_graph(copy_into(own, body), {}, graph_.settings(), &why);
-  if (!imported) throw Refusal{imported.diag().message};
+  if (!imported) throw Refusal{imported.diag().message + "; its kernel has a record of its own, which can be compared"};
   out_.graphs.push_back(imported->graph);
   const std::vector<size_t> slots = stored_slots(imported->root);
   for (int64_t d = 0; d < devices; d++) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lib/import/affine.h"
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 #include "lib/text/pyrender.h"
 
 using namespace tgc;

@@ -77,7 +77,7 @@ class Inliner {
       if (i < 0) return u;  // a variable of the graph itself
       if (!slot.is_int() || size_t(i) >= arguments.size())
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
-      return arguments[size_t(i)];
+      return as_view(arguments[size_t(i)]);
     }
     // A BUFFER of a schedule is memory between its kernels, though an argument may be a BUFFER of the same number.
     if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
@@ -86,7 +86,18 @@ class Inliner {
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
       return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
     if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(axis(integer(u.arg()), src[0].num_src()));
-    return std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+    return as_view(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
+  }
+
+  // Returns a BUFFER_VIEW of a buffer (until 0.13) as a SHRINK: its arg is the number of elements, and the first one.
+  static UOp as_view(UOp view) {
+    if (!view.is(Op::BUFFER_VIEW) || view.num_src() != 1 || !is_memory(view.src(0))) return view;
+    const int64_t size = integer(item(view.arg(), 0)), first = integer(item(view.arg(), 1));
+    UOp buffer = view.src(0);
+    Graph& g = buffer.graph();
+    if (!(buffer.dtype().base() == view.dtype())) buffer = g.node(Op::BITCAST, view.dtype(), {buffer});
+    auto number = [&](int64_t n) { return g.node(Op::CONST, dtypes::index, {}, n); };
+    return g.node(Op::SHRINK, view.dtype(), {buffer, number(first), number(checked_add(first, size))});
   }
 
   static constexpr int64_t kMostInlined = 1 << 22;

@@ -27,7 +27,7 @@ std::string shortened(std::string text) {
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-// Returns the shape of a recorded argument as text, such as "(20, 20)".
+// Returns the shape of a recorded argument as text: "(20, 20)".
 std::string shape_of(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
@@ -415,15 +415,12 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
     const bool is_output =
         std::find(then.outputs.begin(), then.outputs.end(), fact.value("buffer", int64_t(-1))) != then.outputs.end();
     if (jit.replays == 1 && is_output) jit.aliased.insert(name);
-    JitFinding* aliased = nullptr;
     if (jit.replays > 1 && !is_output && jit.aliased.contains(name))
-      aliased =
-          add_finding(jit, "aliased-input", where,
-                      "'" + name +
-                          "' was the captured output in the first replay and is not here: a graph that was made in "
-                          "the first replay omits that buffer",
-                      "pass a copy in the first replay: x.clone().realize()", name);
-    if (aliased) aliased->buffer = fact.value("buffer", int64_t(-1));
+      if (JitFinding* aliased = add_finding(jit, "aliased-input", where,
+                                            "'" + name + "' was the captured output in the first replay and is not "
+                                            "here: a graph that was made in the first replay omits that buffer",
+                                            "pass a copy in the first replay: x.clone().realize()", name))
+        aliased->buffer = fact.value("buffer", int64_t(-1));
     check_feedback(jit, now, name);
     check_bound_shape(jit, now, name);
   }
@@ -469,6 +466,11 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // assigned in place
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
     auto& calls = jit.outputs[buffer];
+    // a tensor that the function found, such as a state that it updates, is no result of its own
+    auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
+    if (calls.empty() && std::ranges::any_of(now.sees, is_found) &&
+        !std::ranges::count(now.rebinds, buffer, &Call::Rebind::is))
+      continue;
     if (!calls.empty() && *calls.begin() < now.number)
       add_note(jit, "shared-output", now.where(), "the next call overwrites what a call returns",
                "use the result before the next call, or copy it: f(x).clone().realize()");

@@ -48,6 +48,8 @@ constexpr JitRemedy kRemedies[] = {
      "realize something that depends on the inputs inside the function"},
     {"access tensor data", "the value of a tensor is unknown during the capture",
      "keep .item(), .tolist() and .numpy() outside of the function", true},
+    {"TRAINING must be", "an optimizer's step is for training alone",
+     "call it within Tensor.train() or Context(TRAINING=1)", true},
     {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
     {"const", "an input is a constant, which has no buffer",
      "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},

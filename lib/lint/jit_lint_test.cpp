@@ -106,6 +106,12 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
   CHECK(bitten.notes().empty());  // no note, because there is a finding about this mistake
+  // The function updates and returns a tensor of the program, which reads this tensor: no result is lost.
+  const std::string state = out + R"(,"sees":{"x":"buffer 7"})",
+                    made = state + R"(,"rebinds":[{"name":"x","was":3,"is":7,"computed":true}])",
+                    read = R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})";
+  CHECK(notes({call(0, "warmup", state), call(1, "capture", state), call(2, "replay", state), read}) == "");
+  CHECK(lint_of({call(1, "capture", made), call(2, "replay", state), read}).findings().size() == 2);
   JitLint usual = lint_of({call(1, "capture", out + R"(,"moved":[])"), call(2, "replay", out)});
   CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
   CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
@@ -129,8 +135,8 @@ TEST_CASE("JitLint: side effects of the function are reported") {
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
   CHECK(error.what == "refused");
   CHECK(error.mend.find("clone") != std::string::npos);
-  JitFinding own = only({call(0, "warmup", R"(,"error":"RuntimeError: TRAINING=0, TRAINING must be enabled")")});
-  CHECK(own.happens == "call 0 raises RuntimeError: TRAINING=0, TRAINING must be enabled");
+  JitFinding own = only({call(0, "warmup", R"(,"error":"RuntimeError: the sizes must be equal")")});
+  CHECK(own.happens == "call 0 raises RuntimeError: the sizes must be equal");
   CHECK(own.mend == "see the message");
 }
 
@@ -287,6 +293,8 @@ TEST_CASE("JitLint: an error is explained, with the argument that differs") {
   CHECK(f.happens ==
         "call 2 raises JitError: args mismatch in JIT: an input differs from the captured one; 'a' has the shape "
         "(20, 20) here, and had (10, 10)");
+  const std::string training = R"(,"error":"RuntimeError: TRAINING=0, TRAINING must be enabled to use the optimizer.")";
+  CHECK(only({call(0, "warmup", training)}).mend == "call it within Tensor.train() or Context(TRAINING=1)");
 }
 
 TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,12 +12,10 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/contain/system.h"
+#include "lib/contain/process.h"
 #include "lib/support/counted.h"
 #include "lib/support/limits.h"
 #include "lib/support/log.h"
-
-extern char** environ;
 
 namespace tgc {
 namespace {
@@ -52,25 +49,6 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
-// A pipe. The destructor closes those ends that no owner has taken.
-struct Pipe {
-  int ends[2] = {-1, -1};
-  Pipe() {
-    if (!make_pipe(ends)) throw Failure("cannot make a pipe: " + std::string(std::strerror(errno)));
-  }
-  ~Pipe() {
-    for (int end : ends)
-      if (end >= 0) close(end);
-  }
-  int read_end() const { return ends[0]; }
-  int write_end() const { return ends[1]; }
-  int take(int end) { return std::exchange(ends[end], -1); }
-};
-
-// Shell code for a guard, a background process beside the command. The guard reads a pipe that only this process can
-// write to. When this process ends in any way, the guard's read ends, and the guard kills the process group.
-constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
-
 }  // namespace
 
 // The conditions that end the wait for an answer: a time limit and a stop callback.
@@ -94,27 +72,10 @@ struct Answerer::Patience {
 
 void Answerer::start() {
   Pipe to, from, alive;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, to.read_end(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, from.write_end(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, alive.read_end(), 3);
-  const std::string guarded = kGuard + command_;
-  const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t usual;  // signals that this process ignores; the command must not inherit that
-  sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t pid = 0;
-  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
-  fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
-  pid_ = pid, to_ = to.take(1), from_ = from.take(0), alive_ = alive.take(1);
+  pid_ = start_process({.argv = guarded_shell(command_), .in = to.read(), .out = from.write(), .alive = alive.read(),
+                        .own_group = true}).value_or_throw();
+  fcntl(to.write(), F_SETFL, fcntl(to.write(), F_GETFL) | O_NONBLOCK);
+  to_ = to.take_write(), from_ = from.take_read(), alive_ = alive.take_write();
   log_info(LogTopic::Live, [&] { return "process " + std::to_string(pid_) + " started: " + command_; });
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lib/contain/process.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/json_scan.h"
 
@@ -68,6 +69,19 @@ std::vector<GoldenRecord> records_in(const std::string& answer) {
   return out;
 }
 
+ProgramAnswer program_in(const std::string& answer) {
+  ProgramAnswer out;
+  JsonScanner in(answer, "tinygrad's answer", 1);
+  in.object([&](std::string_view key) {
+    if (key == "program") out.program = in.string();
+    else if (key == "printed") out.printed = in.string();
+    else if (key == "why" || key == "error") out.why = in.string();
+    else in.skip();
+  });
+  in.end();
+  return out;
+}
+
 // Returns the error for a failure at the first question. Most likely, the command does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
@@ -123,6 +137,17 @@ std::string ModelQuestion::json() const {
   });
 }
 
+std::string ProgramQuestion::json() const {
+  std::string nodes = graph;
+  std::erase(nodes, '\n');
+  return json_object([&](JsonWriter& json) {
+    json.key("program").object([&] {
+      json.member("place", place).member("values", values);
+      json.key("graph").raw(nodes);
+    });
+  });
+}
+
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
@@ -150,6 +175,13 @@ Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
   });
 }
 
+Result<ProgramAnswer> TinygradProcess::ask(const ProgramQuestion& question) {
+  return catch_failures([&] {
+    std::lock_guard guard(lock_);
+    return program_in(answer(question.json()));
+  });
+}
+
 Result<std::string> named_tinygrad(const std::string& option) {
   if (option != kNamedByEnvironment) return option;
   const char* named = std::getenv(kNamedByEnvironment);
@@ -166,7 +198,7 @@ Status export_rules(const std::string& tinygrad, const std::string& only, const 
   const bool is_python = tinygrad.find(' ') == std::string::npos;
   const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
                               (only.empty() ? "" : " --only " + quoted(only));
-  if (std::system(command.c_str()) == 0) return Unit{};
+  if (const auto exit_code = run_shell(command); exit_code && *exit_code == 0) return Unit{};
   return no_tinygrad(Diag{.message = "'" + command + "' failed"});
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/live/answerer.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
 
 namespace tgc {
 
@@ -52,6 +52,20 @@ struct ModelQuestion {
   std::string json() const;
 };
 
+// A request for a Python program that shows the wrong value of a rule (python/tgc/export/rule_program.py).
+struct ProgramQuestion {
+  std::string place;  // the rule: "uop/symbolic.py:113"
+  std::string graph;  // the left side, as tgc's JSON
+  std::map<std::string, std::string> values;  // of its leaves by name; "before" and "after": of both sides
+
+  std::string json() const;
+};
+
+struct ProgramAnswer {
+  std::string program, printed;  // the text, and what it prints; empty: there is none
+  std::string why;  // there is none
+};
+
 // A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
 // failure. Several threads may call ask().
 class TinygradProcess {
@@ -63,6 +77,8 @@ class TinygradProcess {
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages
   // before and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
+  // Returns a program that this tinygrad ran, and that printed the value of the right side.
+  Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);
   // Sets the time limit for later answers. The default, 60 s, leaves time for the import of tinygrad.

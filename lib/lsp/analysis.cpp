@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/compare/structure.h"
+#include "lib/compare/verify_nodes.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/recordings/structure.h"
-#include "lib/recordings/verify_nodes.h"
 #include "lib/text/json_scan.h"
 #include "lib/uop/wellformed.h"
 

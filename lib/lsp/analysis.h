@@ -8,8 +8,8 @@
 
 #include "lib/lsp/links.h"
 #include "lib/lsp/sections.h"
-#include "lib/text/nodes_in_text.h"
-#include "lib/text/repro.h"
+#include "lib/records/nodes_in_text.h"
+#include "lib/records/repro.h"
 
 namespace tgc {
 

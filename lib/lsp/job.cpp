@@ -2,17 +2,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "lib/contain/system.h"
-
-extern char** environ;
+#include "lib/contain/process.h"
 
 namespace tgc {
 namespace {
@@ -22,29 +18,13 @@ constexpr size_t kMostOutput = size_t{1} << 24;  // bytes; the output behind is 
 }  // namespace
 
 Result<Job> Job::start(const std::vector<std::string>& words, const std::string& folder) {
-  int fds[2];
-  if (!make_pipe(fds)) return Diag{std::string("cannot make a pipe: ") + std::strerror(errno)};
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  std::vector<char*> args;
-  for (const std::string& w : words) args.push_back(const_cast<char*>(w.c_str()));
-  args.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  posix_spawnattr_t own_group;
-  posix_spawnattr_init(&own_group);
-  posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, args[0], &actions, &own_group, args.data(), environ);
-  posix_spawnattr_destroy(&own_group);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(fds[1]);
-  if (!error) return Job(pid, fds[0]);
-  ::close(fds[0]);
-  return Diag{"cannot start " + words[0] + ": " + std::strerror(error)};
+  return catch_failures([&] {
+    Pipe output;
+    ::fcntl(output.read(), F_SETFL, O_NONBLOCK);
+    const pid_t pid = start_process({.argv = words, .folder = folder, .in = ProcessStart::kNothing,
+                                     .out = output.write(), .err = output.write(), .own_group = true}).value_or_throw();
+    return Job(pid, output.take_read());
+  });
 }
 
 Job::Job(Job&& other) noexcept
@@ -66,7 +46,7 @@ std::optional<int> Job::read() {
   }
   int status = 0;
   ::waitpid(std::exchange(pid_, 0), &status, 0);  // the output has ended, so the process ends, too
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_code_of(status);
 }
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 
 namespace tgc {
 

@@ -8,8 +8,8 @@
 #include "lib/lsp/message_reader.h"
 #include "lib/lsp/sections.h"
 #include "lib/lsp/server.h"
+#include "lib/records/testing.h"
 #include "lib/support/json_writer.h"
-#include "lib/text/testing.h"
 
 using namespace tgc;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/text/graph_texts.h"
+#include "lib/records/graph_texts.h"
 #include "lib/text/json_scan.h"
 
 namespace tgc {

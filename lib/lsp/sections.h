@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/text/formats.h"
-#include "lib/text/golden.h"
+#include "lib/records/golden.h"
+#include "lib/records/read_graph.h"
 
 namespace tgc {
 

@@ -6,7 +6,7 @@
 #include <list>
 #include <nlohmann/json.hpp>
 
-#include "lib/compile/process.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/lsp/answers.h"
 #include "lib/lsp/origin.h"
 #include "lib/support/counted.h"

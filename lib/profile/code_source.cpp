@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/compile/compile.h"
 #include "lib/compilation/imported_graph.h"
+#include "lib/compile/compile.h"
 #include "lib/driver/source.h"
 #include "lib/profile/profile.h"
+#include "lib/records/pickled_nodes.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/lines.h"
 #include "lib/support/version.h"
 #include "lib/target/recorded_target.h"
-#include "lib/text/pickled_nodes.h"
 #include "passes/pipeline.h"
 #include "passes/program.h"
 #include "renderers/renderer.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/profile/profile.h"
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 
 namespace tgc::profile {
 namespace {

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "lib/records/input_file.h"
+#include "lib/records/rewrite_trace.h"
 #include "lib/support/limits.h"
 #include "lib/support/open_input.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
-#include "lib/text/rewrite_trace.h"
 
 namespace tgc::profile {
 namespace {

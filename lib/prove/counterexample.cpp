@@ -222,6 +222,14 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
   return found ? *found : std::nullopt;
 }
 
+std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides) {
+  const SideExpressions e = isolator.of(sides);
+  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
+  for (const ComparedValues& v : e.values)
+    if (auto found = v.ends_alone ? std::nullopt : find_special_counterexample(isolator.isolator(), v)) return found;
+  return std::nullopt;
+}
+
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right) {
   auto found = catch_failures([&]() -> std::optional<Counterexample> {

@@ -32,6 +32,8 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
 
 // Returns a difference of any kind at points that contain NaN, infinities, -0.0, and the least and greatest floats.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
+// The same for all values of the two sides.
+std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
 // Returns a point at which `values` differ and `right` do not, in any way; or at which the error of `values` is 100
 // times that of `right` and of a few roundings. For wrong variants of right sides that are approximations. If `right`

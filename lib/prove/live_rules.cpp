@@ -9,6 +9,7 @@
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/json_writer.h"
+#include "lib/text/graph_json.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
@@ -30,12 +31,6 @@ bool has_float_bits(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
 }
 
-std::string counterexample_text(const std::map<std::string, std::string>& values) {
-  std::string out;
-  for (auto& [name, value] : values) out += (out.empty() ? "" : ", ") + name + " = " + value;
-  return out;
-}
-
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
@@ -43,15 +38,20 @@ constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sam
 
 class LiveRulesProver {
  public:
-  LiveRulesProver(const Settings& settings, ProofCache& cache)
-      : importer_(settings), prover_(importer_.graph(), {}, cache) {}
+  LiveRulesProver(const Settings& settings, std::string producer, size_t most_wrong, ProofCache& cache)
+      : producer_(std::move(producer)),
+        most_wrong_(most_wrong),
+        importer_(settings),
+        prover_(importer_.graph(), {}, cache) {}
 
   // Decides a rule by its instances.
   void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     rule.verdict = "structural";
-    size_t open = 0, sampled = 0;
+    size_t open = 0, sampled = 0, number = 0;
+    std::vector<const Rewrite*> undecided;
     for (const Rewrite* m : instances) {
+      number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       if (proof && pairs.empty()) continue;
@@ -62,26 +62,87 @@ class LiveRulesProver {
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
+        const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
+        if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
+        if (differs_in_zeros(rule.special)) rule.special.clear();
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
+      undecided.push_back(m);
       const bool is_first = (rule.why.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
       if (is_first || kind == Kind::Refuted) {
         rule.why = proof->why, rule.counterexample = proof->counterexample;
         show(rule, pairs);
       }
-      if (kind == Kind::Refuted) return (void)(rule.verdict = "refuted");
+      if (kind == Kind::Refuted) {
+        rule.wrong.emplace_back(graph_of(*m), proof->counterexample);
+        add_wrong(rule, instances.subspan(number));
+        return (void)(rule.verdict = "refuted");
+      }
       if (current_deadline().is_over()) break;
     }
-    if (rule.instances == 0) return;
+    if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
                    : !rule.condition.empty() ? "conditional"
                    : sampled                 ? "sampled"
-                   : rule.is_general         ? "proven"
                                              : "instances";
   }
 
+  // Makes a rule whose instances are proven a proven one, if its sides with unknown values are equal, too.
+  void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
+    if (rule.verdict != "instances" || sides.empty()) return;
+    for (const Rewrite* m : sides) {
+      SidePairs pairs;
+      const auto proof = catch_failures([&] { return decide(*m, pairs); });
+      if (!proof || proof->kind != Kind::Proven) return (void)(rule.general = 0);
+      rule.general++;
+      rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
+    }
+    rule.verdict = "proven";
+  }
+
  private:
+  static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
+    auto is_zero = [&](const char* side) {
+      const auto it = point.find(side);
+      return it != point.end() && (it->second == "0.0" || it->second == "-0.0");
+    };
+    return is_zero("before") && is_zero("after");
+  }
+  std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
+
+  // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
+  bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
+    for (const Rewrite* m : undecided) {
+      if (rule.has_context || rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) break;
+      const SidePairs pairs = sides_of(*m);
+      RewriteProof proof;
+      proof.counterexample = difference_of_specials(pairs);
+      if (!proof.counterexample.empty()) proof.kind = Kind::Refuted, explain(rule, pairs, proof);
+      if (proof.kind != Kind::Refuted) continue;
+      rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
+      if (rule.wrong.size() > 1) continue;
+      rule.verdict = "refuted", rule.counterexample = proof.counterexample;
+      show(rule, pairs);
+    }
+    return !rule.wrong.empty();
+  }
+
+  // Adds instances for which REF computes different values.
+  void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+    for (const Rewrite* m : instances) {
+      if (rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) return;
+      (void)catch_failures([&] {
+        SidePairs pairs = sides_of(*m);
+        LiveRuleProof copy;  // what explain() says of another instance
+        RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
+        if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
+        if (proof.kind == Kind::Refuted) rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
+        return Unit{};
+      });
+    }
+  }
+
   static void show(LiveRuleProof& rule, const SidePairs& pairs) {
     if (pairs.empty()) return;
     const Sides& s = pairs[0];
@@ -106,7 +167,7 @@ class LiveRulesProver {
     SidePairs restricted;
     for (const Sides& s : pairs) {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
-      const UOp a = has_no_overflow(s.before, true), b = has_no_overflow(s.after, true);
+      const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
       if (!when) return;
       const UOp zero = s.before.const_like(0);
@@ -122,21 +183,54 @@ class LiveRulesProver {
   }
 
   RewriteProof decide(const SidePairs& pairs) {
-    RewriteProof proof = prover_.decide(pairs);
-    if (proof.kind != Kind::Unknown) return proof;
+    const RewriteProof proof = prover_.decide(pairs);
+    return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
+  }
+
+  // Evaluates the sides in REF.
+  RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
     prover_.sample({&open, 1}, {&sides, 1});
     return proof;
   }
 
+  // Returns values for which the sides differ in every sense of floats: integers and bools that differ for a NaN or an
+  // infinity, and floats that are numbers on one side, and too large for a narrower float on the other.
+  std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
+    auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
+    const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
+    if (is_of_floats && !any(has_narrowing)) return {};
+    auto found = prover_.special_counterexample(pairs);
+    auto is_special = [](auto& value) { return value.second.ends_with("nan") || value.second.ends_with("inf"); };
+    auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
+    const auto specials = std::ranges::count_if(found, is_special);
+    const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
+    if (is_of_floats ? results != 1 || specials != 1 : specials <= results) found.clear();
+    return found;
+  }
+  static bool has_narrowing(UOp root) {
+    return std::ranges::any_of(toposort(root), [](UOp u) {
+      return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
+             u.dtype().itemsize() < u.src(0).dtype().itemsize();
+    });
+  }
+
+  // Returns no pairs if a side cannot be imported, or if the sides have different shapes.
+  SidePairs sides_of(const Rewrite& m) {
+    SidePairs out;
+    if (const auto both = importer_.import(m.before, m.after))
+      for (auto [before, after] : both->pairs) out.push_back({before, after, both->tolerance});
+    return out;
+  }
+
   RewriteProof decide(const Rewrite& m, SidePairs& pairs) {
-    auto both = importer_.import(m.before, m.after);
-    if (!both) return {.why = both.diag().message};
-    for (auto [before, after] : both->pairs) pairs.push_back({before, after, both->tolerance});
+    pairs = sides_of(m);
     return pairs.empty() ? RewriteProof{} : decide(pairs);
   }
 
+  const std::string producer_;  // the release
+  const size_t most_wrong_;
   SidesImporter importer_;
   SidesProver prover_;
 };
@@ -145,11 +239,11 @@ class LiveRulesProver {
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = recorded_pipeline(in);
-  std::map<std::string_view, std::vector<const Rewrite*>> instances;  // by place
+  std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; "PLACE*": the sides for all operands
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
-    for (const Rewrite& m : row.rewrites) instances[m.place].push_back(&m);
-  LiveRulesProver prover(in.graph->settings(), cache);
+    for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
+  LiveRulesProver prover(in.graph->settings(), in.info.producer, options.most_wrong, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -159,10 +253,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
-    rule.is_general = m.caller.find("general") != m.caller.npos;
     const DeadlineScope limit(options.seconds);
-    if (auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; }); !done)
-      rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
+    if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    prover.generalize(rule, instances[m.name + "*"]);
     if (options.on_rule) options.on_rule(rule);
   }
   return out;
@@ -171,15 +265,17 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
-  if (!r.counterexample.empty()) out += ": " + counterexample_text(r.counterexample);
+  if (r.verdict != "refuted" && !r.special.empty()) out += ", but not where " + point_text(r.special);
+  if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
   for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
-  return out;
+  return out + r.program.text();
 }
 
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
@@ -209,14 +305,16 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("rule", r.place);
             if (!r.function.empty()) json.member("function", r.function);
             json.member("verdict", r.verdict).member("instances", r.instances);
-            json.member("proven", r.proven).member("values", r.is_of_values);
+            json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.why.empty()) json.member("why", r.why);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.special.empty()) json.member("special", r.special);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
+            r.program.add_members(json);
           });
       });
     });
@@ -224,11 +322,14 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
 }
 
 std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer) {
-  std::string out = "# Rules of " + producer + "\n\n" +
-                    "| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
+  std::string out = "# Verdicts of `tgc prove --rules --live` for " + producer + "\n";
+  out += "Written with `--write-table`; [lib/prove](../lib/prove/README.md) says what the verdicts mean.\n\n";
+  out += live_rules_summary(all);
+  out += "\n| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
-    std::string detail = r.counterexample.empty() ? r.why : counterexample_text(r.counterexample);
+    std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
+    if (detail.empty() && !r.special.empty()) detail = "not where " + point_text(r.special);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";

@@ -8,19 +8,20 @@
 
 #include "lib/compilation/input_graph.h"
 #include "lib/prove/prove_sides.h"
+#include "lib/prove/shown_program.h"
 
 namespace tgc {
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
   std::string function = {};  // its name; empty: a lambda
-  // "proven": all instances, and the rule builds the same nodes for all operands; "instances": all instances;
+  // "proven": all instances, and the sides with unknown values for all operands; "instances": all instances;
   // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
   // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
   // these; "structural": no instance is a value; "no instance": none could be made
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
-  bool is_general = false;  // the pattern binds no constant, and the function does not look at its operands
+  size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
   bool has_floats = false;
@@ -29,12 +30,18 @@ struct LiveRuleProof {
   std::string before = {}, after = {}, why = {};  // of an instance that is not proven
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // with their values there, see node_values()
+  // values, among them NaN and infinities, at which the sides of an instance differ that is proven in a weak sense
+  std::map<std::string, std::string> special = {};
+  // If refuted: instances in tgc's JSON, with the ops of that tinygrad, and values at which their sides differ.
+  std::vector<std::pair<std::string, std::map<std::string, std::string>>> wrong = {};
+  ShownProgram program = {};  // that shows the wrong value, with --program
 };
 
 struct LiveRuleOptions {
   std::function<bool(size_t)> is_selected;  // by the number of the rule
-  std::function<void(const LiveRuleProof&)> on_rule;  // called after each rule
+  std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
   double seconds = 0;  // time limit for one rule; 0: none
+  size_t most_wrong = 1;  // number of refuted instances to find of a rule
 };
 
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.

@@ -61,6 +61,7 @@ class Values {
       const auto c = of(u.src(0));
       return c ? of(u.src(c->truthy() ? 1 : 2)) : std::nullopt;
     }
+    if (u.is(Op::LOAD) && u.num_src() > 1) return gated(u);
     if (!u.in(ops::ALU) && !u.is(Op::CAST)) return std::nullopt;
     std::vector<Arg> operands;
     for (UOp s : u.src()) {
@@ -68,8 +69,18 @@ class Values {
       if (!v) return std::nullopt;
       operands.push_back(Arg(*v));
     }
-    if (u.is(Op::CAST)) return truncate(operands[0].to_const(), d);
+    if (u.is(Op::CAST)) {
+      const Const v = operands[0].to_const();
+      return truncate(v.is_float() && dtypes::is_int(d) ? Const(Int::trunc(v.as_float())) : v, d);
+    }
     return exec_alu(u.graph(), u.op(), d, operands).to_const();
+  }
+
+  // Returns the value of a load that has an alternative value.
+  std::optional<Const> gated(UOp load) {
+    const UOp index = load.src(0);
+    const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? of(index.src(2)) : std::optional(Const(true));
+    return gate ? of(gate->truthy() ? index : load.src(1)) : std::nullopt;
   }
 
   const std::map<std::string, std::string>& point_;
@@ -79,6 +90,18 @@ class Values {
 std::string text_of(const Const& v) { return v.is_float() ? Arg(v).repr() : v.to_int().str(); }
 
 }  // namespace
+
+std::string point_text(const std::map<std::string, std::string>& point) {
+  std::string out;
+  auto add = [&](const std::string& name, const std::string& value) {
+    out += (out.empty() ? "" : ", ") + name + " = " + value;
+  };
+  for (auto& [name, value] : point)
+    if (name != "before" && name != "after" && name != "stored") add(name, value);
+  for (const char* name : {"before", "after", "stored"})
+    if (auto it = point.find(name); it != point.end()) add(name, it->second);
+  return out;
+}
 
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result) {

@@ -15,4 +15,7 @@ namespace tgc {
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result);
 
+// Returns a counterexample as text, the leaves before the sides: "data1 = 3, before = 1, after = 0".
+std::string point_text(const std::map<std::string, std::string>& point);
+
 }  // namespace tgc

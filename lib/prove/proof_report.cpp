@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "lib/prove/node_values.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/support/json_writer.h"
 
@@ -54,21 +55,22 @@ std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns the reasons why rewrites of a schedule are not decided, the most frequent first.
+// Says what is decided of a schedule, and why the rest is not, the most frequent reason first.
 std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
+  std::string out = proof.checked.empty() ? "" : "  " + proof.checked + "\n";
   std::map<std::string_view, size_t> counts;
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list)
       if (r.kind == Kind::Unknown) counts[std::string_view(r.why).substr(0, r.why.find_first_of(":;"))]++;
-  if (counts.empty()) return "";
+  if (counts.empty()) return out;
   std::vector<std::pair<std::string_view, size_t>> all(counts.begin(), counts.end());
   std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string_view, size_t>::second);
-  std::string out = "  not decided:";
+  out += "  not decided:";
   for (size_t i = 0; i < std::min(kMost, all.size()); i++)
     out += (i ? ", " : " ") + std::to_string(all[i].second) + " times '" + std::string(all[i].first) + "'";
   if (all.size() > kMost) out += ", " + std::to_string(all.size() - kMost) + " other reasons";
-  return out + "; --json lists them. `tgc run --each-stage` compares the stages in REF\n";
+  return out + "; --json lists them\n";
 }
 
 size_t distinct(const KernelProof& proof) {
@@ -99,8 +101,9 @@ std::string proof_text(const KernelProof& proof) {
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
   if (!proof.producer.empty()) out += " of " + proof.producer;
   out += ", " + std::to_string(distinct(proof)) + " distinct";
-  for (Kind kind : {Kind::Sampled, Kind::Refuted, Kind::Unknown})
-    if (size_t n = proof.distinct(kind)) out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
+  for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
+    if (size_t n = proof.distinct(kind); n && (kind != Kind::Proven || proof.is_schedule))
+      out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
   if (const auto error = proof.largest_error(); error && proof.weakest() == FloatSense::Real) {
     char text[64];
     std::snprintf(text, sizeof text, ", error of a rewrite at samples up to %.3g ulp", *error);
@@ -111,7 +114,7 @@ std::string proof_text(const KernelProof& proof) {
   for (auto& [of, count] : open_rewrites(proof)) {
     const RewriteProof& r = *of;
     const RewritePlace& a = r.place;
-    if (proof.is_schedule && r.kind == Kind::Unknown) continue;
+    if (proof.is_schedule && r.kind != Kind::Refuted) continue;
     out += "  " + std::string(name_of(r.kind)) + ": ";
     if (a.rule.empty()) out += "stage '" + std::string(a.stage) + "'";
     else out += "number " + std::to_string(a.number) + " of " + std::string(a.rule) + " in '" + std::string(a.stage) +
@@ -119,15 +122,13 @@ std::string proof_text(const KernelProof& proof) {
     if (!a.file.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
     if (r.kind != Kind::Refuted || a.rule.empty()) out += ": " + r.why;
     if (count > 1) out += " (" + std::to_string(count) + " times)";
-    for (auto& [name, value] : r.counterexample)
-      out += (name == r.counterexample.begin()->first ? ": " : ", ") + name + " = " + value;
-    out += "\n";
+    out += (r.counterexample.empty() ? "" : ": " + point_text(r.counterexample)) + "\n";
     if (!r.before.empty()) out += "    - " + r.before + "\n    + " + r.after + "\n";
     for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
     for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
   }
   if (proof.is_schedule) out += reasons_text(proof);
-  return out;
+  return out + proof.program.text();
 }
 
 std::string proof_json(const KernelProof& proof) {
@@ -167,6 +168,8 @@ std::string proof_json(const KernelProof& proof) {
       });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
       json.member("checked_stages", proof.checked_stages);
+      if (!proof.checked.empty()) json.member("checked", proof.checked);
+      proof.program.add_members(json);
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.seconds, "%.4f");
     });

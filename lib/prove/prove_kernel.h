@@ -9,6 +9,7 @@
 #include "lib/compilation/compilation.h"
 #include "lib/prove/prove_sides.h"
 #include "lib/prove/rewrite_history.h"
+#include "lib/prove/shown_program.h"
 
 namespace tgc {
 
@@ -22,6 +23,8 @@ struct KernelProof {
   std::optional<Diag> error;  // a stage failed
   bool is_schedule = false;  // of a tensor graph; else of one kernel, which says nothing of the schedule before it
   size_t checked_stages = 0;  // stages whose graphs REF ran at sample inputs
+  std::string checked = {};  // of a schedule: what REF shows
+  ShownProgram program = {};  // that shows a refuted rewrite, with --program
 
   size_t count(RewriteProof::Kind kind) const;
   size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "lib/prove/contracts.h"
+#include "lib/records/round_trip.h"
 #include "lib/rewrite/fault.h"
-#include "lib/text/round_trip.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

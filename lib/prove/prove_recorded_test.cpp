@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "lib/compile/process.h"
+#include "lib/contain/process.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/support/testing.h"

@@ -130,6 +130,13 @@ std::optional<double> SidesProver::error_of(const SidePairs& pairs) {
   return out;
 }
 
+std::map<std::string, std::string> SidesProver::special_counterexample(const SidePairs& pairs) {
+  for (const Sides& s : pairs)
+    if (s.before && s.after)
+      if (auto found = find_special_counterexample(isolator_, s)) return found->point;
+  return {};
+}
+
 std::string SidesProver::key_of(const SidePairs& pairs) {
   std::string out;
   for (const Sides& s : pairs) {

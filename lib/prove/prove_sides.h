@@ -67,6 +67,9 @@ class SidesProver {
   // Says that registers and shared memory of the kernel may hold infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
+  // Returns values of leaves, among them NaN and infinities, at which REF computes different values; empty: none found.
+  std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
+
   // Returns the largest error of the pairs at sample points, see largest_error(); nullopt if it is not known.
   std::optional<double> error_of(const SidePairs& pairs);
 

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "lib/text/apply_rewrites.h"
+#include "lib/rewrite/apply_rewrites.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

@@ -391,7 +391,7 @@ UOp is_defined(UOp u) {
   });
 }
 
-UOp has_no_overflow(UOp u, bool is_exact) {
+UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
     auto never = [&] { return n.graph().constant(dtypes::bool_, false); };
@@ -401,7 +401,7 @@ UOp has_no_overflow(UOp u, bool is_exact) {
       Int v = n.arg().to_const().to_int();
       return v < dtypes::min(d).to_int() || v > dtypes::max(d).to_int() ? never() : UOp();
     }
-    if (is_exact && n.is(Op::CAST) && dtypes::is_int(n.src(0).dtype())) {
+    if (is_exact && has_casts && n.is(Op::CAST) && dtypes::is_int(n.src(0).dtype())) {
       UOp exact = n.src(0).cast(dtypes::index);
       return exact.ge(dtypes::min(d)) & exact.le(dtypes::max(d));
     }

@@ -32,7 +32,7 @@ inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 UOp is_defined(UOp u);
 // Returns a bool: whether no sum, product, shift or cast of integers in `u` wraps around, no bools are added, and
 // constants lie within their dtypes. If `is_exact`, it is computed with unbounded numbers, else within the dtype: then
-// a product has a quotient by a constant, and sums do not count.
-UOp has_no_overflow(UOp u, bool is_exact);
+// a product has a quotient by a constant, and sums do not count. Without `has_casts`, a cast may lose bits.
+UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

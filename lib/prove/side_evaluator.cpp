@@ -306,11 +306,12 @@ Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counte
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
     out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
-  constexpr int64_t kShown = 8;
+  constexpr int64_t kShown = 8, kMostWhole = 16;  // a small memory is shown whole, so that a program can repeat it
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
-    for (int64_t k = 0; k < std::min(kShown, a.size()); k++) text += (k ? ", " : "[") + element_text(a, k);
-    text += a.size() > kShown ? ", ...]" : "]";
+    const int64_t shown = a.size() <= kMostWhole ? a.size() : kShown;
+    for (int64_t k = 0; k < shown; k++) text += (k ? ", " : "[") + element_text(a, k);
+    text += a.size() > shown ? ", ...]" : "]";
   }
   auto lane = std::ranges::find_if(lanes_, [&](const Lane& l) { return difference(l, i) == kind; });
   if (lane == lanes_.end()) lane = lanes_.begin();

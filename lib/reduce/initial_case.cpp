@@ -17,8 +17,7 @@ Session without_overrides(const Session& session) {
 }
 
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
-  if (!in.list.empty())
-    throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
+  if (!in.list.empty()) throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
   if (!options.compare.reference.empty() || !options.compare.expect.empty())
     session.note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
   Placement place = std::move(placement_for(session, options.device.name, in).value_or_throw());

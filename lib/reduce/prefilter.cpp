@@ -5,12 +5,12 @@
 #include <unordered_set>
 
 #include "lib/bisect/rewrite_sides.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/executable.h"
 #include "lib/reduce/validity_checks.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/compilation/rewrite_log.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -55,9 +55,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
 }
 
 // Returns whether the case has a seeded fault that changes one application of a rule of a kernel stage.
-bool is_seeded(const TestCase& c) {
-  return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
-}
+bool is_seeded(const TestCase& c) { return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty(); }
 
 }  // namespace
 

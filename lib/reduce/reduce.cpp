@@ -26,29 +26,29 @@ constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not re
 // One reduction of one kernel. Its functions throw Failure.
 class Reduction {
  public:
-  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted,
+  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion,
             ReduceReport& report)
       : session_(session),
         own_(without_overrides(session)),
         in_(in),
         options_(with_bundle(options, in)),
-        wanted_(wanted),
-        oracle_(own_, options_of_cases(), wanted),
+        criterion_(criterion),
+        interesting_(own_, options_of_cases(), criterion),
         report_(report) {}
 
   void run() {
-    best_ = initial_case(session_, in_, options_, wanted_.kind == Kind::Differs);
-    (void)oracle_.first(best_).value_or_throw();
-    options_.input.variables = oracle_.variables();
-    best_.inputs = oracle_.inputs_of(best_);
+    best_ = initial_case(session_, in_, options_, criterion_.kind == Kind::Differs);
+    (void)interesting_.first(best_).value_or_throw();
+    options_.input.variables = interesting_.variables();
+    best_.inputs = interesting_.inputs_of(best_);
     report_.before = best_.nodes();
     show();
     const TestCase given = best_;
     if (!stopped()) approach();
-    if (oracle_.has_prefilter()) try_smallest_end(given);
+    if (interesting_.has_prefilter()) try_smallest_end(given);
     else make_plain(plainer_steps());
     sweep();
-    if (oracle_.has_prefilter()) try_other_ways(given);
+    if (interesting_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // drop warnings about candidates; those about the initial case were reported
@@ -63,21 +63,21 @@ class Reduction {
   }
   bool stopped() const { return session_.cancelled(); }
   void show() const {
-    session_.progress(std::to_string(best_.nodes()) + " nodes, " + std::to_string(oracle_.calls()) + " tries");
+    session_.progress(std::to_string(best_.nodes()) + " nodes, " + std::to_string(interesting_.calls()) + " tries");
   }
 
   // Returns the stage in which the failure arises; "" if it is unknown.
   std::string stage() const {
-    const Shown& shown = oracle_.shown();
-    if (auto it = shown.blamed.find("stage"); it != shown.blamed.end()) return it->second;
-    const std::string& said = shown.symptom.said;  // begins with "stage 'expander': ..."
-    if (shown.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST, so no stage is known
+    const ObservedFailure& failure = interesting_.failure();
+    if (auto it = failure.blamed.find("stage"); it != failure.blamed.end()) return it->second;
+    const std::string& said = failure.symptom.said;  // begins with "stage 'expander': ..."
+    if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST, so no stage is known
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
-  bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
+  bool is_rewrite() const { return interesting_.failure().names_rewrite(); }
 
-  // ---- chains ("ways") of cases that the prefilter accepts; the oracle tests only some of their cases
+  // ---- chains ("ways") of cases that the prefilter accepts; the interestingness test tests only some of their cases
 
   // A chain of test cases, each made smaller from the previous one.
   using Way = std::vector<TestCase>;
@@ -126,7 +126,7 @@ class Reduction {
     return way;
   }
 
-  // Makes the chains of all beginnings, and runs the oracle on the smallest case at an end. Mostly, this case fails.
+  // Makes the chains of all beginnings, and tests the smallest case at an end. Mostly, this case fails.
   void try_smallest_end(const TestCase& given) {
     Way smallest = filtered_way({ahead_ ? Way{best_, *ahead_} : Way{best_}});
     const size_t left = smallest.back().nodes();
@@ -137,21 +137,21 @@ class Reduction {
       if (!is_smaller_than(way.back(), smallest.back())) continue;
       smallest = std::move(way), is_own = false;
     }
-    if (is_own || !oracle_.fails(smallest.back())) return;
+    if (is_own || !interesting_.fails(smallest.back())) return;
     ahead_.reset();
     try_way(smallest);
   }
 
   // Tries the chains that end at a smaller case than best_. If the prefilter turns out to accept a case that does not
-  // fail, runs ddmin with the oracle instead of the prefilter, at most once.
+  // fail, runs ddmin with the interestingness test instead of the prefilter, at most once.
   void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
       if (is_few()) return;
       if (!misled_ || !start.replacement) try_way(filtered_way(start));
-      if (!misled_ || !start.replacement || asked_by_ddmin_ || is_few() || !oracle_.fails(start.way[0])) continue;
+      if (!misled_ || !start.replacement || asked_by_ddmin_ || is_few() || !interesting_.fails(start.way[0])) continue;
       asked_by_ddmin_ = true;
-      auto fails = [&](const TestCase& c) { return !stopped() && oracle_.fails(c); };
+      auto fails = [&](const TestCase& c) { return !stopped() && interesting_.fails(c); };
       try_way({ddmin(start.way[0], start.replacement, fails).back()});
     }
   }
@@ -162,7 +162,7 @@ class Reduction {
     if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
     misled_ |= last + 1 < way.size();
-    if (last == 0 && !(is_smaller(way[0]) && oracle_.fails(way[0]))) return;
+    if (last == 0 && !(is_smaller(way[0]) && interesting_.fails(way[0]))) return;
     TestCase reduced = std::exchange(best_, way[last]);
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
@@ -172,18 +172,19 @@ class Reduction {
   size_t last_that_fails(const Way& way) {
     size_t fails = 0, passes = way.size();
     for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
-      (oracle_.fails(way[at]) ? fails : passes) = at;
+      (interesting_.fails(way[at]) ? fails : passes) = at;
     return fails;
   }
 
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to it, or begins at the graph before its stage.
   // Otherwise keeps only parts of the AST that still fail.
   void approach() {
-    const bool has_stages = is_rewrite() && oracle_.has_stages();  // else only a whole AST can be compiled
+    const bool has_stages = is_rewrite() && interesting_.has_stages();  // else only a whole AST can be compiled
     if (has_stages && (slice_to_rewrite() || stopped())) return;
     if (has_stages) begin_at_stage();
-    else if (!oracle_.has_prefilter()) try_first_application();
-    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are fast for such a case
+    else if (!interesting_.has_prefilter()) try_first_application();
+    if (interesting_.has_prefilter() && (ahead_ || best_.nodes() < kSmall))
+      return;  // single steps are fast for such a case
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
@@ -204,25 +205,25 @@ class Reduction {
     TestCase in_ref = best_;  // in REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
-    bool is_likely = later && later->nodes() < kSmall && oracle_.has_prefilter() && may_fail(*later);
+    bool is_likely = later && later->nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
       ahead_ = std::move(later);
       return;
     }
-    if (best_.device != "REF" && oracle_.fails(in_ref)) take(std::move(in_ref));
+    if (best_.device != "REF" && interesting_.fails(in_ref)) take(std::move(in_ref));
     later = at_stage(own_, best_, stage());
     if (!later) return;
-    if (oracle_.fails(*later)) return take(std::move(*later));
+    if (interesting_.fails(*later)) return take(std::move(*later));
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
   // Slices the kernel to the blamed rewrite: to the nodes that the pattern matches, or to as few more as needed.
   bool slice_to_rewrite() {
-    const Shown& shown = oracle_.shown();
+    const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
-    if (is_rewrite() && shown.rewrite)
-      slice = RewriteSlice::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
-    else if (shown.symptom.kind == Kind::Refused || shown.symptom.kind == Kind::Endless)
+    if (is_rewrite() && failure.rewrite)
+      slice = RewriteSlice::find(own_, best_, stage(), failure.blamed.at("rule"), failure.rewrite);
+    else if (failure.symptom.kind == Kind::Refused || failure.symptom.kind == Kind::Endless)
       slice = RewriteSlice::find_last(own_, best_, stage());
     return slice && (slice_at(*slice) || (slice->outer() && slice_at(*slice->outer())));
   }
@@ -233,11 +234,11 @@ class Reduction {
       auto c = catch_failures([&] { return slice.around(depth, options_.input.variables, in_ref_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : oracle_.fails(*c))) return false;
+      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : interesting_.fails(*c))) return false;
       found = std::move(*c);
       return true;
     };
-    trusts_prefilter_ &= oracle_.has_prefilter();
+    trusts_prefilter_ &= interesting_.has_prefilter();
     const size_t least = slice.looked_at(), most = slice.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
@@ -246,7 +247,7 @@ class Reduction {
     return found.has_value() || ahead_.has_value();
   }
 
-  // Makes the slice again with the oracle as its test, because the prefilter accepted a slice that does not fail.
+  // Makes the slice again with the interestingness test, because the prefilter accepted a slice that does not fail.
   void slice_with_oracle() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
@@ -254,22 +255,22 @@ class Reduction {
 
   // ---- accepting smaller cases
   void take(TestCase c) {
-    c.inputs = oracle_.inputs_of(c);
+    c.inputs = interesting_.inputs_of(c);
     best_ = std::move(c);
     show();
   }
-  bool may_fail(const TestCase& c) { return oracle_.known(c).value_or(true); }
+  bool may_fail(const TestCase& c) { return interesting_.known(c).value_or(true); }
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (oracle_.draws_arrays()) one.pop_back(), other.pop_back();  // the bytes of the case's arrays say nothing
+    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // the bytes of the case's arrays say nothing
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
   bool accept(const TestCase& c) {
     if (!is_smaller(c)) return false;
     TestCase own = in_own_graph(c);
-    if (!oracle_.fails(own)) return false;
+    if (!interesting_.fails(own)) return false;
     return take(std::move(own)), true;
   }
 
@@ -289,8 +290,8 @@ class Reduction {
       std::vector<char> fails(batch.size());
       std::vector<std::thread> threads;
       for (size_t k = 1; k < batch.size(); k++)
-        threads.emplace_back([&, k] { fails[k] = oracle_.fails(batch[k].second); });
-      if (!batch.empty()) fails[0] = oracle_.fails(batch[0].second);
+        threads.emplace_back([&, k] { fails[k] = interesting_.fails(batch[k].second); });
+      if (!batch.empty()) fails[0] = interesting_.fails(batch[0].second);
       for (std::thread& t : threads) t.join();
       for (size_t k = 0; k < batch.size(); k++)
         if (fails[k]) return take(std::move(batch[k].second)), batch[k].first;
@@ -323,7 +324,7 @@ class Reduction {
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
       auto c = catch_failures([&] { return in_own_graph(alone(best_, way[middle])); });
-      if (c && is_smaller(*c) && oracle_.fails(*c)) fails = middle, deepest = std::move(*c);
+      if (c && is_smaller(*c) && interesting_.fails(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
     UOp at = way[fails];
@@ -383,7 +384,7 @@ class Reduction {
       for (size_t from = 0; from < values.size() && !stopped(); from += width) {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
-        if (!c || !is_smaller(*c) || !oracle_.fails(*c)) continue;
+        if (!c || !is_smaller(*c) || !interesting_.fails(*c)) continue;
         take(std::move(*c));  // same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
@@ -406,10 +407,10 @@ class Reduction {
   }
 
   // Applies single steps until none gives a failing case. Steps that may_fail() or is_likely() accepts are applied one
-  // after another; the oracle tests only the last case and, if it passes, binary-searches the chain, and the next
-  // chains are shorter. If no step is accepted and there is no prefilter, the oracle tests the steps one by one.
+  // after another; only the last case is tested. If that case passes, a binary search looks for the failing part of the
+  // chain, and the next chains are shorter. If no step is accepted and there is no prefilter, each step is tested.
   void sweep() {
-    const bool has_prefilter = oracle_.has_prefilter();
+    const bool has_prefilter = interesting_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
       std::vector<TestCase> way{best_};
       const bool is_sliced = ahead_.has_value();
@@ -446,7 +447,7 @@ class Reduction {
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !is_smaller_than(*next, c) || !(oracle_.has_prefilter() || is_likely(*next))) continue;
+      if (!next || !is_smaller_than(*next, c) || !(interesting_.has_prefilter() || is_likely(*next))) continue;
       if (may_fail(*next)) return from = number, std::move(*next);
     }
     return std::nullopt;
@@ -454,15 +455,15 @@ class Reduction {
 
   void end() {
     report_.after = best_.nodes();
-    report_.calls = oracle_.calls(), report_.prefiltered = oracle_.prefiltered();
-    report_.verdict = oracle_.shown().text();
+    report_.calls = interesting_.calls(), report_.prefiltered = interesting_.prefiltered();
+    report_.verdict = interesting_.failure().text();
     InputGraph in = best_.loaded();
     const RunOptions options = with_bundle(options_of_cases(), in);
     Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
-    Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
-                .said = oracle_.shown().text(),
-                .script = wanted_.script,
-                .blamed = oracle_.shown().blamed,
+    Repro repro{.symptom = std::string(name_of(interesting_.symptom_in(best_))),
+                .said = interesting_.failure().text(),
+                .script = criterion_.script,
+                .blamed = interesting_.failure().blamed,
                 .inputs = best_.inputs};
     if (best_.fault) repro.fault = best_.fault->text();
     report_.bundle = bundle_text(own_, options, in, place, std::move(repro));
@@ -473,23 +474,23 @@ class Reduction {
   InputGraph& in_;
   RunOptions options_;
   ExecuteOptions in_ref_ = options_.device.ref_in_process();
-  Wanted wanted_;
-  Oracle oracle_;
+  Criterion criterion_;
+  InterestingnessTest interesting_;
   ReduceReport& report_;
   TestCase best_;
-  bool trusts_prefilter_ = true;   // the prefilter, not the oracle, decides on slices
-  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted but the oracle has not tested
-  std::vector<OpSet> needed_;      // the failure seems to need one op of each of these sets
-  bool misled_ = false;            // the prefilter accepted a case that does not fail
-  bool asked_by_ddmin_ = false;    // ddmin has run with the oracle as its test
+  bool trusts_prefilter_ = true;  // the prefilter, not the interestingness test, decides on slices
+  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted but the interestingness test has not tested
+  std::vector<OpSet> needed_;  // the failure seems to need one op of each of these sets
+  bool misled_ = false;  // the prefilter accepted a case that does not fail
+  bool asked_by_ddmin_ = false;  // ddmin has run with the interestingness test as its test
 };
 
 }  // namespace
 
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion) {
   ReduceReport report;
   auto begin = Clock::now();
-  auto done = catch_failures([&] { return Reduction(session, in, options, wanted, report).run(), Unit{}; });
+  auto done = catch_failures([&] { return Reduction(session, in, options, criterion, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
   report.seconds = seconds_since(begin);
   return report;

@@ -4,13 +4,13 @@
 #include <functional>
 #include <string>
 
-#include "lib/reduce/oracle.h"
+#include "lib/reduce/interestingness.h"
 
 namespace tgc {
 
 struct ReduceReport {
   size_t before = 0, after = 0;  // number of nodes of the original kernel; of the reduced kernel
-  size_t calls = 0;  // number of cases that the oracle compiled and ran ("tries")
+  size_t calls = 0;  // number of cases that the interestingness test compiled and ran ("tries")
   size_t prefiltered = 0;  // number of cases that the prefilter examined
   double seconds = 0;
   std::string verdict;  // text of the reduced kernel's failure
@@ -24,16 +24,17 @@ struct ReduceReport {
 };
 
 // Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}".
-Result<Wanted> parse_wanted(const std::string& text);
+Result<Criterion> parse_criterion(const std::string& text);
 
-// Reduces the kernel `in`. With `options`, it must fail as `wanted` says.
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
+// Reduces the kernel `in`. With `options`, it must fail as the criterion says.
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion);
 
 // Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, that is the first kernel whose results differ
 // from REF's for the arrays of the tensor graph. For other kinds, it is the first kernel that fails with random arrays.
-ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
+                          const Criterion& criterion);
 // Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
-                          const Wanted& wanted);
+                          const Criterion& criterion);
 
 }  // namespace tgc

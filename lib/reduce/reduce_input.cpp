@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Reduces the first kernel whose results differ from REF's on the same arrays. run() runs all kernels of the input.
-ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Wanted& wanted,
+ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Criterion& criterion,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
   RunOptions watched = options;
@@ -29,10 +29,11 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& option
   kernel->graph.report.repro = std::move(arrays);
   RunOptions of_kernel = options;
   of_kernel.input.arrays.clear(), of_kernel.compare.expect.clear(), of_kernel.compare.reference.clear();
-  return reduce(session, kernel->graph, of_kernel, wanted);
+  return reduce(session, kernel->graph, of_kernel, criterion);
 }
 
-ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
+ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options,
+                         const Criterion& criterion) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
@@ -41,7 +42,7 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
     if (!compilation) return {.error = compilation.diag().text()};
     session.progress("kernel " + std::to_string(number));
     InputGraph kernel = std::move(*compilation).take();
-    ReduceReport report = reduce(session, kernel, options, wanted);
+    ReduceReport report = reduce(session, kernel, options, criterion);
     if (report.error.empty() || session.cancelled()) return report;
   }
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
@@ -57,46 +58,47 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 
 }  // namespace
 
-ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
+                          const Criterion& criterion) {
   if (!session.compiler()->compiles(in)) {
     auto pipeline = session.pipeline(in);
     if (!pipeline) return {.error = pipeline.diag().text()};
     if (in.is_tensor_graph && !(*pipeline)->can(Ability::Specification))
       return {.error = (*pipeline)->lacks(Ability::Compile, "reduce").text() +
                        "; `tgc bisect` names the rule, and reduce takes a kernel, with --live=PYTHON"};
-    const bool needs_none = in.is_tensor_graph || wanted.kind == FailureSignature::Kind::Script;
+    const bool needs_none = in.is_tensor_graph || criterion.kind == FailureSignature::Kind::Script;
     if (auto status = (*pipeline)->need(Ability::LeaveOut, "reduce"); !status && !needs_none)
       return {.error = status.diag().text()};
   }
-  if (!in.is_tensor_graph) return reduce(session, in, options, wanted);
+  if (!in.is_tensor_graph) return reduce(session, in, options, criterion);
   return timed([&] {
-    if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, wanted);
-    return reduce_first_wrong(session, options, wanted,
+    if (criterion.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, criterion);
+    return reduce_first_wrong(session, options, criterion,
                               [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
   });
 }
 
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
-                          const Wanted& wanted) {
+                          const Criterion& criterion) {
   return timed([&]() -> ReduceReport {
-    if (wanted.kind == FailureSignature::Kind::Wrong)
-      return reduce_first_wrong(session, options, wanted,
+    if (criterion.kind == FailureSignature::Kind::Wrong)
+      return reduce_first_wrong(session, options, criterion,
                                 [&](const RunOptions& watched) { return run_model(session, path, watched); });
     auto source = std::move(Source::open(session, path).value_or_throw());
     auto graph = std::move(source.next().value_or_throw());
     if (!graph) return {.error = "there is no graph in " + path};
-    return reduce_each(session, *graph, options, wanted);
+    return reduce_each(session, *graph, options, criterion);
   });
 }
 
-Result<Wanted> parse_wanted(const std::string& text) {
+Result<Criterion> parse_criterion(const std::string& text) {
   using Kind = FailureSignature::Kind;
   if (text.starts_with("cmd ")) {
     if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
-    return Wanted{Kind::Script, text.substr(4)};
+    return Criterion{Kind::Script, text.substr(4)};
   }
   for (auto kind : {Kind::Wrong, Kind::Crash, Kind::Differs, Kind::Endless, Kind::Refused, Kind::Compile})
-    if (text == name_of(kind)) return Wanted{kind, ""};
+    if (text == name_of(kind)) return Criterion{kind, ""};
   return Diag{.message = "--while=" + text + " is unknown",
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "lib/reduce/cuts.h"
-#include "lib/reduce/oracle.h"
+#include "lib/reduce/interestingness.h"
 #include "lib/reduce/prefilter.h"
 #include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
@@ -120,7 +120,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   // The fault changes application 1 of the rule. No failure is possible with application 1000, or without the rule.
   c.fault = FaultSpec{"lower-binary", 1};
   Prefilter rule(session, c, {Kind::Wrong, "", ""},
-              {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
+                 {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
@@ -133,15 +133,18 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   // The faulty rule gives two merged loops a wrong end. No failure is possible if a loop is unused, or an END missing.
   auto loops = [&](const std::string& index, const std::string& end) {
     InputGraph in = loaded(InputKind::Pyrender,
-                       "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
-                       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(264), (), 0).index(" + index +
-                           ", ptr=True).store((" + index + ").cast(dtypes.int))" + end + ".sink()\n");
-    return TestCase{.graph = in.graph, .root = in.root, .info = {.name = "loops", .target = "CPU:LLVM"},
-                    .device = "REF", .fault = FaultSpec{"fold-binary", 1}};
+                           "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
+                           "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(264), (), 0).index(" +
+                               index + ", ptr=True).store((" + index + ").cast(dtypes.int))" + end + ".sink()\n");
+    return TestCase{.graph = in.graph,
+                    .root = in.root,
+                    .info = {.name = "loops", .target = "CPU:LLVM"},
+                    .device = "REF",
+                    .fault = FaultSpec{"fold-binary", 1}};
   };
   TestCase both = loops("i*33+j", ".end(i, j)");
   Prefilter merged(session, both, {Kind::Crash, "", "out of bounds: store"},
-                {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
+                   {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
   CHECK(merged.may_fail(both));
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
@@ -163,7 +166,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
 
-TEST_CASE("Oracle rejects cases that fail for another reason than the given one") {
+TEST_CASE("InterestingnessTest rejects cases that fail for another reason than the given one") {
   Session session;
   TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), one = c.graph->constant(dtypes::float32, 1.0);
@@ -173,14 +176,14 @@ TEST_CASE("Oracle rejects cases that fail for another reason than the given one"
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
   later.info.stage = "expander";  // after the AST, vmin and vmax prove nothing, so REF must run the kernel
-  const Wanted anything{Kind::Script, "true"};
-  Oracle oracle(session, {}, anything);
-  REQUIRE(oracle.first(c));
-  CHECK(oracle.fails(within));
-  CHECK(oracle.known(outside) == false);
-  CHECK(!oracle.known(later));
-  CHECK(!oracle.fails(later));
-  Oracle worse(session, {}, anything);
+  const Criterion anything{Kind::Script, "true"};
+  InterestingnessTest interesting(session, {}, anything);
+  REQUIRE(interesting.first(c));
+  CHECK(interesting.fails(within));
+  CHECK(interesting.known(outside) == false);
+  CHECK(!interesting.known(later));
+  CHECK(!interesting.fails(later));
+  InterestingnessTest worse(session, {}, anything);
   REQUIRE(worse.first(outside));
   CHECK(worse.fails(storing_at(1)));
 
@@ -206,11 +209,11 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
   Session session;
   WithFault fault("substitute", 2);
   InputGraph in = loaded(InputKind::Pyrender,
-                     "i = UOp.range(13, 0, AxisType.REDUCE)\n"
-                     "j = UOp.range(57, 1, AxisType.REDUCE)\n"
-                     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(741), (), 1).index(i*57+j)\n"
-                     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
-                     "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
+                         "i = UOp.range(13, 0, AxisType.REDUCE)\n"
+                         "j = UOp.range(57, 1, AxisType.REDUCE)\n"
+                         "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(741), (), 1).index(i*57+j)\n"
+                         "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
+                         "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
   in.info.target = "CPU:LLVM";
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
   CHECK(report.error == "");
@@ -220,8 +223,9 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
   Session session;
-  InputGraph in = loaded(InputKind::Pyrender,  // REF runs 2^40 iterations; a compiler removes the loop
-                     "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
+  InputGraph in =
+      loaded(InputKind::Pyrender,  // REF runs 2^40 iterations; a compiler removes the loop
+             "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
   const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 2.0}};
   ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
   CHECK(report.error.find("did not end within 2 seconds") != std::string::npos);
@@ -270,8 +274,8 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
-  Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
-                  {}, {});
+  Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""}, {},
+                     {});
   REQUIRE(compiler.is_useful());  // the source contains the quoted 'for'
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
@@ -279,7 +283,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   CHECK(!Prefilter(session, in_c, elsewhere, {}, {}).is_useful());
 
   Prefilter other(session, c, {Kind::Differs, "", "lower all index dtypes"},
-               {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
+                  {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(other.is_useful());
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
@@ -354,19 +358,22 @@ TEST_CASE("reduce: errors if the case passes or fails in another way than asked"
 }
 
 TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best case") {
-  Cancel cancel;
-  Session session{.cancel = &cancel};
+  Session session;
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  Wanted mul{Kind::Script, "grep -q MUL {}"};
+  Criterion mul{Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
   CHECK(report.calls <= 17);  // few, because one failed try shows that the failure needs a MUL
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
-  cancel.request();
-  report = reduce(session, in, {.device = {.name = "REF"}}, mul);
+  Cancel after_first(nullptr, 0.4);
+  session.cancel = &after_first;
+  report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "sleep 0.3; grep -q MUL {}"});
+  CHECK(report.error == "");
   CHECK(report.interrupted);
-  CHECK(report.after == report.before);
+  CHECK(report.after <= report.before);
+  report = reduce(session, in, {.device = {.name = "REF"}}, mul);
+  CHECK(report.error == "cancelled");  // the given case itself was not examined
 }
 
 TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut parts") {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <deque>
 
+#include "lib/compilation/rewrite_log.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/steps.h"
-#include "lib/compilation/rewrite_log.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 

@@ -18,7 +18,7 @@ class RewriteSlice {
   // Returns the slice for application number `application` (from 1) of a rule in a stage. Returns nullopt if there is
   // none, or if the rewritten node has ops that the stage itself makes, so that the stage's input cannot have them.
   static std::optional<RewriteSlice> find(const Session& session, const TestCase& c, const std::string& stage,
-                                  const std::string& rule, uint64_t application);
+                                          const std::string& rule, uint64_t application);
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 

@@ -1,5 +1,5 @@
-// A test case: the graph of a kernel, with its settings, target, device, arrays and seeded fault. The oracle (oracle.h)
-// decides whether a smaller case fails in the same way.
+// A test case: the graph of a kernel, with its settings, target, device, arrays and seeded fault. The interestingness
+// test (interestingness.h) decides whether a smaller case fails in the same way.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "lib/compilation/input_graph.h"
+#include "lib/records/repro.h"
 #include "lib/rewrite/fault.h"
 #include "lib/runtime/array.h"
-#include "lib/text/repro.h"
 
 namespace tgc {
 
 struct TestCase {
-  std::shared_ptr<Graph> graph;   // the graph and the settings of the case
-  UOp root;                       // the SINK; the empty UOp if there is no such case
-  GraphInfo info;                 // name, stage and target; for a live pipeline, the recorded settings, too
-  std::string device;             // value of --device
-  std::vector<ReproArray> inputs; // arrays with fixed values; all other inputs are random
+  std::shared_ptr<Graph> graph;  // the graph and the settings of the case
+  UOp root;  // the SINK; the empty UOp if there is no such case
+  GraphInfo info;  // name, stage and target; for a live pipeline, the recorded settings, too
+  std::string device;  // value of --device
+  std::vector<ReproArray> inputs;  // arrays with fixed values; all other inputs are random
   std::optional<FaultSpec> fault;
 
-  InputGraph loaded() const;          // returns a copy in a new Graph, like one that was read from a bundle
+  InputGraph loaded() const;  // returns a copy in a new Graph, like one that was read from a bundle
   size_t nodes() const;
 };
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/golden.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
 
 using namespace tgc;
 

@@ -5,13 +5,13 @@
 #include "lib/driver/recorded_device.h"
 #include "lib/driver/recorded_refusal.h"
 #include "lib/execute/sanitized.h"
+#include "lib/records/repro.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/run_stages.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/repro.h"
 
 namespace tgc {
 

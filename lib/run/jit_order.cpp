@@ -1,6 +1,7 @@
 #include "lib/run/jit_order.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "lib/run/call_simulator.h"
@@ -37,7 +38,29 @@ class Explainer {
     return wrong_result(wrong);
   }
 
+  // Finds a kernel that stores to the place of another buffer that it reads, though the two have memory of their own in
+  // the list that is meant.
+  std::optional<OrderFault> shared_by_arguments() const {
+    for (size_t n = 0; n < meant_.events.size(); n++) {
+      const Event& should = meant_.events[n];
+      const Event* e = same_[n];
+      if (!e || e->is_copy) continue;
+      for (size_t i = 0; i < e->reads.size(); i++)
+        for (size_t j = 0; j < e->writes.size(); j++) {
+          if (e->reads[i].empty() || !e->writes[j] || !overlap(e->arguments[i], e->arguments[j])) continue;
+          if (overlap(should.arguments[i], should.arguments[j])) continue;
+          const std::string name = name_of(should.arguments[i].place);
+          return fault(*e, *e, name, "", kernel_text(e->call) + " stores to the place of " + name + ", which it reads",
+                       true);
+        }
+    }
+    return std::nullopt;
+  }
+
  private:
+  static bool overlap(const Argument& a, const Argument& b) {
+    return a.place == b.place && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+  }
   const Event* in_run(const Event* e) const { return e ? same_[size_t(e - meant_.events.data())] : nullptr; }
 
   OrderFault wrong_read(const Event& e, const Event& should, size_t i) const {
@@ -185,6 +208,9 @@ std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord&
     for (const Place& place : kept)
       if (simulator.contents(meant, place) != simulator.contents(run, place))
         return Explainer(simulator, meant, run, function_of(stage), parameters.slots).explain(place);
+    if (stage.name != "memory plan") continue;
+    if (auto fault = Explainer(simulator, meant, run, function_of(stage), parameters.slots).shared_by_arguments())
+      return fault;
   }
   return find_wrong_variable(record);
 }

@@ -44,16 +44,20 @@ RunReport::Result ModelReport::result() const {
 int ModelReport::exit_code() const { return exit_code_of(result()); }
 
 std::string ModelReport::text() const {
-  const std::string what = (is_schedule ? "schedule " : "") + model + ": ";
-  if (!ran.kernels && names.empty()) return what + "no kernels, because the graph stores no value\n";
+  const RunReport::Result r = result();
+  std::string out = (is_schedule ? "schedule " : "") + model + ": ";
+  out += r == RunReport::Result::Failed        ? "FAILED"
+         : r == RunReport::Result::NotCompared ? "run, not compared,"
+                                               : "passed";
+  out += (device.empty() ? "" : " on " + device) + ", ";
+  if (!ran.kernels && names.empty()) return out + "no kernels, because the graph stores no value\n";
   const bool calls = !ran.kernels && stages && stages->stages_run;  // the graph becomes a call with a record of its own
-  std::string out = what + (calls ? "no kernels, only stages" : counted(ran.kernels, "kernel"));
-  out += (kernel_ids.empty() ? "" : " (" + kernel_ids + ")") + " on " + device;
+  out += calls ? "no kernels, only stages" : counted(ran.kernels, "kernel");
+  out += kernel_ids.empty() ? "" : " (" + kernel_ids + ")";
   if (seed)
     out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")") +
            (sizes.empty() ? "" : "; " + sizes);
-  out += result() == RunReport::Result::NotCompared ? "; run, not compared\n" : "\n";
-  out += "  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
+  out += "\n  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
          ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
   if (!recorded_on.empty() && !device.starts_with(recorded_on + ":"))
     out += "  recorded on " + recorded_on + ", run on " + device + " instead\n";
@@ -75,7 +79,7 @@ std::string ModelReport::text() const {
   if (kernels_compared && different.empty())
     out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
   if (!different.empty()) out += "  " + different + "\n";
-  if (result() == RunReport::Result::NotCompared && !is_schedule)
+  if (r == RunReport::Result::NotCompared && !is_schedule)
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
   for (const std::string& file : written) out += "  wrote " + file + "\n";
   if (!again.empty()) out += "  again: " + again + "\n";

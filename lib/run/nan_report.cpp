@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lib/driver/source.h"
+#include "lib/records/input_file.h"
 #include "lib/run/candidate.h"
 #include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
@@ -14,7 +15,6 @@
 #include "lib/support/file_name.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "lib/import/import.h"
 #include "lib/import/upgrade.h"
-#include "lib/text/formats.h"
+#include "lib/records/read_graph.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
@@ -289,8 +289,8 @@ class ScheduleReader {
       int64_t buffer = slot;
       if (is_call && parameters_.slots.contains(slot)) buffer = parameters_.slots.at(slot);
       else if (is_call || !std::ranges::any_of(parameters_.slots, [&](auto& p) { return p.second == slot; })) continue;
-      auto& known = out[buffer];
-      known.insert(known.end(), bases.begin(), bases.end());
+      auto& known = out[buffer];  // of an argument before, if arguments are parts of one buffer
+      if (known != bases) known.insert(known.end(), bases.begin(), bases.end());
     }
     return out;
   }

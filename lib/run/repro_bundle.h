@@ -1,11 +1,11 @@
-// Writes repro bundles (lib/text/repro.h): files that hold a failing kernel with its arrays and options, and that every
-// command takes as INPUT. Also runs a bundle again to see whether its failure still happens.
+// Writes repro bundles (lib/records/repro.h): files that hold a failing kernel with its arrays and options, and that
+// every command takes as INPUT. Also runs a bundle again to see whether its failure still happens.
 #pragma once
 #include <string>
 
+#include "lib/records/repro.h"
 #include "lib/run/failure_signature.h"
 #include "lib/run/run_options.h"
-#include "lib/text/repro.h"
 #include "lib/validate/kernel_trial.h"
 
 namespace tgc {

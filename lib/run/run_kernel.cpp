@@ -275,7 +275,7 @@ class KernelRun {
     KernelTrial wide = another_trial();
     wide.begin(trial_->chosen(), std::move(inputs));
     auto expected = wide.reference();
-    if (!expected) return std::nullopt;  // with these values the AST itself has no meaning
+    if (!expected) return leave_out(expected.diag(), "inputs " + std::string(name_of(set))), std::nullopt;
     Arrays own = std::move(wide.inputs_for(kernel).value_or_throw());
     auto done = executed(kernel, place, own);
     if (!done && expected->notes.empty()) {
@@ -308,6 +308,12 @@ class KernelRun {
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
+  // REF cannot tell what the AST computes with other values. The run goes on without these values if the AST has no
+  // meaning for them, or if there is no time left.
+  void leave_out(const Diag& error, const std::string& values) {
+    if (is_out_of_time(error)) report_.out_of_time.push_back("the run with " + values);
+    else if (!error.kernel_fault) throw Failure(error);
+  }
   // Returns whether a kernel that passed is run with other values, too: it is small and compared with its AST in REF.
   bool tries_more(const Placement& place) const {
     constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
@@ -329,7 +335,8 @@ class KernelRun {
       trial.begin(std::move(bound), copy_of(trial_->inputs()));
       for (auto& [name, value] : trial.variables()) o_.input.variables[name] = value;
       auto expected = trial.reference();
-      if (expected && expected->notes.empty()) {
+      if (!expected) leave_out(expected.diag(), text_of(trial.chosen()));
+      else if (expected->notes.empty()) {
         auto done = executed(kernel, place, trial.inputs());
         if (!done && is_out_of_time(done.diag())) {
           report_.out_of_time.push_back("the run with " + text_of(trial.chosen()));

@@ -47,19 +47,4 @@ void check_emulation(const Placement& place) {
                        .expected = "a device that is emulated, for example --device=CUDA"});
 }
 
-Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
-  VariableValues out;
-  for (const std::string& text : texts) {
-    size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* begin = text.data() + std::min(text.size(), equals + 1);
-    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
-      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
-    if (!out.emplace(text.substr(0, equals), value).second)
-      return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
-  }
-  return out;
-}
-
 }  // namespace tgc

@@ -94,7 +94,4 @@ Target lowering_target(const Placement& place, const Settings& settings);
 // Throws Failure if the user set --emulate, but `place` is not an emulated device.
 void check_emulation(const Placement& place);
 
-// Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
-Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
-
 }  // namespace tgc

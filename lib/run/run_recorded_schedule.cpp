@@ -1,19 +1,62 @@
 #include "lib/run/run_recorded_schedule.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "lib/run/honoured_options.h"
 #include "lib/run/recorded_run.h"
+#include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
+namespace {
 
-ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
-                                  bool finds_stage) {
+// Time limits for a record in seconds, without --timeout: of `run` and of `bisect`, and on a busy machine.
+constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
+
+// Returns the processor time of this process and of its workers that ended.
+double processor_seconds() {
+  double out = 0;
+  for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime}) out += double(t.tv_sec) + double(t.tv_usec) * 1e-6;
+  }
+  return out;
+}
+
+// Returns whether arrays differ, and no time was left to find out whether only rounding decides their elements.
+bool is_undecided(const ModelReport& report) {
+  return report.error.empty() && report.order.faults.empty() && report.hazard.empty() && !report.outputs.empty() &&
+         std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });
+}
+
+// Replaces the result of a record that was not compared because the time was over. `work`: RecordedRun::work().
+void tell_too_large(ModelReport& report, double work) {
+  const RunReport::Result result = report.result();
+  if (!current_deadline().is_over() || report.kernel_fault || result == RunReport::Result::Passed) return;
+  if (result == RunReport::Result::Failed && !is_undecided(report)) return;
+  const std::string size = work > 0 ? formatted(": REF evaluates about %.1g UOps for it", work) : std::string();
+  report.error = Diag{.message = "the comparison " + out_of_time(current_deadline().seconds).message + size,
+                      .expected = "--timeout=S, which allows more time, or smaller arrays"}
+                     .text();
+  report.ran.values.clear(), report.names.clear();
+}
+
+ModelReport run_within(double seconds, const Session& session, const InputGraph& in, const RunOptions& options,
+                       bool finds_stage) {
   ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
   if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
+  const DeadlineScope whole(seconds);
   std::vector<VariableValues> more;
+  double work = 0;
   auto done = catch_failures([&] {
     check_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
     RecordedRun run(session, in, options, report, finds_stage);
-    run.run();
+    auto ran = catch_failures([&] { return run.run(), Unit{}; });
+    work = run.work();
+    ran.value_or_throw();
     more = run.more_values();
     run.run_on_whole_numbers();
     run.run_on_all_sizes();
@@ -23,6 +66,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
     report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
     report.ran.values.clear();  // without names
   }
+  tell_too_large(report, work);
   if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
   for (const VariableValues& values : more) {
     RunOptions other = options;
@@ -36,6 +80,24 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
     report.also_tried.push_back(std::move(text));
   }
   return report;
+}
+
+}  // namespace
+
+ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
+                                  bool finds_stage) {
+  const double seconds = options.device.timeout_seconds.value_or(finds_stage ? kBisectSeconds : kRunSeconds);
+  const double begin = processor_seconds();
+  const auto begin_wall = Clock::now();
+  ModelReport report = run_within(seconds, session, in, options, finds_stage);
+  const RunReport::Result result = report.result();
+  if (options.device.timeout_seconds || seconds_since(begin_wall) < seconds || result == RunReport::Result::Passed)
+    return report;
+  // The limit is for records that are right, and for a machine on which no other programs run.
+  constexpr double kShare = 0.8;
+  const bool is_large = processor_seconds() - begin > kShare * seconds;
+  if (result != RunReport::Result::Failed && is_large) return report;
+  return run_within(kBusySeconds, session, in, options, finds_stage);
 }
 
 }  // namespace tgc

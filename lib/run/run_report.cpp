@@ -51,14 +51,6 @@ void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays) 
   });
 }
 
-double TimedRuns::quantile(double q) const {
-  if (seconds.empty()) return 0;
-  std::vector<double> sorted = seconds;
-  auto at = sorted.begin() + std::lround(q * double(sorted.size() - 1));
-  std::nth_element(sorted.begin(), at, sorted.end());
-  return *at;
-}
-
 std::string TimedRuns::text(size_t number, bool color) const {
   double total = 0;
   for (double s : seconds) total += s;

@@ -7,6 +7,7 @@
 
 #include "lib/execute/executable.h"
 #include "lib/runtime/compare.h"
+#include "lib/support/quantile.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/kernel_variables.h"
 
@@ -24,7 +25,7 @@ struct TimedRuns {
   uint64_t evaluations = 0;     // number of UOps that REF evaluates in one run; 0 on other devices
 
   double median() const { return quantile(0.5); }
-  double quantile(double q) const;
+  double quantile(double q) const { return tgc::quantile(seconds, q); }
   // Returns tinygrad's DEBUG=2 line for the median time, and a second line on the spread of the times.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;

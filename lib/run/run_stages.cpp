@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/compilation/pipeline.h"
+#include "lib/records/round_trip.h"
 #include "lib/run/emulated_dtypes.h"
-#include "lib/text/round_trip.h"
 #include "lib/uop/copy.h"
 #include "lib/validate/reference_runner.h"
 

@@ -4,11 +4,11 @@
 
 #include <functional>
 
+#include "lib/records/golden.h"
 #include "lib/rewrite/hits.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/spec/tables.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/graph.h"

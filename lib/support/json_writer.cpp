@@ -33,6 +33,12 @@ void JsonWriter::begin_value() {
   first_ = new_line_ = false;
 }
 
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
 JsonWriter& JsonWriter::key(std::string_view name) {
   value(name);
   out_ += ':';

@@ -19,6 +19,8 @@ namespace tgc {
 // Appends `text` as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD. If `text` has any such byte, each
 // byte of its other non-ASCII characters becomes U+FFFD too.
 void append_json_string(std::string& out, std::string_view text);
+// Returns `text` as a quoted JSON string.
+std::string json_string(std::string_view text);
 
 class JsonWriter {
  public:

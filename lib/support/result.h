@@ -48,17 +48,23 @@ class [[nodiscard]] Result {
 
   bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& operator*() { return std::get<0>(v_); }
-  const T& operator*() const { return std::get<0>(v_); }
+  T& operator*() & { return std::get<0>(v_); }
+  T operator*() && { return std::get<0>(std::move(v_)); }
+  const T& operator*() const& { return std::get<0>(v_); }
   T* operator->() { return &std::get<0>(v_); }
   const T* operator->() const { return &std::get<0>(v_); }
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // Returns the value, or throws the Diag as a Failure. For use inside a library only.
-  T& value_or_throw() {
+  // Returns the value, or throws the Diag as a Failure. For use inside a library only. Of a temporary Result the value
+  // itself is returned, so that a loop over it, or a reference to it, does not outlive it.
+  T& value_or_throw() & {
     if (!ok()) throw Failure(diag());
-    return **this;
+    return std::get<0>(v_);
+  }
+  T value_or_throw() && {
+    if (!ok()) throw Failure(diag());
+    return std::get<0>(std::move(v_));
   }
 
  private:

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "lib/support/pytext.h"
-#include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open_reader.h"
 #include "lib/text/repr.h"
-#include "lib/text/repro.h"
-#include "lib/text/svod_tree.h"
-#include "lib/uop/wellformed.h"
+#include "lib/uop/release.h"
 
 namespace tgc {
 namespace {
@@ -23,11 +20,6 @@ constexpr std::string_view kNames[] = {
 constexpr std::string_view kExtensions[] = {
 #define X(id, name, extension, ...) extension,
     TGC_FORMATS(X)
-#undef X
-};
-constexpr std::string_view kKinds[] = {
-#define X(id, name) name,
-    TGC_INPUT_KINDS(X)
 #undef X
 };
 
@@ -52,10 +44,6 @@ std::string listing(std::span<const UOp> list, const GraphInfo& info) {
   const Graph& graph = list[0].graph();
   if (graph.is_foreign()) return below_header({.text = print_uops(list)}, {.producer = info.producer}, graph);
   return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info, graph);
-}
-
-std::string producer_name(Release release) {
-  return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
 }
 
 // Returns `info` with `producer` set to the graph's release; `producer` is empty for 0.12.0.
@@ -106,7 +94,6 @@ std::string dot_text(UOp root, const GraphInfo& info) {
 std::string_view name_of(Format f) { return kNames[int(f)]; }
 std::string_view extension_of(Format f) { return kExtensions[int(f)]; }
 std::span<const std::string_view> format_names() { return kNames; }
-std::string_view name_of(InputKind k) { return kKinds[int(k)]; }
 
 std::optional<Format> parse_format(std::string_view name) {
   auto it = std::find(std::begin(kNames), std::end(kNames), name);
@@ -140,122 +127,6 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
       default: return write_graph(format, list.back(), info).value_or_throw();
     }
   });
-}
-
-// Returns `text` from its first line that is neither blank nor a comment.
-static std::string_view below_comments(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  size_t at = text.find_first_not_of(kBlanks);
-  while (at != text.npos && text[at] == '#') at = text.find_first_not_of(kBlanks, text.find('\n', at));
-  return at == text.npos ? std::string_view() : text.substr(at);
-}
-
-InputKind detect_kind(std::string_view head) {
-  // the first byte of an ONNX file is 8, the protobuf tag of its first field, ir_version
-  if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
-  head = below_comments(head);
-  if (head.starts_with('{') && looks_like_repro(head)) return InputKind::Repro;
-  if (head.starts_with('{'))
-    return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
-  if (head.starts_with("UOp(")) return InputKind::Repr;
-  if (begins_svod_tree(head)) return InputKind::Repr;
-  size_t digits = head.find_first_not_of("0123456789");
-  if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
-  return InputKind::Pyrender;
-}
-
-GraphInfo info_before(InputKind kind, std::string_view text) {
-  if (kind != InputKind::Json) {
-    auto header = read_header(text, {});
-    return header ? header->value_or(GraphInfo()) : GraphInfo();
-  }
-  auto read = catch_failures([&] {
-    GraphInfo out;
-    JsonScanner in(text);
-    in.object_while([&](std::string_view key) {
-      if (key == "nodes") return false;
-      if (!read_info_member(in, key, out)) in.skip();
-      return true;
-    });
-    return out;
-  });
-  return read ? *read : GraphInfo();
-}
-
-namespace {
-
-// Returns true for the repr of a UOp as Svod prints it.
-bool is_svod_tree(InputKind kind, std::string_view text) {
-  return kind == InputKind::Repr && begins_svod_tree(below_comments(text));
-}
-
-// Returns the producer to use for a text without a header; empty for 0.12.0.
-std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
-  if (!report.producer.empty()) return std::string(report.producer);
-  if (is_svod_tree(kind, text)) return producer_name(Release::v0_14);
-  const bool is_python = kind == InputKind::Pyrender || kind == InputKind::Repr || kind == InputKind::Uops;
-  Release release = is_python ? release_in_text(text) : Release::v0_12;
-  return release == Release::v0_12 ? "" : producer_name(release);
-}
-
-std::string nodes_of(Release release) { return "nodes of " + producer_name(release); }
-
-Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                           ReadReport& report) {
-  Places* places = &report.places;
-  auto header = read_header(text, file);
-  if (!header) return header.diag();
-  GraphInfo info = header->value_or(GraphInfo());
-  if (!*header) info.producer = producer_of_text(kind, text, report);
-  // take_malformed is set by comparisons, which read two graphs, perhaps of different releases, into one Graph
-  const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
-  if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
-    return Diag{.message = nodes_of(release), .file = std::string(file),
-                .expected = nodes_of(graph.release()) + ", as in the graph so far"};
-  graph.set_release(release);
-  auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
-    if (!root) return root.diag();
-    return GraphFile{.info = info, .root = *root, .list = {}};
-  };
-  switch (kind) {
-    case InputKind::Pyrender:
-      return of_root(read_pyrender(graph, text, file, places, &report.notes));
-    case InputKind::Repr:
-      return of_root(is_svod_tree(kind, text) ? read_svod_tree(graph, text, file, places)
-                                              : read_repr(graph, text, file, places));
-    case InputKind::Json: return graph_from_json(graph, text, file, places);
-    case InputKind::Repro: {
-      auto repro = std::make_shared<Repro>();
-      auto read = repro_from_json(graph, text, file, places, *repro);
-      report.repro = std::move(repro);
-      return read;
-    }
-    case InputKind::Uops: {
-      auto listing = read_uops(graph, text, file, places);
-      if (!listing) return listing.diag();
-      report.notes = std::move(listing->notes);
-      UOp root = listing->list.back();
-      return GraphFile{.info = info, .root = root, .list = std::move(listing->list)};
-    }
-    default:
-      return Diag{
-          .message = "is " + std::string(name_of(kind)), .file = std::string(file), .expected = "the text of a graph"};
-  }
-}
-
-}  // namespace
-
-Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                             ReadReport* report) {
-  ReadReport own;
-  if (!report) report = &own;
-  auto read = read_any(graph, kind, text, file, *report);
-  if (!read || report->take_malformed) return read;
-  auto malformed = first_malformed_below(read->root);
-  if (!malformed) malformed = first_malformed(read->list);
-  if (!malformed) malformed = first_out_of_order(read->list);
-  if (!malformed) return read;
-  return diag_at(text, place_of(report->places, malformed->node.id()), file, malformed->trouble, "");
 }
 
 }  // namespace tgc

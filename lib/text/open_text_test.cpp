@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "lib/records/read_graph.h"
 #include "lib/support/sha256.h"
 #include "lib/text/formats.h"
 #include "lib/text/graph_map.h"

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
+#include "lib/records/round_trip.h"
+#include "lib/records/testing.h"
 #include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/round_trip.h"
-#include "lib/text/testing.h"
 #include "lib/uop/wellformed.h"
 
 using namespace tgc;

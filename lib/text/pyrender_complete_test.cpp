@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "lib/records/round_trip.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/round_trip.h"
 
 using namespace tgc;
 

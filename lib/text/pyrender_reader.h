@@ -3,7 +3,6 @@
 #pragma once
 #include <unordered_map>
 
-#include "lib/text/nodes_in_text.h"
 #include "lib/text/py_values.h"
 
 namespace tgc {

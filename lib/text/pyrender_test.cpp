@@ -4,11 +4,11 @@
 
 #include <ctime>
 
+#include "lib/records/round_trip.h"
+#include "lib/records/testing.h"
 #include "lib/support/settings.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/repr.h"
-#include "lib/text/round_trip.h"
-#include "lib/text/testing.h"
 
 using namespace tgc;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/support/result.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -16,6 +17,12 @@ struct Place {
 using Places = std::vector<Place>;
 // Returns the byte where the node with this id begins; 0 if its position is unknown.
 size_t place_of(const Places& places, uint32_t id);
+
+// The statement, line of a listing, JSON object or UOp(...) that begins at byte `at` makes `node`.
+struct NodeAt {
+  size_t at;
+  UOp node;
+};
 
 // Returns an error for byte `at` of `text`, with line, column, and the source line with a caret. A long line is
 // truncated. Control characters in the line are shown as '?'.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/compilation/stage_rows.h"
+#include "lib/records/recorded_stages.h"
 #include "lib/target/recorded_target.h"
-#include "lib/text/recorded_stages.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 #include "renderers/renderer.h"

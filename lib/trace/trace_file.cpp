@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "lib/text/input_file.h"
+#include "lib/records/input_file.h"
 #include "lib/text/json_scan.h"
 
 namespace tgc {
@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::string_view kHead = R"({"format":"tgc-trace")";
 constexpr size_t kBuffer = 1 << 16;
-
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 std::string json(const std::string& text) { return text; }
 template <class Number>
@@ -98,14 +92,14 @@ void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) 
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
   graph_ = &ast.graph();
   // node numbers restart at 0 in each kernel
-  line(event("graph", quoted("tinygrad " + std::string(name_of(ast.graph().release())))));
+  line(event("graph", json_string(producer_name(ast.graph().release()))));
   std::string root = node(ast);
-  line(event("kernel", quoted(id), quoted(target), root));
+  line(event("kernel", json_string(id), json_string(target), root));
 }
-void TraceWriter::made_for(std::string_view what) { line(event("made_for", quoted(what))); }
+void TraceWriter::made_for(std::string_view what) { line(event("made_for", json_string(what))); }
 void TraceWriter::stage(std::string_view name, UOp input) {
   std::string root = node(input);
-  line(event("stage", quoted(name), root));
+  line(event("stage", json_string(name), root));
 }
 void TraceWriter::stage_end(UOp result) {
   std::string root = node(result);
@@ -113,8 +107,8 @@ void TraceWriter::stage_end(UOp result) {
 }
 void TraceWriter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
   std::string root = node(input);
-  line(event("begin", depth, quoted(rewrite.name), root, rewrite.rules,
-             std::string(rewrite.bottom_up ? "true" : "false"), quoted(rewrite.set)));
+  line(event("begin", depth, json_string(rewrite.name), root, rewrite.rules,
+             std::string(rewrite.bottom_up ? "true" : "false"), json_string(rewrite.set)));
 }
 void TraceWriter::end(int depth, UOp result) {
   std::string root = result ? node(result) : "null";
@@ -123,7 +117,8 @@ void TraceWriter::end(int depth, UOp result) {
 void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   auto [it, is_new] = rules_.emplace(std::tuple(rule.file, rule.line, rule.branch), rules_.size());
   if (is_new)
-    line(event("rule", quoted(rule.name), quoted(rule.file), rule.line, quoted(rule.branch), quoted(rule.source)));
+    line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
+               json_string(rule.source)));
   std::string from = node(before), to = node(after);
   line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, int64_t(cost.ns)));
 }

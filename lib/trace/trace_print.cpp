@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "lib/records/golden.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/support/counted.h"
 #include "lib/support/settings.h"
-#include "lib/text/golden.h"
 #include "lib/text/open_args.h"
 #include "lib/uop/render.h"
 

@@ -6,13 +6,13 @@
 #include <filesystem>
 
 #include "lib/compilation/compilation.h"
+#include "lib/compilation/watchers.h"
+#include "lib/records/golden.h"
 #include "lib/rules/match_stats.h"
 #include "lib/support/testing.h"
-#include "lib/text/golden.h"
 #include "lib/trace/provenance.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
-#include "lib/compilation/watchers.h"
 
 namespace tgc {
 namespace {

@@ -102,6 +102,10 @@ Release release_of(std::string_view producer) {
   return Release::Other;
 }
 
+std::string producer_name(Release release) {
+  return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
+}
+
 std::span<const Release> known_releases() {
   static constexpr auto all = [] {
     std::array<Release, kListed> out{};

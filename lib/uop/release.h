@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "lib/uop/ops.h"
@@ -19,6 +20,8 @@ std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 
 // Returns the release of a recording's producer: v0_14 for "tinygrad 0.14.0", v0_12 for "", Other for anything else.
 Release release_of(std::string_view producer);
+// Returns the producer that names a release: "tinygrad 0.14"; "unknown" for Other.
+std::string producer_name(Release release);
 
 bool has_op(Release release, Op op);  // returns true if the release has the op; always true for Release::Other
 // Returns the op with this name in any known release. Returns OTHER if no release has it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
@@ -42,8 +43,38 @@ bool is_plain(UOp index) {
          !index.src(0).dtype().is_image() && index.dtype().count() == 1;
 }
 
-// Computes the element that `index` accesses in each iteration of the loops, in REF; -1: it accesses none.
-std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables) {
+// Returns whether `value` depends on `load` in an iteration, as a bool that depends on loops only: false if a condition
+// that depends on loaded values decides it.
+UOp use_of(UOp load, UOp value) {
+  constexpr OpSet kLoads{Op::INDEX, Op::LOAD, Op::REDUCE};
+  Graph& graph = value.graph();
+  const UOp yes = graph.constant(dtypes::bool_, true), no = graph.constant(dtypes::bool_, false);
+  auto either = [&](UOp a, UOp b) { return a == yes || b == yes ? yes : a == no ? b : b == no ? a : a.alu(Op::OR, b); };
+  auto chosen = [&](UOp condition, UOp a, UOp b) { return a == b ? a : condition.where(a, b); };
+  auto gate_of = [](UOp u) {  // a factor that is 0 or 1
+    return u.is(Op::CAST) && dtypes::is_bool(u.src(0).dtype()) ? u.src(0) : UOp();
+  };
+  std::unordered_map<UOp, UOp> uses;
+  UOpSet loading(graph);  // nodes that depend on loaded values
+  for (UOp u : toposort(value)) {
+    if (u.in(kLoads) || std::ranges::any_of(u.src(), [&](UOp s) { return loading.contains(s); })) loading.insert(u);
+    UOp out = u == load ? yes : no;
+    for (size_t i = 0; i < u.num_src() && !(u == load); i++) {
+      UOp part = uses.at(u.src(i));
+      if (part == no) continue;
+      const UOp gate = u.is(Op::MUL) ? gate_of(u.src(1 - i)) : u.is(Op::WHERE) && i > 0 ? u.src(0) : UOp();
+      if (gate && loading.contains(gate)) part = u.is(Op::WHERE) && uses.at(u.src(3 - i)) == part ? part : no;
+      else if (gate) part = chosen(gate, i == 2 ? no : part, i == 2 ? part : no);
+      out = either(out, part);
+    }
+    uses[u] = out;
+  }
+  return uses.at(value);
+}
+
+// Computes the element that `index` accesses in each iteration of the loops, in REF; -1: it accesses none. `condition`:
+// whether it does; it may be empty.
+std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))
     if (u.in({Op::INDEX, Op::LOAD, Op::REDUCE})) return std::nullopt;
@@ -51,8 +82,9 @@ std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValu
   for (size_t i = 0; i < loops.ranges.size(); i++)
     number = number * number.const_like(loops.sizes[i]) + loops.ranges[i];
   UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(loops.count), {}, kAddresses);
-  UOp address = index.src(1).get_valid().where(index.src(1).get_idx().cast(dtypes::int64),
-                                               graph.constant(dtypes::int64, -1));
+  const UOp none_accessed = graph.constant(dtypes::int64, -1);
+  UOp address = index.src(1).get_valid().where(index.src(1).get_idx().cast(dtypes::int64), none_accessed);
+  if (condition) address = condition.where(address, none_accessed);
   UOp store = graph.node(Op::INDEX, out.dtype(), {out, number}).store(address);
   const Arrays none;
   auto done = ReferenceRunner(none, variables, {}, InputDistribution()).run(graph.sink({store.end(loops.ranges)}));
@@ -113,9 +145,11 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
   for (UOp load : loads) {
     Loops all = loops;
     bool is_known = true;
-    for (UOp r : ranges_of(load.src(1)))
-      if (!std::ranges::count(loops.ranges, r)) is_known = is_known && all.add(r);
-    const std::optional<Array> loaded = is_known ? addresses(load, all, variables) : std::nullopt;
+    const UOp condition = use_of(load, store.src(1));
+    for (UOp u : {load.src(1), condition})
+      for (UOp r : ranges_of(u))
+        if (!std::ranges::count(all.ranges, r)) is_known = is_known && all.add(r);
+    const std::optional<Array> loaded = is_known ? addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
     const int64_t unit = places.unit(buffer, load.src(0));
     std::vector<std::pair<int64_t, int64_t>> by_unit;  // with the iteration
@@ -134,7 +168,10 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
       for (; it != by_unit.end() && it->first < first + count; ++it) {
         const bool stores_first = it->second < i / inner;
         if (it->second == i / inner || (out && !stores_first)) continue;
-        out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i), stores_first};
+        // a copy of the element to itself changes nothing
+        if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
+        out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i),
+                     loops.count, stores_first};
         if (stores_first) return out;
       }
     }

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "lib/text/repro.h"
+#include "lib/records/repro.h"
 
 namespace tgc {
 

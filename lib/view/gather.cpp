@@ -13,10 +13,10 @@
 #include "lib/driver/runtime_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
+#include "lib/records/read_graph.h"
 #include "lib/run/run_model.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/recorded_target.h"
-#include "lib/text/formats.h"
 #include "lib/trace/trace_file.h"
 #include "lib/view/bundle_facts.h"
 #include "passes/program.h"
@@ -33,7 +33,7 @@ class TraceGraphs : public Recorder {
   void kernel_end() override { to_.push_back(finish(nullptr, texts)); }
   void kernel(std::string_view id, std::string_view target, UOp ast) override {
     Recorder::kernel(id, target, ast);
-    const std::string release = "tinygrad " + std::string(name_of(ast.graph().release()));
+    const std::string release = producer_name(ast.graph().release());
     if (ast.graph().is_foreign() || !producer.empty()) recorded_by(producer.empty() ? release : producer);
     if (!purpose.empty()) made_for(purpose);
   }

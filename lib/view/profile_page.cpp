@@ -6,11 +6,11 @@
 #include "lib/profile/report.h"
 #include "lib/profile/roofline.h"
 #include "lib/profile/totals.h"
+#include "lib/records/input_file.h"
+#include "lib/records/rewrite_trace.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
-#include "lib/text/input_file.h"
-#include "lib/text/rewrite_trace.h"
 #include "lib/view/page.h"
 #include "lib/view/profile_tracks.h"
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "lib/support/json_writer.h"
+#include "lib/text/formats.h"
 #include "lib/view/recording.h"
 #include "lib/view/recording_events.h"
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "lib/driver/session.h"
+#include "lib/records/input_file.h"
 #include "lib/support/testing.h"
-#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {

@@ -324,6 +324,7 @@ def test_versions() -> None:
 
 def test_names() -> None:
   assert program_name(["-m", "pytest", "-q", "test/test_ops.py::T"]) == "test_ops"
+  assert program_name(["-m", "pytest", "-p", "no:cacheprovider", __file__ + "::T"]) == "test_export"
   assert program_name(["-m", "a.b.c"]) == "c"
   assert program_name(["x/prog.py", "1"]) == "prog"
   assert golden.tagged_path(pathlib.Path("a/out.jsonl.gz"), "tensor") == pathlib.Path("a/out.tensor.jsonl.gz")

@@ -24,10 +24,12 @@ export function noteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 
-/** Says with what values a rewrite is wrong: "r0 = 0: 1 before, 2 after". @param {Record<string, string>} example */
-export function exampleText({before, after, ...inputs}) {
+/** Says with what values a rewrite is wrong, and what the kernel then stores: "r0 = 0: 1 before, 2 after; data1[0] = 2,
+ * not 1". @param {Record<string, string>} example */
+export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
-  return before === undefined ? "" : `${where ? where + ": " : ""}${before} before, ${after} after`;
+  const sides = before === undefined ? "" : `${where ? where + ": " : ""}${before} before, ${after} after`;
+  return [sides, stored].filter(Boolean).join("; ");
 }
 
 /** Returns the next rewrite that is not proven, the refuted ones first; null if all are. @param {App} app */

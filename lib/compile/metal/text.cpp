@@ -21,10 +21,6 @@ constexpr Meaning kPositions[] = {
     {"thread_index_in_simdgroup", "number_in_simdgroup"},
     {"simdgroup_index_in_threadgroup", "simdgroup"}};
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // A word or a single character of the source. Comments and literals yield no tokens.
 struct Token {
   std::string_view text;

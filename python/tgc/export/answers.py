@@ -1,6 +1,6 @@
 """Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question, one per answer.
 
-The protocols are those of `tgc conform` (lib/conformance/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
+The protocols are those of `tgc conform` (lib/compare/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
 A question without one asks for the golden record of a kernel, {"record": ...}:
   "after"   stages that the graph has been through already; they are skipped
   "until"   the last stage to run
@@ -9,7 +9,7 @@ With "level": "tensor" the graph is a tensor graph, and the answer is the record
 
 tinygrad 0.12.0 answers all questions. Any other release answers only those without a stage, with the record that the
 exporter writes; it ignores "after" and "until", and with "texts", records all rule matches. live.py answers questions
-with the member "live" or "about".
+with the member "live" or "about", rule_program.py those with the member "program".
 """
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.live import live_recorder
 from tgc.export.matches import matches_json, rewrite_with_callback
 from tgc.export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
+from tgc.export.rule_program import answer_program
 
 RENDERERS: JSON = {}
 CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute
@@ -180,14 +181,15 @@ def answer_all(stage_of: Function = stage_of, version: str = NATIVE_RELEASE) -> 
   for line in sys.stdin:
     try:
       question = json.loads(line)
-      if "stage" not in question and not question.keys() & {"live", "about"}:
+      if "stage" not in question and not question.keys() & {"live", "about", "program"}:
         answer_in_child(lambda question: {"record": make_record(question)}, question, out)
         continue
       if question.get("rewrites") or question.get("leave_out"):
         with contextlib.suppress(Exception): live().prepare(question)  # the child says what is wrong with the target
         answer_in_child(live().answer, question, out)
         continue
-      reply = reply_of(stage_of(question)) if "stage" in question else live().answer(question)
+      if "program" in question: reply = answer_program(question["program"])
+      else: reply = reply_of(stage_of(question)) if "stage" in question else live().answer(question)
     except BrokenPipeError: os._exit(1)  # tgc has closed the pipe
     except (Exception, SystemExit) as e: reply = error_reply(e)
     print(json.dumps(reply), file=out, flush=True)

@@ -39,6 +39,7 @@ import weakref
 from typing import Any
 
 from tgc.export.arrays import bound_arguments
+from tgc.export.golden import print_message
 from tgc.export.hooks import call_on_import, program_line, set_attribute
 from tgc.export.jit_kernels import CapturedKernels, buffer_node, input_tensors, is_tensor
 from tgc.export.jit_lazy import LateTensors
@@ -77,6 +78,7 @@ class JitRecorder:
     self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
     self.late = LateTensors(self.is_computed)
     self.stores = UnscheduledStores()
+    self.has_plans = True  # jit_plan.py records what the TinyJits of this release make of their kernels
     self.lost: dict[int, tuple[Any, JSON, str]] = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
@@ -84,6 +86,7 @@ class JitRecorder:
   def install(self, module: Any) -> None:
     from tinygrad.tensor import Tensor
     kind = getattr(module, "_TinyJit", None) or module.TinyJit
+    self.has_plans = hasattr(module, "jit_lower")
     call, buffer, assign, realize = kind.__call__, Tensor._buffer, Tensor.assign, Tensor.realize
     def watched_call(jit: Any, *args: Any, **kwargs: Any) -> Any: return self.record_call(call, jit, args, kwargs)
     def watched_buffer(tensor: Any) -> Any:
@@ -273,6 +276,9 @@ class JitRecorder:
       after = self.outer_values(jit, named)
       tensor_names = {k for k, v in (before | after).items() if v.startswith(("buffer ", "unrealized "))}
       if event["phase"] == "capture":
+        if not self.has_plans:
+          print_message("what a TinyJit makes of its kernels, and its replays, are recorded for tinygrad 0.13 and later only")
+          self.has_plans = True  # say it once
         self.lost |= {id(t): (t, event, place) for t, place in running["grads"] if not self.is_computed(t)}
         event |= self.captured_kernels(jit, args, kwargs, named)
         inputs = {buffer_node(t.uop): self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}

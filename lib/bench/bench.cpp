@@ -1,0 +1,245 @@
+#include "lib/bench/bench.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "lib/compilation/pipeline.h"
+#include "lib/driver/source.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/ordered_pool.h"
+#include "lib/target/recorded_target.h"
+
+namespace tgc {
+namespace {
+
+// ---- timing from the file of a tensor graph to the sources of its kernels (time_whole)
+
+// Renders each distinct kernel once, and returns the number of distinct kernels.
+Result<size_t> render_kernels(Compilation& graph) {
+  UOpSet rendered(graph.graph());
+  size_t count = 0;
+  for (size_t number : graph.kernel_numbers()) {
+    if (!rendered.insert(graph.schedule()->items[number].ast)) continue;
+    auto kernel = graph.kernel(number);
+    if (!kernel) return kernel.diag();
+    if (auto& source = kernel->source(); !source) return source.diag();
+    count++;
+  }
+  return count;
+}
+
+Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunFor what) {
+  StepTimes run(what, StepTimes::In::ProcessorTime);
+  auto source = Source::open(session, spec);
+  if (!source) return source.diag();
+  auto in = source->next();
+  if (!in) return in.diag();
+  if (!*in || !(*in)->is_tensor_graph)
+    return Diag{.message = "no tensor graph", .file = spec, .expected = "a model, or a tensor graph"};
+  size_t nodes = 0;
+  run.ended("read", [&] { return nodes = toposort((*in)->root).size(); });
+  auto graph = session.begin(std::move(**in));
+  if (!graph) return graph.diag();
+  auto& schedule = graph->schedule();
+  if (!schedule) return schedule.diag();
+  run.ended("schedule", [&] { return schedule->items.size(); });
+  auto rendered = render_kernels(*graph);
+  if (!rendered) return rendered.diag();
+  run.ended("render", [&] { return *rendered; });
+  run.end_of_total();
+  run.time.nodes = nodes;
+  return std::move(run.time);
+}
+
+// Returns the times that a tinygrad took, as its exporter recorded them.
+Result<TimedGraph> recorded_time(Pipeline& pipeline) {
+  auto rows = pipeline.rows();
+  if (!rows) return rows.diag();
+  TimedGraph out{pipeline.name(), pipeline.target()};
+  GraphTime time{.nodes = toposort(pipeline.ast()).size()};
+  double whole = 0;
+  for (const Pipeline::Row& row : *rows) {
+    if (!row.recorded || row.recorded->seconds < 0) continue;
+    const double ms = row.recorded->seconds * 1000;
+    time.stages.push_back({row.stage->name, row.result ? toposort(row.result).size() : 0, ms});
+    whole += ms;
+  }
+  const GoldenRecord* record = pipeline.input().record.get();
+  time.ms = record && record->seconds >= 0 ? record->seconds * 1000 : whole;
+  if (!time.stages.empty()) return out.time = std::move(time), out;
+  out.time = Diag{.message = "the recording has no times of stages",
+                  .file = pipeline.input().file,
+                  .expected = "a recording of a newer exporter, or --live=PYTHON"};
+  return out;
+}
+
+// The graphs that tgc compiles and times, and the recorded times of graphs that a tinygrad compiled.
+struct Inputs {
+  std::vector<TimedInput> own;
+  std::vector<TimedGraph> recorded;
+  std::string producer;  // of the recorded times
+};
+
+// Reads all graphs of the inputs.
+Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
+  Inputs out;
+  for (const std::string& spec : plan.inputs) {
+    auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
+      if (!graph.list.empty())
+        return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
+      if (!session.compiler()->compiles(graph)) {
+        auto pipeline = session.pipeline(std::move(graph));
+        if (!pipeline) return pipeline.diag();
+        if (!(*pipeline)->can(Ability::Recording)) return (*pipeline)->lacks(Ability::Compile);
+        auto timed = recorded_time(**pipeline);
+        if (!timed) return timed.diag();
+        out.recorded.push_back(std::move(*timed));
+        out.producer = (*pipeline)->producer();
+        return Unit{};
+      }
+      auto job = session.job_for(graph);
+      if (!job) return job.diag();
+      auto timed = timed_input(graph, *job);
+      if (!timed) return timed.diag();
+      out.own.push_back(std::move(*timed));
+      return Unit{};
+    });
+    if (!status) return status.diag();
+  }
+  return out;
+}
+
+// Returns the peak memory of this process in MB. getrusage() is not used: its peak includes memory from before exec().
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+  return 0;
+}
+
+}  // namespace
+
+Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats) {
+  return fastest(repeats, [&](RunFor what) { return run_whole(session, spec, what); });
+}
+
+Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
+  auto inputs = plan.whole ? Result(Inputs()) : read_inputs(session, plan);
+  if (!inputs) return inputs.diag();
+  BenchResult out;
+  const size_t count = plan.whole ? plan.inputs.size() : inputs->own.size();
+  out.graphs.resize(count);
+  auto time = [&](size_t i) -> Status {
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (plan.whole) {
+      out.graphs[i] = {plan.inputs[i], "", time_whole(session, plan.inputs[i], plan.repeats)};
+      return Unit{};
+    }
+    const TimedInput& in = inputs->own[i];
+    auto target = recorded_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
+    out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
+                     time_graph(in, plan.repeats, plan.count_rules)};
+    return Unit{};
+  };
+  auto start = Clock::now();
+  auto tell = [&](size_t i) {
+    session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
+  };
+  if (auto status = parallel_for(count, session.jobs, time, tell); !status) return status.diag();
+  out.seconds = seconds_since(start);
+  out.graphs.insert(out.graphs.end(), inputs->recorded.begin(), inputs->recorded.end());
+  out.recorded = inputs->recorded.size(), out.recorded_by = inputs->producer;
+  return out;
+}
+
+void Times::add(size_t nodes, double ms) {
+  nodes_ += nodes;
+  sum_ += ms;
+  ms_.push_back(ms);
+}
+
+BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result)
+    : plan_(plan), threads_(threads), result_(result) {
+  for (const TimedGraph& graph : result.graphs) {
+    if (!graph.time) {
+      refused_++;
+      continue;
+    }
+    total_.add(graph.time->nodes, graph.time->ms);
+    counted_ms_ += graph.time->counted_ms;
+    for (const StageTime& s : graph.time->stages) times_of(s.name).add(s.nodes, s.ms);
+  }
+}
+
+Times& BenchReport::times_of(std::string_view name) {
+  for (auto& [n, times] : stages_)
+    if (n == name) return times;
+  return stages_.emplace_back(name, Times()).second;
+}
+
+// Returns runs per second. Each graph runs once to count nodes, and per repeat once for the total, once for the stages.
+double BenchReport::runs_per_second() const {
+  return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
+}
+
+std::string BenchReport::text(bool list) const {
+  std::string out;
+  auto row = [&](std::string_view name, const Times& t) {
+    out += formatted("  %-30.*s %8zu %10zu %9.3f %9.3f %9.3f %9.3f %6.1f%%\n", int(name.size()), name.data(), t.count(),
+                     t.nodes(), t.mean(), t.median(), t.p95(), t.max(),
+                     total_.sum() > 0 ? 100 * t.sum() / total_.sum() : 0.0);
+  };
+  for (const TimedGraph& g : result_.graphs)
+    if (list && g.time)
+      out +=
+          formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.time->nodes, g.time->ms);
+  out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max",
+                   "share");
+  row("total", total_);
+  for (auto& [name, times] : stages_) row(name, times);
+  if (result_.recorded < result_.graphs.size())
+    out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                     plan_.repeats, counted(threads_, "thread").c_str(), runs_per_second(), peak_mb());
+  if (result_.recorded)
+    out += "processor time of " + result_.recorded_by + " for " + counted(result_.recorded, "graph") +
+           ", in one run each, without the exporter's own\n";
+  if (plan_.count_rules)
+    out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(),
+                     counted_ms_ / double(std::max<size_t>(1, total_.count())));
+  if (refused_) out += std::to_string(refused_) + " refused, and not counted\n";
+  return out;
+}
+
+std::string BenchReport::json(bool list) const {
+  return json_object([&](JsonWriter& json) {
+    auto ms = [&](std::string_view name, double value) { json.key(name).number(value, "%.6f"); };
+    auto object = [&](const Times& t) {
+      json.object([&] {
+        json.member("kernels", t.count()).member("nodes", t.nodes());
+        ms("mean_ms", t.mean()), ms("median_ms", t.median()), ms("p95_ms", t.p95()), ms("max_ms", t.max());
+      });
+    };
+    json.key("total"), object(total_);
+    json.key("stages").object([&] {
+      for (auto& [name, times] : stages_) json.key(name), object(times);
+    });
+    json.member("threads", threads_).member("repeats", plan_.repeats);
+    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
+    json.member("refused", refused_);
+    if (result_.recorded) json.member("recorded", result_.recorded).member("recorded_by", result_.recorded_by);
+    if (plan_.count_rules) json.key("counting_slower").number(slower(), "%.4f");
+    if (!list) return;
+    json.key("kernels").array([&] {
+      for (const TimedGraph& g : result_.graphs)
+        if (g.time)
+          json.line().object([&] {
+            json.member("name", g.name).member("target", g.target).member("nodes", g.time->nodes);
+            ms("ms", g.time->ms);
+          });
+    });
+  }) + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,83 @@
+// Measures how long the pipeline takes for many graphs, for `tgc bench`.
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/compilation/timing.h"
+#include "lib/driver/session.h"
+#include "lib/support/quantile.h"
+
+namespace tgc {
+
+struct BenchPlan {
+  std::vector<std::string> inputs;
+  std::string kernel;
+  bool whole = false;        // for models and tensor graphs: include reading the file and rendering the kernels
+  bool count_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
+  int repeats = 3;
+};
+
+struct TimedGraph {
+  std::string name, target;  // `target` is empty for a tensor graph
+  Result<GraphTime> time = GraphTime{};
+};
+
+struct BenchResult {
+  std::vector<TimedGraph> graphs;
+  size_t recorded = 0;      // the last ones of `graphs` have the times that a tinygrad took
+  std::string recorded_by;  // that tinygrad: "tinygrad 0.14.0"
+  double seconds = 0;       // wall time of the whole command
+};
+// Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
+// pipelines have the times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its
+// TimedGraph::time is an error.
+Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
+
+// Times all work before the compilers, for a file with one tensor graph (usually a model). Its stages are: "read" the
+// file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
+// runs, in processor time. GraphTime::nodes counts the nodes of the tensor graph. StageTime::nodes counts schedule
+// items for "schedule" and distinct kernels for "render".
+Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
+
+// The times of all graphs in milliseconds, for one stage or in total.
+class Times {
+ public:
+  void add(size_t nodes, double ms);
+  size_t count() const { return ms_.size(); }
+  size_t nodes() const { return nodes_; }
+  double sum() const { return sum_; }
+  double mean() const { return ms_.empty() ? 0 : sum_ / double(ms_.size()); }
+  double median() const { return quantile(ms_, 0.5); }
+  double p95() const { return quantile(ms_, 0.95); }
+  double max() const { return quantile(ms_, 1); }
+
+ private:
+  std::vector<double> ms_;
+  double sum_ = 0;
+  size_t nodes_ = 0;
+};
+
+class BenchReport {
+ public:
+  BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
+  // Return the report. If `list` is true, the report also has one line or JSON object for each graph.
+  std::string text(bool list) const;
+  std::string json(bool list) const;
+
+ private:
+  Times& times_of(std::string_view name);
+  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // relative cost of counting
+  double runs_per_second() const;
+
+  const BenchPlan& plan_;
+  unsigned threads_;
+  const BenchResult& result_;
+  Times total_;
+  std::vector<std::pair<std::string_view, Times>> stages_;  // the stages in the order of the pipeline, with their times
+  size_t refused_ = 0;
+  double counted_ms_ = 0;
+};
+
+}  // namespace tgc

@@ -1,0 +1,342 @@
+#include "lib/compare/conform.h"
+
+#include "lib/compare/conform_questions.h"
+#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/selection.h"
+#include "lib/compilation/stage_rows.h"
+#include "lib/diff/run_diff.h"
+#include "lib/driver/named_records.h"
+#include "lib/driver/runtime_kernel.h"
+#include "lib/live/tinygrad_process.h"
+#include "lib/records/input_file.h"
+#include "lib/records/recorded_stages.h"
+#include "lib/run/run_kernel.h"
+#include "lib/support/counted.h"
+#include "lib/support/line_diff.h"
+#include "lib/text/json_scan.h"
+#include "lib/text/print_uops.h"
+#include "lib/text/pyrender.h"
+
+namespace tgc {
+namespace {
+
+Diag missing_order(const std::string& file) {
+  return {.message = "a graph without the order of its nodes", .file = file,
+          .expected = "a listing of print_uops, or JSON with a \"list\""};
+}
+
+// Reads a text of the record, or an answer. A text that names no release is of `producer`.
+Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
+  ReadReport report{.take_malformed = true, .producer = producer};
+  return read_graph(graph, detect_kind(text), text, file, &report);
+}
+
+std::string without_trailing_newlines(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text);
+}
+
+// Returns the graph in `text` as pyrender text; if `text` is pyrender already, returns `text`.
+Result<std::string> pyrender_text(std::string_view text, const std::string& file, std::string_view producer) {
+  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
+  Graph graph;
+  auto root = read(graph, text, file, producer);
+  return root ? pyrender(root->root) : Result<std::string>(root.diag());
+}
+
+// Returns the list in `text` as a print_uops listing. If `text` is such a listing and `keep_listing` is set, returns
+// `text`.
+Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
+                            std::string_view producer) {
+  if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
+  Graph graph;
+  auto read_list = read(graph, text, file, producer);
+  if (!read_list) return read_list.diag();
+  if (read_list->list.empty()) return missing_order(file);
+  return without_trailing_newlines(print_uops(read_list->list));
+}
+
+// The process of the port, which answers questions, and the number of its failures in a row.
+class Port {
+ public:
+  Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
+
+  // Returns the answer of the port, one line. Fails as Answerer::ask() does.
+  Result<std::string> ask(const std::string& question) {
+    auto line = program_.ask(question);
+    if (!line) count(line.diag());
+    return line;
+  }
+  // Resets the number of failures in a row, after a valid answer.
+  void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
+  // Records an invalid answer. Restarts the process, because its next line may not belong to the next question.
+  void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
+
+  // Returns why the run must end (too many failures in a row, or no valid answer at all), or "" to continue.
+  std::string why_stopped(bool at_end = false) const {
+    if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
+    if (!has_answered_) return "the command answers nothing: " + last_failure_;
+    return "the command failed " + std::to_string(failures_in_a_row_) + " times in a row, last so: " + last_failure_;
+  }
+
+ private:
+  static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
+
+  void count(const Diag& failure) {
+    last_failure_ = failure.text();
+    last_failure_.erase(std::min(last_failure_.find('\n'), last_failure_.size()));
+    failures_in_a_row_++;
+  }
+
+  Answerer program_;
+  int failures_in_a_row_ = 0;
+  bool has_answered_ = false;
+  std::string last_failure_;
+};
+
+class ConformRun {
+ public:
+  ConformRun(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
+      : session_(session), plan_(plan), port_(port), out_(out), row_(find_row(plan.stage)) {}
+
+  Status ask_all(const std::string& spec) {
+    InputName name = InputName::parse(spec);
+    auto records = NamedRecords::open(name);
+    if (!records) return records.diag();
+    const GoldenReader& file = records->file();
+    producer_ = file.header().producer;
+    bool found = name.id.empty();
+    for (GoldenLine line; out_.ended.empty();) {
+      auto more = records->next_line(line);
+      if (!more) return more.diag();
+      if (!*more) break;
+      if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
+      found = true;
+      auto record = parse_golden_record(line, file.path());
+      if (!record) return record.diag();
+      if (plan_.as == ConformAs::Values && is_runtime_kernel(*record, producer_)) {
+        runtime_kernels_++;  // it waits for other threads, so it cannot be run alone
+        continue;
+      }
+      for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformAs::Text)) {
+        if (!is_wanted(q.stage)) continue;
+        if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
+        if (out_.ended.empty()) out_.ended = port_.why_stopped();
+        if (!out_.ended.empty()) break;
+      }
+    }
+    if (file.cut()) session_.warn(*file.cut());
+    if (runtime_kernels_) session_.note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
+    return Unit{};
+  }
+
+  // Fails if no record has the stage plan.stage. The error lists the recorded stages.
+  Status check_stage() const {
+    if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
+    std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
+    return unknown_name("stage", plan_.stage, names, "a stage of the records");
+  }
+
+ private:
+  bool is_wanted(const std::string& stage) {
+    recorded_stages_.insert(stage);
+    const Choice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
+    return plan_.stage.empty() || names_choice(plan_.stage, choice) || (row_ && row_->name == stage);
+  }
+
+  ConformCounts& counts_of(const std::string& stage) {
+    for (auto& [name, counts] : out_.stages)
+      if (name == stage) return counts;
+    return out_.stages.emplace_back(stage, ConformCounts()).second;
+  }
+
+  Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
+                               const std::string& file) const {
+    Graph graph;
+    auto input = read(graph, q.before, file, producer_);
+    if (!input) return input.diag();
+    CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
+    out.nodes = input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
+    for (auto& setting : settings_of(header, r)) out.settings.emplace_back(setting);
+    return out.json();
+  }
+
+  Status ask(const GoldenRecord& r, const GoldenHeader& header, const Question& q, const std::string& file) {
+    auto asked = question(r, header, q, file + "#" + r.id);
+    if (!asked) return asked.diag();
+    std::string difference;
+    AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
+    if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
+    ConformCounts& counts = counts_of(q.stage);
+    counts.of(verdict)++;
+    out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
+    if (plan_.keeps_differences) out_.answers.back().difference = difference;
+    if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
+      std::string where = shown_record(r.id, r.target);
+      if (counts.first.empty()) counts.first = where;
+      const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
+      if (is_of_interest && out_.shown.size() < plan_.show)
+        out_.shown.push_back("--- " + where + ": " + q.stage + "\n" + difference);
+    }
+    if (!conforms(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
+    session_.progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
+                      " that do not conform; at " + r.id);
+    return Unit{};
+  }
+
+  // Asks a question and compares the answer with the expected one. `difference` receives the difference or the error.
+  AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
+                           std::string& difference) {
+    auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
+    auto line = port_.ask(asked);
+    if (!line) return error(line.diag().text());
+    auto answer = catch_failures([&] { return read_answer(*line, q.kind == Question::After::Source); });
+    if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
+    port_.note_answer();
+    if (!answer->error.empty()) return error("error: " + answer->error);
+    if (answer->made.empty()) return AnswerVerdict::NotSupported;
+    auto compared = compare(r, q, answer->made, file);
+    if (!compared) return error(compared.diag().text());
+    difference = *compared;
+    if (!difference.empty()) return AnswerVerdict::Different;
+    if (plan_.as != ConformAs::Values || q.kind != Question::After::Graph ||
+        !same_structure(q.before, answer->made, file))
+      return AnswerVerdict::Same;
+    if (same_structure(q.before, q.after_json.empty() ? q.after : q.after_json, file)) return AnswerVerdict::Unchanged;
+    difference = "the answer is the question's graph, which tinygrad changes in this stage\n";
+    return AnswerVerdict::Different;
+  }
+
+  // Returns whether two graphs are the same but for facts that pyrender omits. `file` is the file of the first.
+  bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
+    Graph graph;
+    auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
+    return sides && diff_graphs(sides->first, sides->second).same;
+  }
+
+  struct Answer {
+    std::string made, error;  // graph, list or source of the answer; its error. Both empty: not supported
+  };
+  Answer read_answer(const std::string& line, bool of_source) const {
+    const std::string_view wanted = of_source ? "source" : "graph";
+    Answer out;
+    bool known = false;
+    JsonScanner in(line, "the answer", 1);
+    if (in.peek() == JsonScanner::Type::String) {
+      if (std::string word = in.string(); word != "not supported")
+        in.fail(0, "the answer '" + word + "'", "\"not supported\"");
+      in.end();
+      return out;
+    }
+    in.object([&](std::string_view key) {
+      known |= key == wanted || key == "error" || key == "not_supported";
+      if (key == "error") out.error = in.string();
+      else if (key != wanted) in.skip();
+      else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
+      else out.made = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
+    });
+    in.end();
+    if (!known)
+      in.fail(0, "an answer that says nothing",
+              "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
+    const bool is_own_json = out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos;
+    if (!of_source && is_own_json && !plan_.map.empty())
+      out.made = plan_.map.to_tgc(out.made).value_or_throw();
+    return out;
+  }
+
+  // Returns the difference between the answer and the expected answer; "" if there is none.
+  Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
+                              const std::string& file) {
+    const bool to_the_letter = plan_.as == ConformAs::Text;
+    auto texts = [&](const auto& of) -> Result<std::string> {
+      Result<std::string> wanted = of(q.after, file), got = of(answer, "the answer");
+      if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
+      return *wanted == *got ? std::string() : line_diff(*wanted, *got);
+    };
+    if (q.kind == Question::After::Source)
+      return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
+    if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
+    if (q.kind == Question::After::List)
+      return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
+    auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
+    auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
+    if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
+    // tinygrad's own text, which loses facts that the record has in another text
+    if (to_the_letter && detect_kind(q.after_json) != InputKind::Json && answer == q.after) return std::string();
+    // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
+    return catch_failures([&]() -> std::string {
+      Graph graph;
+      const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
+      auto sides = read_alike(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
+      GraphDiff diff = diff_graphs(sides.first, sides.second);
+      return diff.same ? "" : to_text(diff, plan_.style);
+    });
+  }
+
+  // Sets each variable of a kernel to its maximum, so that the comparison covers as much of the arrays as possible.
+  static VariableValues largest_values(UOp ast) {
+    VariableValues out;
+    for (UOp u : toposort(ast))
+      if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+    return out;
+  }
+
+  // Reads a kernel at any stage, to run it in REF: a kernel of another release is imported.
+  Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
+                          const std::string& stage = "") const {
+    auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
+    if (!in) return in;
+    in->info.stage = stage;
+    auto imported = imports.compiler()->import(std::move(*in));
+    if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
+    return imported;
+  }
+
+  // Runs the answer and the AST of the record in REF, on the same inputs, and compares the results.
+  Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
+                                     const std::string& file) {
+    if (r.target.empty())
+      return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
+    Session imports = session_;
+    imports.over.imports = true;
+    auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
+    if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
+    if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
+    loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
+    RunReport report = run_kernel(imports, *loaded,
+                                  {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
+                                   .device = {.name = "REF"},
+                                   .compare = {.reference = file + "#" + r.id}});
+    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
+    if (!report.error.empty()) return Diag{report.error};
+    return report.passed() ? std::string() : report.text(1, plan_.style.color);
+  }
+
+  const Session& session_;
+  size_t runtime_kernels_ = 0;
+  const ConformPlan& plan_;
+  Port& port_;
+  ConformReport& out_;
+  std::string producer_;  // the release that made the records of the current file
+  const StageRow* row_;  // the row of plan.stage; null if 0.12.0 has no such stage
+  std::set<std::string> recorded_stages_;
+  size_t failures_ = 0;
+};
+
+}  // namespace
+
+Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens,
+                              const ConformPlan& plan) {
+  ConformReport out;
+  Port port(session, plan);
+  ConformRun run(session, plan, port, out);
+  for (const std::string& spec : goldens)
+    if (auto status = run.ask_all(spec); !status) return status.diag();
+  if (auto status = run.check_stage(); !status) return status.diag();
+  if (out.ended.empty()) out.ended = port.why_stopped(true);
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,347 @@
+#include "lib/compare/process_replay.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "lib/compare/replay_culprit.h"
+#include "lib/diff/run_diff.h"
+#include "lib/driver/common_targets.h"
+#include "lib/driver/named_records.h"
+#include "lib/records/golden.h"
+#include "lib/records/input_file.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/line_diff.h"
+#include "lib/support/ordered_pool.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+namespace {
+
+// ---- the first pass over a file: names and hashes of all records, without graphs
+
+struct Entry {
+  std::string id, target, name;  // the name of a schedule is the function of tinygrad that made it; may be empty
+  std::string asked_by;  // the program lines that caused the kernel; empty: not recorded
+  std::string nodes;  // number of nodes of the AST, as text
+  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  size_t ast = 0;  // hash of the text of the AST
+  size_t whole = 0;  // hash of all texts that are compared
+};
+
+struct Index {
+  std::string file;  // FILE or FILE#ID
+  GoldenHeader header;
+  std::vector<Entry> entries;
+  std::optional<Diag> cut;  // an error that says that the file is truncated; else unset
+};
+
+size_t mix(size_t h, std::string_view text) {
+  return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
+}
+
+// Returns the source with each occurrence of the kernel's name replaced by "KERNEL".
+std::string without_name(std::string source, const std::string& name) {
+  if (name.empty()) return source;
+  for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
+    source.replace(at, name.size(), "KERNEL");
+  return source;
+}
+
+Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
+  Entry e;
+  std::string_view source;  // the source as a JSON string, with its quotes
+  std::string function;
+  JsonScanner in(line.text, file, line.line);
+  in.object([&](std::string_view key) {
+    std::string what(key);
+    if (what == "id") e.id = in.string();
+    else if (what == "target") e.target = in.string();
+    else if (what == "what") e.name = in.string();
+    else if (what == "asked_by") e.asked_by = in.skip();
+    else if (what == "ast") e.ast = mix(1, in.skip());
+    else if (what == "stages" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "source") e.whole = mix(e.whole, source = in.skip());
+    else if (what == "nodes") e.nodes = in.skip();
+    else if (what == "kernels" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "program" && in.peek() == JsonScanner::Type::Object)
+      in.object([&](std::string_view field) {
+        if (field == "name") e.name = plain_kernel_name(in.string());
+        else if (field == "function_name") function = in.string();
+        else in.skip();
+      });
+    else in.skip();
+  });
+  if (source.size() > 2) e.source = mix(2, without_name(std::string(source), function));
+  e.whole = (e.whole ^ (sources_only ? 0 : e.ast)) * 31 + 1;
+  return e;
+}
+
+Result<Index> index_of(const std::string& path, bool sources_only) {
+  return catch_failures([&] {
+    auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
+    Index out{path, records.file().header(), {}, {}};
+    for (GoldenLine line; records.next_line(line).value_or_throw();)
+      out.entries.push_back(entry_of(line, path, sources_only));
+    out.cut = records.file().cut();
+    return out;
+  });
+}
+
+// ---- pairing the records of A and B
+
+constexpr size_t kNone = SIZE_MAX;
+
+std::set<std::string> targets_of(const Index& index) {
+  std::set<std::string> out;
+  for (const Entry& e : index.entries) out.insert(e.target);
+  return out;
+}
+
+// Returns for each record of A the index of its partner in B, or kNone. Pairs records with equal keys, in order, by one
+// kind of key after another: id and AST; AST; source; program lines and name; program lines; node count and name; name;
+// id (if a recording has no program lines); of schedules, the innermost program line, the id, and the position.
+std::vector<size_t> partners(const Index& a, const Index& b) {
+  std::vector<size_t> of_a(a.entries.size(), kNone);
+  std::vector<bool> taken(b.entries.size());
+  const CommonTargets targets(targets_of(a), targets_of(b));
+  auto with_target = [&](const Entry& e, const std::string& what) { return targets.of(e.target) + "\n" + what; };
+  auto pair_by = [&](auto key) {
+    std::map<std::string, std::vector<size_t>> there;
+    for (size_t j = b.entries.size(); j-- > 0;)
+      if (std::string k = taken[j] ? "" : key(b.entries[j]); !k.empty()) there[k].push_back(j);
+    for (size_t i = 0; i < of_a.size(); i++) {
+      if (of_a[i] != kNone) continue;
+      auto found = there.find(key(a.entries[i]));
+      if (found == there.end() || found->second.empty()) continue;
+      of_a[i] = found->second.back(), taken[of_a[i]] = true;
+      found->second.pop_back();
+    }
+  };
+  pair_by([&](const Entry& e) { return with_target(e, e.id + "\n" + std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return with_target(e, std::to_string(e.ast)); });
+  pair_by([&](const Entry& e) { return e.source ? with_target(e, std::to_string(e.source)) : std::string(); });
+  auto by = [&](const Entry& e, const std::string& what) { return what.empty() ? what : with_target(e, what); };
+  pair_by([&](const Entry& e) { return e.name.empty() || e.asked_by.empty() ? "" : by(e, e.asked_by + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.asked_by); });
+  pair_by([&](const Entry& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
+  pair_by([&](const Entry& e) { return by(e, e.name); });
+  auto has_lines = [](const Index& index) {
+    return std::ranges::any_of(index.entries, [](const Entry& e) { return !e.asked_by.empty(); });
+  };
+  const bool both_have_lines = has_lines(a) && has_lines(b);
+  pair_by([&](const Entry& e) { return both_have_lines && !e.asked_by.empty() ? std::string() : by(e, e.id); });
+  auto of_schedule = [](const Entry& e, const std::string& key) { return e.target.empty() ? key : std::string(); };
+  pair_by([&](const Entry& e) { return of_schedule(e, e.asked_by.substr(0, e.asked_by.find(','))); });
+  pair_by([&](const Entry& e) { return of_schedule(e, e.id); });
+  pair_by([&](const Entry& e) { return of_schedule(e, "next"); });
+  return of_a;
+}
+
+// ---- comparing two paired records whose texts differ
+
+class PairDiff {
+ public:
+  PairDiff(const ReplayDiffPlan& plan, const Renames& renames, const GoldenHeader& a, const GoldenHeader& b)
+      : plan_(plan), renames_(renames), a_(a), b_(b) {}
+
+  Result<ReplayPair> run(const GoldenLine& in_a, const std::string& file_a, const GoldenLine& in_b,
+                         const std::string& file_b) const {
+    auto a = parse_golden_record(in_a, file_a), b = parse_golden_record(in_b, file_b);
+    if (!a || !b) return !a ? a.diag() : b.diag();
+    ReplayPair out{a->id, b->id, a->target, a->program ? plain_kernel_name(a->program->name) : ""};
+    if (plan_.sources_only) return compare_sources(out, *a, *b), out;
+    if (auto status = compare_stages(out, *a, *b, file_a, file_b); !status) return status.diag();
+    if (out.stage.empty()) compare_sources(out, *a, *b);
+    return out;
+  }
+
+ private:
+  static std::string nameless(const GoldenRecord& r) {
+    return without_name(r.source.value_or(r.error.value_or("")), r.program ? r.program->function_name : "");
+  }
+  void compare_sources(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b) const {
+    std::string before = nameless(a), after = nameless(b);
+    out.same = before == after;
+    if (out.same) return;
+    out.stage = "source";
+    out.detail = line_diff(before, after);
+    if (!plan_.json) return;
+    std::string lines = "\"lines\":";
+    append_json_string(lines, out.detail);
+    out.detail = lines;
+  }
+
+  Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
+                        const std::string& file_b) const {
+    Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
+    for (Run* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
+    auto diff = catch_failures(
+        [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
+    if (!diff || diff->same) return diff ? Status(Unit{}) : Status(diff.diag());
+    out.stage = diff->stage;
+    out.same_source = a.source && b.source && nameless(a) == nameless(b);
+    out.detail = plan_.json ? "\"diff\":" + to_json(diff->graph) : to_text(diff->graph, plan_.style);
+    for (const NodeChange& c : diff->graph.changes) {
+      out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
+      for (const std::string& cause : causes_of(c)) out.causes[cause]++;
+    }
+    const bool made = out.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
+    if (made && !a.rewrites.empty() && !b.rewrites.empty()) {
+      Graph graph;
+      auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
+                                {diff->text_b->text, run_b.file, b_.producer}, &renames_);
+      if (!sides) return sides.diag();
+      auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
+      out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
+    }
+    if (!out.rule.empty() || diff->blame.empty()) return Unit{};
+    out.rule = diff->blame[0].rule;  // tgc makes one of the two graphs, by this rule
+    if (!plan_.json) out.detail = to_text(*diff, plan_.style);
+    return Unit{};
+  }
+
+  // Returns the op of a node's line: "MUL" for "%4 = MUL dtypes.int (%2, 16)".
+  static std::string op_in(std::string_view line) {
+    size_t at = line.find("= ");
+    line.remove_prefix(at == line.npos ? 0 : at + 2);
+    return std::string(line.substr(0, line.find(' ')));
+  }
+
+  // Returns how a node changed, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  static std::vector<std::string> causes_of(const NodeChange& c) {
+    const std::string op = op_in(c.before.empty() ? c.after : c.before);
+    if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
+    if (is_renumbering(c)) return {"renumbered buffers"};
+    std::vector<std::string> out;
+    for (const Difference& d : c.differences) {
+      constexpr std::string_view kInside = "kernel: ";  // prefix for a change in the graph of a KERNEL
+      if (d.what.starts_with(kInside)) {
+        const std::string what = d.what.substr(kInside.size());
+        const bool is_one_sided = what == "added" || what == "removed";
+        out.push_back(op_in(d.before.empty() ? d.after : d.before) + (is_one_sided ? " " : ": ") + what);
+        continue;
+      }
+      const bool by_name = d.what == "op" || d.what == "dtype" || d.what == "axis type" || d.what == "reduce op";
+      out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
+    }
+    return out;
+  }
+
+  const ReplayDiffPlan& plan_;
+  const Renames& renames_;
+  const GoldenHeader &a_, &b_;
+};
+
+std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + e.name + ")"); }
+
+// ---- the second pass over the files: comparison of the paired records that differ
+
+Status compare_records(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
+                       const Renames& renames, const Session& session, ReplayDiff& out) {
+  PairDiff diff(plan, renames, a.header, b.header);
+  auto reader_a = NamedRecords::open(InputName::parse(a.file)), reader_b = NamedRecords::open(InputName::parse(b.file));
+  if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
+  std::vector<bool> wanted(b.entries.size());
+  auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
+  for (size_t i = 0; i < partner.size(); i++)
+    if (differs(i)) wanted[partner[i]] = true;
+  std::map<size_t, GoldenLine> waiting;  // records of B that were read before their partners in A
+  size_t read_b = 0;
+  OrderedPool pool(session.jobs);
+  GoldenLine line;
+  for (size_t i = 0; i < partner.size(); i++) {
+    if (auto more = reader_a->next_line(line); !more) return more.diag();
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (partner[i] == kNone) continue;
+    if (!differs(i)) {
+      out.same++, out.names_same.push_back(label(a.entries[i]));
+      continue;
+    }
+    for (GoldenLine other; read_b <= partner[i]; read_b++) {
+      if (auto more = reader_b->next_line(other); !more) return more.diag();
+      if (wanted[read_b]) waiting[read_b] = std::move(other), other = {};
+    }
+    auto task = [&diff, &a, &b, mine = std::move(line),
+                 theirs = std::move(waiting.extract(partner[i]).mapped())] {
+      return diff.run(mine, a.file, theirs, b.file);
+    };
+    line = {};
+    auto tell = [&, i](ReplayPair&& pair) {
+      if (!pair.same) return out.pairs.push_back(std::move(pair));
+      out.same++, out.names_same.push_back(label(a.entries[i]));
+    };
+    if (!pool.submit(std::move(task), tell)) break;
+  }
+  return pool.finish();
+}
+
+// Returns a summary of a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+std::string contents(const Index& index) {
+  if (index.entries.empty()) return index.file + ": no records";
+  constexpr size_t kMost = 3, kLongest = 60;
+  std::string out = index.file + ": " + counted(index.entries.size(), "record");
+  size_t n = 0;
+  for (const std::string& target : targets_of(index)) {
+    if (target.empty()) continue;
+    out += n == 0 ? " for " : n < kMost ? ", " : n == kMost ? ", ..." : "";
+    if (n++ < kMost) out += target.size() > kLongest ? target.substr(0, kLongest) + "..." : target;
+  }
+  for (size_t i = 0; i < std::min(kMost, index.entries.size()); i++) out += (i ? ", " : ": ") + index.entries[i].id;
+  return out + (index.entries.size() > kMost ? ", ..." : "");
+}
+
+}  // namespace
+
+bool are_recordings(const std::string& a, const std::string& b) {
+  bool of_one_record = false, of_0_12 = true;
+  for (const std::string& spec : {a, b}) {
+    InputName name = InputName::parse(spec);
+    if (name.file == "-") return false;
+    auto lines = LineReader::open(name.file);
+    GoldenLine first{.line = 1};
+    if (!lines || !(*lines)->next(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
+    auto header = parse_golden_header(first, name.file);
+    of_0_12 &= !header || release_of(header->producer) == Release::v0_12;
+    of_one_record |= !name.id.empty();
+  }
+  return !of_one_record || !of_0_12;
+}
+
+Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
+                                   const ReplayDiffPlan& plan) {
+  Result<Index> of_a = Index(), of_b = Index();
+  std::thread other([&] { of_b = index_of(b, plan.sources_only); });
+  of_a = index_of(a, plan.sources_only);
+  other.join();
+  if (!of_a || !of_b) return !of_a ? of_a.diag() : of_b.diag();
+  for (const Index* index : {&*of_a, &*of_b})
+    if (index->cut) session.warn(*index->cut);
+  if (of_a->header.level != of_b->header.level)
+    return Diag{.message = "one recording is of kernels, the other of schedules",
+                .file = b,
+                .expected = "two of " + of_a->header.level + " records"};
+  ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
+  Renames renames = Renames::between(release_of(out.producer_a), release_of(out.producer_b));
+  auto asked = asked_renames(plan.renames);
+  if (!asked) return asked.diag();
+  if (*asked) renames = std::move(**asked);
+  const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
+                               of_a->entries.size() == 1 && of_b->entries.size() == 1;
+  auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
+  if (auto status = compare_records(*of_a, *of_b, partner, plan, renames, session, out); !status) return status.diag();
+  out.different = out.pairs.size();
+  if (!out.same && !out.different)
+    return Diag{.message = "nothing was compared: the two recordings have no record in common\n  " +
+                           contents(*of_a) + "\n  " + contents(*of_b)};
+  std::vector<bool> taken(of_b->entries.size());
+  for (size_t i = 0; i < partner.size(); i++)
+    partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
+  for (size_t j = 0; j < taken.size(); j++)
+    if (!taken[j]) out.names_only_b.push_back(label(of_b->entries[j]));
+  out.only_a = out.names_only_a.size(), out.only_b = out.names_only_b.size();
+  return out;
+}
+
+}  // namespace tgc

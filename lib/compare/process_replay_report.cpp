@@ -1,0 +1,224 @@
+// Formats the result of process replay: as text with a summary and the first differences, and as JSON.
+#include <algorithm>
+
+#include "lib/compare/process_replay.h"
+#include "lib/diff/ci_cases.h"
+#include "lib/support/count_rows.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
+
+namespace tgc {
+namespace {
+
+using Counts = std::map<std::string, size_t>;
+
+Counts count_of(const ReplayDiff& d, auto add) {
+  Counts out;
+  for (const ReplayPair& p : d.pairs) add(out, p);
+  out.erase("");
+  return out;
+}
+Counts by_stage(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
+}
+// Returns the number of pairs by the first stage that differs. The entry for "ast" explains what this difference means.
+Counts by_place(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
+  });
+}
+Counts by_rule(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
+}
+Counts by_first_match(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match]++; });
+}
+// Returns the number of pairs by cause. A pair may have several causes.
+Counts by_cause(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    for (auto& [cause, n] : p.causes) out[cause]++;
+  });
+}
+Counts by_op(const ReplayDiff& d) {
+  return count_of(d, [](Counts& out, const ReplayPair& p) {
+    for (auto& [op, n] : p.ops) out[op] += n;
+  });
+}
+
+std::string table(std::string_view title, const Counts& counts) {
+  if (counts.empty()) return {};
+  constexpr size_t kMost = 12;
+  auto rows = by_count(counts);
+  std::string out(title);
+  out += '\n';
+  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row(rows[i].second, rows[i].first);
+  if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
+  return out;
+}
+
+// Returns a text for causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" for one added, two removed ops.
+std::string describe(const std::vector<std::string>& causes) {
+  constexpr size_t kMost = 8;
+  std::string added, removed, others;
+  size_t more = 0;
+  for (size_t i = 0; i < causes.size(); i++) {
+    auto add = [&](std::string& to, std::string_view what, std::string_view comma) {
+      if (i >= kMost) more++;
+      else to.append(to.empty() ? "" : comma).append(what);
+    };
+    std::string_view cause = causes[i];
+    if (cause.ends_with(" added")) add(added, cause.substr(0, cause.size() - 6), ", ");
+    else if (cause.ends_with(" removed")) add(removed, cause.substr(0, cause.size() - 8), ", ");
+    else add(others, cause, "; ");
+  }
+  std::string out = added.empty()     ? (removed.empty() ? "" : removed + " removed")
+                    : removed.empty() ? added + " added"
+                                      : added + " in place of " + removed;
+  if (!others.empty()) out += (out.empty() ? "" : "; ") + others;
+  return more ? out + " and " + std::to_string(more) + " more" : out;
+}
+
+size_t changes_in(const ReplayPair& p) {
+  size_t n = 0;
+  for (auto& [cause, count] : p.causes) n += count;
+  return n;
+}
+
+// Returns the first kMost lines of a difference, indented.
+std::string indented_beginning(const std::string& detail) {
+  constexpr size_t kMost = 12;
+  std::string out;
+  size_t n = 0;
+  for (std::string_view line : lines_of(detail)) {
+    if (n++ == kMost) return out + "          ...\n";
+    out.append("          ").append(line) += '\n';
+  }
+  return out;
+}
+
+// Returns a table with groups of causes that occur together, the most frequent group first. Two causes are in one group
+// if each occurs in at least 90 % of the pairs with the other. Columns: the group, number of its pairs, number of pairs
+// without other causes, and the pair with the fewest changes.
+std::string causes_table(const ReplayDiff& d) {
+  constexpr size_t kMost = 12;
+  Counts left = by_cause(d);
+  if (left.empty()) return {};
+  std::string out = "what differs there, and in how many (one may differ in several ways):\n";
+  for (size_t line = 0; line < kMost && !left.empty(); line++) {
+    auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
+    auto [cause, count] = *common;
+    Counts beside;  // by other cause: number of pairs that also have `cause`
+    for (const ReplayPair& p : d.pairs)
+      if (p.causes.contains(cause))
+        for (auto& [other, n] : p.causes) beside[other]++;
+    std::vector<std::string> together{cause};
+    for (auto& [other, n] : beside) {
+      auto of = left.find(other);
+      if (other == cause || of == left.end() || n * 10 < count * 9 || of->second * 9 > n * 10) continue;
+      together.push_back(other);
+    }
+    for (const std::string& c : together) left.erase(c);
+    size_t alone = 0;
+    const ReplayPair* simplest = nullptr;
+    for (const ReplayPair& p : d.pairs) {
+      if (!p.causes.contains(cause)) continue;
+      alone += std::ranges::all_of(p.causes, [&](auto& c) { return std::ranges::count(together, c.first) > 0; });
+      if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
+    }
+    const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
+    out += count_row(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
+    if (line == 0 && d.pairs.size() > 1) out += indented_beginning(simplest->detail);
+  }
+  if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
+  return out;
+}
+
+std::string few(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 3); i++) out += (i ? ", " : ": ") + names[i];
+  return out + (names.size() > 3 ? ", ..." : "");
+}
+
+}  // namespace
+
+size_t ReplayDiff::same_source() const {
+  return size_t(std::count_if(pairs.begin(), pairs.end(), [](const ReplayPair& p) { return p.same_source; }));
+}
+
+std::string ReplayDiff::text(size_t show) const {
+  std::string out;
+  for (size_t i = 0; i < std::min(show, pairs.size()); i++) {
+    const ReplayPair& p = pairs[i];
+    out += "--- " + shown_record(p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b), p.target) +
+           (p.name.empty() ? "" : " " + p.name) + ": " + p.stage + "\n";
+    if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
+    else if (!p.first_match.empty()) out += "first differing match: " + p.first_match + "\n";
+    out += p.detail;
+    if (!out.ends_with('\n')) out += '\n';
+  }
+  if (pairs.size() > show && show) out += "... and " + std::to_string(pairs.size() - show) + " more: --show=N\n";
+  if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
+  out += std::to_string(same + different) + " compared, " + std::to_string(same) + " the same, " +
+         std::to_string(different) + " different" +
+         (same_source() ? ", but " + std::to_string(same_source()) + " of these come to the same source" : "") + "\n";
+  if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
+  if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
+  return out + table("where they first differ:", by_place(*this)) +
+         table("the rule that did it:", by_rule(*this)) +
+         table("first differing match, of a rule that is perhaps not the cause:", by_first_match(*this)) +
+         causes_table(*this);
+}
+
+std::string ReplayDiff::json() const {
+  return json_object([&](JsonWriter& json) {
+    json.member("same", is_same()).member("runs", same + different).member("different", different);
+    json.member("only_in_a", only_a).member("only_in_b", only_b);
+    json.member("producer_a", producer_a).member("producer_b", producer_b);
+    json.key("kernels").object([&] {
+      json.member("same", same).member("different", different).member("only_a", only_a).member("only_b", only_b);
+    });
+    json.member("first_difference", by_stage(*this)).member("by_rule", by_rule(*this)).member("by_op", by_op(*this));
+    json.member("by_cause", by_cause(*this));
+    json.key("list").array([&] {
+      for (const ReplayPair& p : pairs)
+        json.line().object([&] {
+          json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
+          json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
+          if (!p.first_match.empty()) json.member("first_match", p.first_match);
+          json.member("same_source", p.same_source);
+        });
+    });
+    json.key("diffs").array([&] {
+      for (const ReplayPair& p : pairs)
+        json.line().object([&] {
+          json.member("id", p.id_a).member("target", p.target).member("same", false).member("stage", p.stage);
+          json.key(p.detail.starts_with("\"lines\"") ? "lines" : "diff").raw(p.detail.substr(p.detail.find(':') + 1));
+        });
+    });
+  }) + "\n";
+}
+
+CiReport ReplayDiff::ci(const std::string& file) const {
+  CiReport out = diff_ci_report();
+  for (const std::string& name : names_same) out.add({.name = name});
+  for (const ReplayPair& p : pairs) {
+    CiCase test{.verdict = CiVerdict::Failed, .name = p.id_a + (p.name.empty() ? "" : " (" + p.name + ")"),
+                .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
+    if (p.same_source) test.message += ", the source is the same";
+    if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
+    const size_t arrow = p.rule.rfind("-> ");  // of "A -> B", B matches now
+    auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
+    if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
+    if (!p.detail.starts_with('"')) test.details = p.detail;  // a quote begins JSON
+    out.add(std::move(test));
+  }
+  auto add_alone = [&](const std::vector<std::string>& names, const std::string& where) {
+    for (const std::string& name : names)
+      out.add({.verdict = CiVerdict::Failed, .name = name, .rule = "kernel-missing", .message = "is only in " + where,
+               .file = file});
+  };
+  add_alone(names_only_a, "A"), add_alone(names_only_b, "B");
+  return out;
+}
+
+}  // namespace tgc

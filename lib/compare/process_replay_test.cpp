@@ -1,0 +1,111 @@
+// Tests how process replay pairs the records of two recordings, and how it summarizes differences.
+#include "lib/compare/process_replay.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+// Returns a graph of tinygrad 0.14 that stores `value`, as JSON text with escaped quotes.
+std::string graph_storing(const std::string& value) {
+  return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
+         R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"
+         R"({\"op\":\"CONST\",\"dtype\":\"dtypes.weakfloat\",\"arg\":)" +
+         value + R"(},{\"op\":\"STORE\",\"dtype\":\"dtypes.void\",\"src\":[0,1]}]})";
+}
+
+struct Record {
+  std::string id, name, value, asked_by = "", source = "", target = "CPU:CLANG";
+};
+
+std::string recording(const std::string& name, std::initializer_list<Record> records) {
+  auto path = std::filesystem::temp_directory_path() / ("tgc_process_replay." + std::to_string(getpid()) + name);
+  std::ofstream out(path);
+  out << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})" << "\n";
+  for (const Record& r : records)
+    out << R"({"id":")" << r.id << R"(","target":")" << r.target << R"(","nodes":3,"ast":")" << graph_storing(r.value)
+        << R"(","source":")" << r.source << R"(","program":{"name":")" << r.name << R"(","function_name":")" << r.name
+        << "\"}" << (r.asked_by.empty() ? "" : ",\"asked_by\":[\"" + r.asked_by + "\"]") << R"(,"stages":[]})" << "\n";
+  return path;
+}
+
+Result<ReplayDiff> try_diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
+  std::string in_a = recording("a", a), in_b = recording("b", b);
+  auto diff = diff_recordings(Session(), in_a, in_b, {});
+  std::filesystem::remove(in_a), std::filesystem::remove(in_b);
+  return diff;
+}
+ReplayDiff diff_of(std::initializer_list<Record> a, std::initializer_list<Record> b) {
+  return try_diff_of(a, b).value_or_throw();
+}
+
+std::string pairs_of(const ReplayDiff& d) {
+  std::string out;
+  for (const ReplayPair& p : d.pairs) out += p.id_a + "-" + p.id_b + " ";
+  return out;
+}
+
+TEST_CASE("process replay: an additional record does not shift the alignment") {
+  ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}},
+                         {{"k0", "E_9", "9.0"}, {"k1", "E_1", "1.0"}, {"k2", "E_2", "2.0"}});
+  CHECK(d.same == 2);
+  CHECK(d.different == 0);
+  CHECK(d.names_only_b == std::vector<std::string>{"k0 (E_9)"});
+}
+
+TEST_CASE("process replay: differing records are aligned by source, program lines, name, then id") {
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0", "", "f E_1()"}, {"k1", "E_1n1", "2.0", "", "g E_1n1()"}},
+                         {{"k0", "E_1", "3.0", "", "g E_1()"}, {"k1", "E_1n1", "4.0", "", "f E_1n1()"}})) ==
+        "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0", "p.py:1"}, {"k1", "E_1", "2.0", "p.py:2"}},
+                         {{"k0", "E_1", "3.0", "p.py:2"}, {"k1", "E_1", "4.0", "p.py:1"}})) == "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}},
+                         {{"k0", "E_2", "3.0"}, {"k1", "E_1", "4.0"}})) == "k0-k1 k1-k0 ");
+  CHECK(pairs_of(diff_of({{"k0", "", "1.0"}, {"k1", "", "2.0"}}, {{"k0", "", "3.0"}, {"k1", "", "4.0"}})) ==
+        "k0-k0 k1-k1 ");
+}
+
+TEST_CASE("process replay: targets match by device and renderer unless a side has several of them") {
+  auto record = [](const char* id, const char* value, const char* target) {
+    return Record{.id = id, .name = "E_1", .value = value, .target = target};
+  };
+  ReplayDiff one = diff_of({record("k0", "1.0", "CL:CL"), record("k1", "2.0", "CL:CL")},
+                           {record("k0", "1.0", "CL:CL:cl_khr_fp64"), record("k1", "3.0", "CL:CL:cl_khr_fp64")});
+  CHECK(one.same == 1);
+  CHECK(pairs_of(one) == "k1-k1 ");
+  ReplayDiff two = diff_of({record("k0", "1.0", "CUDA:CUDA:sm_80"), record("k0", "2.0", "CUDA:CUDA:sm_90")},
+                           {record("k0", "2.0", "CUDA:CUDA:sm_80"), record("k0", "1.0", "CUDA:CUDA:sm_90")});
+  CHECK(two.same == 0);
+  CHECK(two.different == 2);
+  auto none = try_diff_of({record("k0", "1.0", "CPU:CLANG")}, {record("k7", "1.0", "CPU:LLVM")});
+  REQUIRE_FALSE(none);
+  CHECK(none.diag().message.find(": 1 record for CPU:CLANG: k0") != std::string::npos);
+  CHECK(none.diag().message.find(": 1 record for CPU:LLVM: k7") != std::string::npos);
+}
+
+TEST_CASE("process replay: the summary has one line per group of causes") {
+  ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}, {"k2", "E_3", "3.0"}},
+                         {{"k0", "E_1", "4.0"}, {"k1", "E_2", "5.0"}, {"k2", "E_3", "3.0"}});
+  const std::string text = d.text(0);
+  CAPTURE(text);
+  CHECK(text.starts_with("3 compared, 1 the same, 2 different, but 2 of these come to the same source\n"
+                         "where they first differ:\n       2  ast: "));
+  const std::string_view row = "       2  STORE: value  (2 by this alone; as in k0)\n";
+  CHECK(text.find(std::string(row) + "          changed STORE: value 1.0 -> 4.0\n") != std::string::npos);
+  CHECK(d.json().find("\"by_cause\":{\"STORE: value\":2}") != std::string::npos);
+}
+
+TEST_CASE("process replay: the fields of a KernelInfo of 0.12.0 are compared one by one") {
+  auto diff = diff_recordings(Session(), test_path("golden/NOLOCALS-1.jsonl.gz"),
+                              test_path("golden/TRANSCENDENTAL-2.jsonl.gz"), {});
+  REQUIRE(diff.ok());
+  CHECK(diff->text(0).find("SINK: arg dont_use_locals; SINK: arg name") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,97 @@
+#include "lib/compare/record_list.h"
+
+#include "lib/driver/named_records.h"
+#include "lib/driver/recorded_refusal.h"
+#include "lib/driver/runtime_kernel.h"
+#include "lib/records/golden.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/table.h"
+
+namespace tgc {
+namespace {
+
+ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
+  ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
+  const size_t kernels = r.kernels.size();
+  if (r.program) out.what = r.program->function_name;
+  else if (kernels) out.what = counted(kernels, "kernel"), out.kernels = kernel_ids_text(r);
+  else if (r.error || r.source_error) out.what = "refused";
+  if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
+  std::vector<GoldenMetadata> metadata = r.metadata;
+  for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
+  out.is_runtime = is_runtime_kernel(r, producer);
+  out.made_for = out.is_runtime ? "tinygrad's runtime" : made_for_text(metadata);
+  return out;
+}
+
+}  // namespace
+
+Result<RecordList> list_records(const Session& session, const std::string& file) {
+  const InputName name = InputName::parse(file);
+  auto records = NamedRecords::open(name);
+  if (!records) return records.diag();
+  const GoldenReader& reader = records->file();
+  RecordList out{.file = file, .producer = reader.header().producer, .level = reader.header().level};
+  for (GoldenLine line;;) {
+    auto more = records->next_line(line);
+    if (!more) return more.diag();
+    if (!*more) break;
+    auto record = parse_golden_record(line, reader.path());
+    if (!record) return record.diag();
+    out.records.push_back(listed(*record, out.producer));
+  }
+  if (reader.cut()) session.warn(*reader.cut());
+  if (!name.id.empty() && out.records.empty())
+    return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
+  return out;
+}
+
+std::string RecordList::text() const {
+  const std::string what = level == "tensor" ? "schedule" : "kernel";
+  std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
+  for (const ListedRecord& r : records) {
+    const std::string nodes = r.nodes ? std::to_string(r.nodes) : "";
+    const std::string shown = r.what + (r.kernels.empty() && r.error.empty() ? "" : ": ") + r.kernels + r.error;
+    rows.push_back({r.id, shown_target(r.target), nodes, shown, r.made_for});
+  }
+  return table(rows, "llr");
+}
+
+std::string RecordList::json() const {
+  return json_object([&](JsonWriter& json) {
+    json.member("file", file).member("level", level).member("producer", producer);
+    json.key("records").array([&] {
+      for (const ListedRecord& r : records)
+        json.line().object([&] {
+          json.member("id", r.id).member("target", r.target);
+          if (r.nodes) json.member("nodes", r.nodes);
+          json.member("what", r.what).member("made_for", r.made_for);
+          if (!r.error.empty()) json.member("error", r.error);
+          if (r.is_runtime) json.member("runtime", true);
+        });
+    });
+  }) + "\n";
+}
+
+std::string records_text(std::span<const RecordList> lists) {
+  if (lists.size() == 1) return lists[0].text();
+  std::string out;
+  for (const RecordList& list : lists) out += (out.empty() ? "" : "\n") + list.file + "\n" + list.text();
+  return out;
+}
+
+std::string records_json(std::span<const RecordList> lists) {
+  if (lists.size() == 1) return lists[0].json();
+  return json_object([&](JsonWriter& json) {
+    json.key("files").array([&] {
+      for (const RecordList& list : lists) {
+        std::string text = list.json();
+        text.pop_back();  // the line end
+        json.line().raw(text);
+      }
+    });
+  }) + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,85 @@
+#include "lib/compare/recorded_stage_list.h"
+
+#include <unordered_map>
+
+#include "lib/compilation/pipeline.h"
+#include "lib/driver/source.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/table.h"
+
+namespace tgc {
+namespace {
+
+using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
+
+// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline. `listed`
+// has the places of all stages of the list.
+Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
+  using Kind = StageRow::Kind;
+  auto stages = pipeline.stages();
+  if (!stages) return stages.diag();
+  std::list<ListedStage> own;  // the stages of this pipeline, each once
+  StageByName own_by_name;
+  for (const Pipeline::Stage& s : *stages) {
+    if (s.row->kind == Kind::Ast) continue;
+    const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // of a schedule
+    const std::string name(is_kernel ? "kernels" : s.row->name);
+    auto [known, is_new] = own_by_name.try_emplace(name);
+    if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
+    if (auto& changed = known->second->changed; s.changes_graph) changed = (changed && *changed) || *s.changes_graph;
+  }
+  auto next = list.stages.begin();  // the place in `list` after the previous stage of the pipeline
+  for (const ListedStage& s : own) {
+    auto [known, is_new] = listed.try_emplace(s.name);
+    if (is_new) {
+      known->second = list.stages.insert(next, s);
+      known->second->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
+    }
+    ListedStage& stage = *known->second;
+    stage.records++;
+    if (s.changed) stage.changed = stage.changed.value_or(0) + *s.changed;
+    next = std::next(known->second);
+  }
+  list.records++;
+  return Unit{};
+}
+
+}  // namespace
+
+std::string RecordedStageList::text() const {
+  std::vector<std::vector<std::string>> cells{{"stage", "slug", "alias", "level", "records", "changed"}};
+  for (const ListedStage& s : stages)
+    cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded(s.name)), s.level,
+                     std::to_string(s.records), s.changed ? std::to_string(*s.changed) : "-"});
+  return (producer.empty() ? "" : producer + ", ") + counted(records, "record") + "\n" + table(cells, "llllrr");
+}
+
+std::string RecordedStageList::json() const {
+  return json_object([&](JsonWriter& json) {
+    if (!producer.empty()) json.member("producer", producer);
+    json.member("records", records).key("stages").array([&] {
+      for (const ListedStage& s : stages)
+        json.line().object([&] {
+          json.member("name", s.name).member("alias", alias_of_recorded(s.name));
+          json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.records);
+          if (s.changed) json.member("changed", *s.changed);
+        });
+    });
+  }) + "\n";
+}
+
+Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec) {
+  RecordedStageList out;
+  StageByName listed;
+  Session as_recorded = session;
+  as_recorded.over.recorded = true;
+  auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
+    out.producer = pipeline.producer();
+    return add(out, listed, pipeline);
+  });
+  if (!status) return status.diag();
+  return out;
+}
+
+}  // namespace tgc

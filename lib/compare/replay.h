@@ -1,0 +1,80 @@
+// Checks golden records in parallel and counts the results.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/compare/record_check.h"
+#include "lib/driver/session.h"
+#include "lib/driver/shard.h"
+#include "lib/support/ci_report.h"
+
+namespace tgc {
+
+// Returns the checker of the session's pipeline. The session must outlive it.
+std::unique_ptr<RecordChecker> checker_of(const Session& session);
+
+struct ReplayPlan {
+  CheckPlan check;
+  std::string id;      // id of the only record to check; an #ID in the INPUT takes precedence
+  std::string filter;  // check only records with this text in their id, target or device
+  Shard shard = {};    // check only the records of this shard (by line number)
+};
+
+// Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
+// one at a time. Fails if a file or record cannot be read, no record has the id, or the session is cancelled.
+using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
+Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
+
+// Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid
+// value.
+Result<Settings> settings_from(const GoldenSettings& recorded);
+// Reads a graph from text with recorded settings. `name` is its file in messages. Fails for an invalid value or text.
+Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                                 const std::string& name);
+
+// Returns an empty report of `tgc check`, and the case of one record in it.
+CiReport check_ci_report();
+CiCase ci_case(const std::string& file, const RecordReport& report);
+
+// A map that iterates over its keys in the order of insertion.
+template <class T>
+class Tally {
+ public:
+  T& operator[](const std::string& name) {
+    auto [it, is_new] = index_.emplace(name, items_.size());
+    if (is_new) items_.emplace_back(name, T());
+    return items_[it->second].second;
+  }
+  const std::vector<std::pair<std::string, T>>& items() const { return items_; }
+
+ private:
+  std::map<std::string, size_t> index_;
+  std::vector<std::pair<std::string, T>> items_;
+};
+
+// Counts the results of checks, for the table and JSON of `tgc check`.
+class ReplaySummary {
+ public:
+  void add(const RecordReport& report);
+
+  size_t records() const { return records_; }
+  size_t identical() const { return identical_; }
+  size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
+  // Returns whether anything was compared; if not, counts such as identical() mean nothing.
+  bool compared() const { return compared_ > 0; }
+  std::string text() const;  // returns the counts as a table
+  std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
+
+ private:
+  struct Counts {
+    size_t same = 0, different = 0, error = 0, skipped = 0;
+    void add(CheckVerdict v);
+  };
+  size_t records_ = 0, identical_ = 0, errors_ = 0, compared_ = 0, skipped_ = 0;
+  Tally<Counts> counts_;
+  Tally<size_t> first_, why_skipped_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,71 @@
+#include "lib/compare/resume_check.h"
+
+#include "lib/compilation/schedule_text.h"
+#include "lib/records/round_trip.h"
+#include "lib/text/formats.h"
+#include "lib/text/print_uops.h"
+
+namespace tgc {
+namespace {
+
+// Returns the result as text: list and source of a kernel, kernels of a tensor graph, or the error message.
+std::string outcome(Compilation& c) {
+  if (c.is_tensor_graph()) {
+    auto& schedule = c.schedule();
+    if (!schedule) return schedule.diag().message;
+    auto kernels = golden_kernels(*schedule);
+    return kernels ? kernels_text(*kernels, {}) : kernels.diag().message;
+  }
+  if (!c.list()) return c.list().diag().message;
+  return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
+}
+
+// Writes the current graph in `format`, reads it, and begins a compilation after the stage that the text names.
+Result<Compilation> resume(const Compilation& c, Format format) {
+  InputGraph in;
+  in.graph = std::make_unique<Graph>(c.graph().settings());
+  in.info = c.loaded().info;
+  in.info.stage = c.at() ? c.at()->name : "";
+  in.is_tensor_graph = c.is_tensor_graph();
+  auto root = round_trip(format, c.at() ? c.current() : c.loaded().root, in.info, *in.graph);
+  if (!root) return root.diag();
+  in.root = *root;
+  return Compilation::begin(std::move(in), c.spec());
+}
+
+}  // namespace
+
+ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
+  ResumeReport report;
+  auto whole = begin(), c = begin();
+  if (!whole || !c) {
+    report.stage = "ast", report.difference = (!whole ? whole : c).diag().text();
+    return report;
+  }
+  const std::string expected = outcome(*whole);
+  const bool runs_on_from_ast_alone = c->is_tensor_graph();
+  UOp checked;
+  for (;;) {
+    std::string_view stage = c->at() ? c->at()->name : "ast";
+    for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
+      if (c->current() == checked) break;
+      auto copy = resume(*c, format);
+      bool runs_on = copy && (!c->at() || !runs_on_from_ast_alone);
+      std::string got = runs_on ? outcome(*copy) : "";
+      if (copy && (!runs_on || got == expected)) {
+        report.same++;
+        continue;
+      }
+      report.stage = stage;
+      report.difference =
+          std::string(name_of(format)) + ": " +
+          (copy ? "it compiles to another result than the graph itself" : copy.diag().text());
+      return report;
+    }
+    checked = c->current();
+    const StageRow* row = c->next();
+    if (!row || !row->is_graph_stage() || !c->step()) return report;
+  }
+}
+
+}  // namespace tgc

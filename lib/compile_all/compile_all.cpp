@@ -1,0 +1,193 @@
+#include "lib/compile_all/compile_all.h"
+
+#include <algorithm>
+
+#include "lib/compilation/imported_graph.h"
+#include "lib/compile/contained_compiler.h"
+#include "lib/compile/load.h"
+#include "lib/driver/source.h"
+#include "lib/runtime/compile_source.h"
+#include "lib/support/clocks.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/ordered_pool.h"
+#include "lib/support/quantile.h"
+#include "lib/target/recorded_target.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+bool works(std::string_view compiler) {
+  static const std::set<std::string, std::less<>> all = [] {
+    std::set<std::string, std::less<>> names;
+    for (const CompilerInfo& c : compilers())
+      if (c.works) names.insert(c.name);
+    return names;
+  }();
+  return all.contains(compiler);
+}
+
+// Returns the form to compile the source to: machine code if this computer has a compiler for it, else an earlier form.
+Artifact artifact_of(const CompileJob& job) {
+  bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
+  if (nvidia) return works("ptxas") ? Artifact::Cubin : Artifact::Binary;
+  if (job.language == Language::OpenCl) return works("OpenCL") ? Artifact::Binary : Artifact::Assembly;
+  return Artifact::Binary;
+}
+
+// Compiles a source. If this computer can execute the resulting object, also loads the object.
+void compile_source(CompiledSource& c, bool cache) {
+  Artifact what = artifact_of(c.job);
+  auto begin = Clock::now();
+  double cpu = thread_seconds() + compile_worker_seconds();
+  auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
+  if (!made) {
+    c.failure = made.diag().text();
+  } else {
+    c.bytes = made->size();
+    bool here = c.job.machine.empty() && (c.job.language == Language::C || c.job.language == Language::LlvmIr);
+    if (here)
+      if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
+  }
+  c.cpu_milliseconds = (thread_seconds() + compile_worker_seconds() - cpu) * 1e3;
+  c.milliseconds = seconds_since(begin) * 1e3;
+}
+
+}  // namespace
+
+Status CompileAll::run() {
+  for (const std::string& input : plan_.inputs) {
+    auto status = for_each_graph(session_, input, "", [&](InputGraph graph) -> Status {
+      if (graph.is_tensor_graph || number_++ % plan_.every) return Unit{};
+      return add(std::move(graph));
+    });
+    if (!status) return status;
+  }
+  if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
+  return compile();
+}
+
+Status CompileAll::add(InputGraph graph) {
+  if (!session_.compiler()->compiles(graph)) return add_recorded(graph);
+  auto kernel = session_.begin(std::move(graph));
+  if (!kernel) return kernel.diag();
+  const std::string& target = kernel->target().name();
+  groups_[target].kernels++;
+  auto& source = kernel->source();
+  if (!source) return refuse(target, kernel->name(), source.diag()), Unit{};
+  if (auto list = kernel->list(); list)
+    if (auto allowed = check_custom(*list); !allowed) return refuse(target, kernel->name(), allowed.diag()), Unit{};
+  add_source(target, kernel->name(), *source, [&] { return kernel->compile_job(); });
+  return Unit{};
+}
+
+// Adds the source that a record of another release has. The target is the recorded one, as far as tgc knows it.
+Status CompileAll::add_recorded(const InputGraph& graph) {
+  const GoldenRecord* record = graph.record.get();
+  if (!record)
+    return Diag{.message = "a graph of " + graph.info.producer + " has no source", .file = graph.file,
+                .expected = "a recording, or --native"};
+  const Settings& settings = graph.graph->settings();
+  const std::string known = known_target(record->target, settings);
+  auto target = recorded_target(known, settings);
+  const bool is_known = target && known.find(':') != known.npos;  // tgc has no target CPU:X86, only CPU
+  const std::string name = is_known ? target->name() : record->target;
+  groups_[name].kernels++;
+  if (!record->source)
+    return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
+           Unit{};
+  add_source(name, record->id, *record->source, [&]() -> Result<CompileJob> {
+    auto outputs = KernelOutputs::recorded(*record, settings);
+    return outputs ? compile_job_of(*outputs) : outputs.diag();
+  });
+  return Unit{};
+}
+
+void CompileAll::add_source(const std::string& target, const std::string& kernel, const std::string& source,
+                            const std::function<Result<CompileJob>()>& make_job) {
+  if (!seen_.insert({target, sha256(source)}).second) return;
+  Group& group = groups_[target];
+  group.sources++;
+  auto job = make_job();
+  if (job) job->timeout_seconds = plan_.timeout_seconds;
+  if (job) sources_.push_back({target, kernel, std::move(*job)});
+  else group.why_none = job.diag().message;
+}
+
+// Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad refuses some, too.
+void CompileAll::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
+  std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
+  refused_.push_back({target, kernel, diag.message + expected});
+}
+
+Status CompileAll::compile() {
+  auto one = [&](size_t i) -> Status {
+    if (session_.cancelled()) return Diag{"cancelled"};
+    return compile_source(sources_[i], plan_.use_cache), Unit{};
+  };
+  auto tell = [&](size_t i) {
+    session_.progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
+  };
+  if (auto status = parallel_for(sources_.size(), session_.jobs, one, tell); !status) return status;
+  for (const CompiledSource& c : sources_) {
+    Group& group = groups_[c.target];
+    group.times.push_back(c.milliseconds);
+    group.compiled += c.failure.empty();
+  }
+  return Unit{};
+}
+
+Status CompileAll::any_source() const {
+  if (!sources_.empty() || refused_.empty()) return Unit{};
+  size_t others = refused_.size() - 1;
+  return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};
+}
+
+bool CompileAll::any_failed() const {
+  return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });
+}
+
+std::string CompileAll::text() const {
+  std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
+                              "median ms");
+  for (const auto& [name, g] : groups_) {
+    out += formatted("%-22s %8zu %8zu ", name.c_str(), g.kernels, g.sources);
+    if (g.why_none.empty())
+      out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, quantile(g.times, 0.5));
+    else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
+  }
+  for (const CompiledSource& c : sources_)
+    if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
+  for (const Refused& r : refused_) out += "\nno source: " + r.text() + "\n";
+  return out;
+}
+
+std::string CompileAll::json(bool times) const {
+  return json_object([&](JsonWriter& json) {
+    json.key("targets").object([&] {
+      for (const auto& [name, g] : groups_)
+        json.key(name).object([&] {
+          json.member("kernels", g.kernels).member("sources", g.sources).member("compiled", g.compiled);
+          json.member("compilable", g.why_none.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
+        });
+    });
+    json.key("sources").array([&] {
+      for (const CompiledSource& c : sources_)
+        if (times || !c.failure.empty())
+          json.line().object([&] {
+            json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
+            json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f");
+            json.member("bytes", c.bytes);
+          });
+    });
+    json.key("refused").array([&] {
+      for (const Refused& r : refused_)
+        json.line().object([&] {
+          json.member("target", r.target).member("kernel", r.kernel).member("why", r.why);
+        });
+    });
+  }) + "\n";
+}
+
+}  // namespace tgc

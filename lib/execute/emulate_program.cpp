@@ -1,0 +1,114 @@
+#include "lib/execute/emulate_program.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "lib/compile/cache.h"
+#include "lib/compile/own_folder.h"
+#include "lib/runtime/emulated.h"
+#include "lib/target/target.h"
+
+namespace tgc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How tinygrad uses a GPU that tgc emulates.
+struct TinygradDevice {
+  std::string_view device;   // the emulator's name
+  const char* name;          // tinygrad's name, for DEV
+  const char* driver;        // variables by which tinygrad finds the driver's library and the compiler's
+  const char* compiler;
+};
+// tinygrad's own device AMD needs no library: it uses the kernel's driver, which tgc does not emulate.
+constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
+                                       {"AMD", "HIP", "HIP_PATH", "COMGR_PATH"}};
+constexpr const char* kExpected = "CUDA or HIP";
+
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return out;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+const TinygradDevice* find_device(std::string_view text) {
+  std::string name = upper_case(text.substr(0, text.find(':')));
+  for (const TinygradDevice& d : kDevices)
+    if (name == d.device || name == d.name) return &d;
+  return nullptr;
+}
+
+// Returns the file of tinygrad's compile cache for this build of the emulator. The user's own cache must neither
+// receive the emulator's code and timings nor provide code that another compiler made.
+std::string cache_file(const std::string& library) {
+  const CompileCache& cache = CompileCache::shared();  // throws Failure
+  if (!cache.enabled()) return "";
+  std::error_code error;
+  auto changed = fs::last_write_time(library, error).time_since_epoch().count();
+  fs::path folder = cache.folder() / "emulate";
+  make_own_folder(folder.string()).value_or_throw();
+  return folder / (to_hex(cache_key({library, std::to_string(changed)})).substr(0, 16) + ".db");
+}
+
+void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+
+// Sets tinygrad's variables for the device that `options` or DEV names. Throws Failure.
+void set_variables(const EmulateOptions& options) {
+  const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
+  const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
+  if (!device)
+    throw Failure(options.device.empty()
+                      ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
+                             .expected = std::string(kExpected) + " (or --device)"}
+                      : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
+  const Emulator& emulator = *find_emulator(device->device);
+  const std::string library = path_of(emulator).value_or_throw();
+  if (size_t at = options.device.find(':'); at != std::string::npos) {
+    size_t arch = options.device.find(':', at + 1);
+    if (arch != at + 1)
+      throw Failure(Diag{.message = "--device='" + options.device + "' names a renderer",
+                         .expected = std::string(device->name) + " or " + device->name +
+                                     "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX "
+                                     "(0.13 and later) or CUDA_PTX=1 (0.12)"});
+    const std::string target = std::string(device->device) + options.device.substr(at);
+    parse_target(target, Settings()).value_or_throw();  // an error for an unknown architecture
+    set(emulator.variable, library);
+    check_emulated(target).value_or_throw();
+    set(emulator.arch, options.device.substr(arch + 1));
+  }
+  // keeps the renderer and the architecture in a DEV that names the same device
+  if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
+  set(device->driver, library);
+  set(device->compiler, library);
+  if (options.race) set(emulator.race, "report");  // says at the end how many launches it checked
+  if (!environment("CACHEDB").empty()) return;
+  std::string file = cache_file(library);
+  file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);
+}
+
+}  // namespace
+
+Diag emulate_program(const EmulateOptions& options) {
+  if (auto done = catch_failures([&] { return set_variables(options), Unit{}; }); !done) return done.diag();
+  std::vector<char*> arguments;
+  for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores them, and exec would keep that
+  ::execvp(arguments[0], arguments.data());
+  Diag out{.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
+  if (options.command[0].ends_with(".py")) out.expected = "a program, such as python " + options.command[0];
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,244 @@
+#include "lib/fuzz/mutant.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMutantNodes = 4000;  // graphs with more nodes get no further subgraphs
+
+// Returns entry `i` of a table of args that are likely to expose bugs: limits of integer types and sizes, special
+// floats, and args that are no numbers.
+Arg edge_value(Graph& g, size_t i) {
+  static const Const kNumbers[] = {
+      int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
+      int64_t(33), int64_t(63), int64_t(64), int64_t(127), int64_t(128), int64_t(255), int64_t(256), int64_t(32767),
+      int64_t(65535), int64_t(65536), int64_t(2147483647), int64_t(2147483648), int64_t(-2147483648),
+      int64_t(4294967295), int64_t(4294967296), int64_t(1) << 40, int64_t(1) << 62, int64_t(-2), int64_t(-7),
+      std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), 0.0, -0.0, 0.5, 1.0, -1.5, 1e30, 1e300,
+      -1e300, 5e-324, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+      -std::numeric_limits<double>::infinity(), true, false, Const(Int(int64_t(1) << 62) * Int(4)),
+      Const(Int(int64_t(1) << 62) * Int(int64_t(1) << 62) * Int(-9))};
+  constexpr size_t kPlain = std::size(kNumbers);
+  i %= kPlain + 14;
+  if (i < kPlain) return kNumbers[i];
+  switch (i - kPlain) {
+    case 0: return g.invalid().arg();
+    case 1: return {};
+    case 2: return g.str("a b;c");
+    case 3: return g.str("");
+    case 4: return g.tuple({});
+    case 5: return g.tuple({Arg(0)});
+    case 6: return g.tuple({Arg(-1), Arg(1)});
+    case 7: return g.tuple({Arg(1), Arg(AxisType::REDUCE)});
+    case 8: return g.tuple({Arg(0), Arg(AxisType::GLOBAL)});
+    case 9: return Arg(Op::ADD);
+    case 10: return Arg(AxisType::LOCAL);
+    case 11: return Arg(dtypes::float32);
+    case 12: return g.tuple({g.tuple({Arg(0), Arg(int64_t(1) << 62)}), g.tuple({})});
+    default: return g.tuple({Arg(Op::MAX), g.tuple({Arg(0)})});
+  }
+}
+
+// Returns dtype `i` of a table of scalars, vectors and pointers.
+DType any_dtype(size_t i) {
+  static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
+  static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
+  DType scalar = dtypes::of(Scalar(i % kNumScalars));
+  i /= kNumScalars;
+  int count = scalar == dtypes::void_ ? 1 : kCounts[i % std::size(kCounts)];
+  DType out = count > 1 ? scalar.vec(count) : scalar;
+  i /= std::size(kCounts);
+  if (i % 3 != 2) return out;
+  i /= 3;
+  return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
+}
+
+// Returns `d` with its scalar type replaced by `s`. Keeps the vector length and the pointer.
+DType with_scalar(DType d, Scalar s) {
+  DType value = dtypes::of(s);
+  if (d.is_image()) return value;
+  if (d.count() > 1 && s != Scalar::Void) value = value.vec(d.count());
+  return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
+}
+
+// Returns op number `i` (modulo their count) of the group of similar ops that contains `op`, such as the unary ops.
+Op similar_op(Op op, size_t i) {
+  for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
+                    OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
+                    OpSet{Op::VECTORIZE, Op::CAT, Op::PTRCAT, Op::GROUP, Op::SINK},
+                    OpSet{Op::UNROLL, Op::CONTRACT, Op::GEP}, OpSet{Op::REDUCE, Op::END, Op::BUFFERIZE, Op::WMMA}}) {
+    if (!set.contains(op)) continue;
+    size_t n = i % size_t(set.size());
+    Op found = op;
+    set.for_each([&](Op o) {
+      if (n-- == 0) found = o;
+    });
+    return found;
+  }
+  return Op(i % kNumOps);
+}
+
+class Mutator {
+ public:
+  Mutator(std::vector<UOp> nodes, bool is_list, const Donor& donor)
+      : g_(nodes.back().graph()), nodes_(std::move(nodes)), is_list_(is_list), donor_(donor) {}
+
+  void apply(const MutationStep& step) {
+    s_ = step;
+    at_ = step.node % nodes_.size();
+    if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return change_order();
+    UOp u = nodes_[at_], now = changed(u);
+    if (!(now == u)) put(now);
+  }
+
+  std::vector<UOp> take() && { return std::move(nodes_); }
+
+ private:
+  UOp other() const { return nodes_[s_.other % nodes_.size()]; }
+  // Returns node number `i` (modulo their count) of the nodes whose op is in `ops`; the empty UOp if there are none.
+  UOp pick(OpSet ops, size_t i) const {
+    std::vector<UOp> found;
+    for (UOp u : nodes_)
+      if (u.in(ops)) found.push_back(u);
+    return found.empty() ? UOp() : found[i % found.size()];
+  }
+  std::vector<UOp> sources(UOp u) const { return {u.src().begin(), u.src().end()}; }
+  UOp with_source(UOp u, UOp source) const {
+    if (!u.num_src() || !source) return u;
+    std::vector<UOp> src = sources(u);
+    src[s_.slot % src.size()] = source;
+    return u.with_src(src);
+  }
+  UOp source_of(UOp u) const { return u.num_src() ? u.src(s_.slot % u.num_src()) : u; }
+
+  UOp changed(UOp u) {
+    std::vector<UOp> src = sources(u);
+    size_t slot = src.empty() ? 0 : s_.slot % src.size();
+    switch (s_.kind % kNumMutations) {
+      case 0: return u.replace({.op = Op(s_.value % kNumOps)});
+      case 1: return u.replace({.op = similar_op(u.op(), s_.value)});
+      case 2: return u.with_dtype(any_dtype(s_.value));
+      case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value % kNumScalars)));
+      case 4: return u.with_arg(edge_value(g_, s_.value));
+      case 5: return u.with_arg(other().arg());
+      case 6:  // change an item of a tuple
+        if (u.arg().is_tuple() && !u.arg().items().empty()) {
+          std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
+          items[s_.slot % items.size()] = edge_value(g_, s_.value);
+          return u.with_arg(g_.tuple(items));
+        }
+        return u;
+      case 7:
+        if (src.size() > 1) std::swap(src[slot], src[s_.other % src.size()]);
+        return u.with_src(src);
+      case 8:
+        if (!src.empty()) src.erase(src.begin() + int64_t(slot));
+        return u.with_src(src);
+      case 9: return src.insert(src.begin() + int64_t(slot), other()), u.with_src(src);
+      case 10: return with_source(u, other());
+      case 11:
+        if (src.empty()) return u;
+        return with_source(u, g_.node(Op::CONST, src[slot].dtype(), {}, edge_value(g_, s_.value)));
+      case 12: return with_source(u, g_.node(Op::CONST, source_of(u).dtype(), {}, g_.invalid().arg()));
+      case 13:  // add a second range with the same axis
+        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
+          return with_source(u, g_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
+        return u;
+      case 14:  // change the size of a range
+        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
+          return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
+        return u;
+      case 15:  // insert a subgraph of another graph
+        if (UOp part = nodes_.size() < kMutantNodes ? donated() : UOp()) return with_source(u, part);
+        return u;
+      case 16: return source_of(u);
+      case 17: return g_.node(Op(s_.value % kNumOps), u.dtype(), u, other().arg());
+      case 18: return u.rtag(edge_value(g_, s_.value));
+      case 19:
+        if (u.dtype().is_ptr() && !u.dtype().is_image())
+          return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
+        return with_source(u, other());
+      case 20: return with_source(u, u);  // use a copy of the node as its source (nodes are immutable)
+      case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
+      case 22: return src.assign(1 + s_.value % 40, other()), u.with_src(src);
+      default: return with_source(u, source_of(other()));
+    }
+  }
+
+  int64_t edge_size() {
+    static constexpr int64_t kSizes[] = {0, 1, -1, 3, 1 << 20, int64_t(1) << 31, int64_t(1) << 40, int64_t(1) << 61,
+                                         std::numeric_limits<int64_t>::max()};
+    return kSizes[s_.value % std::size(kSizes)];
+  }
+  UOp size_const(DType dtype) { return g_.node(Op::CONST, dtype, {}, edge_value(g_, s_.value)); }
+  size_t position(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
+
+  UOp donated() const {
+    UOp root = donor_ ? donor_(g_, s_.other) : UOp();
+    if (!root) return root;
+    std::vector<UOp> below = toposort(root);
+    return below[s_.value % below.size()];
+  }
+
+  // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on it.
+  void put(UOp now) {
+    UOpMap<UOp> is(g_);
+    for (size_t i = 0; i < nodes_.size(); i++) {
+      UOp u = nodes_[i];
+      if (i == at_) {
+        is[u] = now;
+        continue;
+      }
+      std::vector<UOp> src = sources(u);
+      for (UOp& s : src)
+        if (const UOp* known = is.find(s)) s = *known;
+      UOp rebuilt = u.with_src(src);
+      is[u] = rebuilt;
+    }
+    std::vector<UOp> before = std::move(nodes_);
+    if (is_list_) {
+      for (UOp u : before) nodes_.push_back(is[u]);
+    } else {
+      nodes_ = toposort(is[before.back()]);
+    }
+  }
+
+  void change_order() {
+    size_t to = s_.other % nodes_.size();
+    switch (s_.kind % kNumMutations) {
+      case kNumMutations - 3:
+        if (nodes_.size() > 1) nodes_.erase(nodes_.begin() + int64_t(at_));
+        return;
+      case kNumMutations - 2: return std::swap(nodes_[at_], nodes_[to]);
+      default: nodes_.insert(nodes_.begin() + int64_t(to), UOp(nodes_[at_]));
+    }
+  }
+
+  Graph& g_;
+  std::vector<UOp> nodes_;
+  bool is_list_;
+  const Donor& donor_;
+  MutationStep s_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes) {
+  std::vector<MutationStep> out(bytes.size() / kStepBytes);
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * kStepBytes);
+  return out;
+}
+
+std::vector<UOp> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
+                         const Donor& donor) {
+  if (nodes.empty()) return nodes;
+  Mutator mutator(std::move(nodes), is_list, donor);
+  for (const MutationStep& step : steps) mutator.apply(step);
+  return std::move(mutator).take();
+}
+
+}  // namespace tgc

@@ -1,0 +1,59 @@
+#include "lib/prove/prove_schedule.h"
+
+#include "lib/run/run_recorded_schedule.h"
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+using Kind = RewriteProof::Kind;
+
+// Returns the first difference between what the schedule and the tensor graph compute.
+std::string difference_in(const ModelReport& run) {
+  if (!run.error.empty()) return run.error;
+  if (!run.order.faults.empty()) return run.order.faults[0].detail();
+  if (!run.hazard.empty()) return run.hazard;
+  for (const auto* arrays : {&run.outputs, run.stages ? &run.stages->arrays : &run.outputs})
+    for (const Comparison& c : *arrays)
+      if (!c.passed()) return c.text();
+  return run.different;
+}
+
+// Takes the result of a run into the proof. Returns what REF shows.
+std::string settle(const ModelReport& run, KernelProof& proof) {
+  const size_t stages = run.stages ? run.stages->stages_run : 0;
+  proof.checked_stages = stages;
+  if (run.result() == RunReport::Result::Failed) {
+    const std::string stage = run.stages ? run.stages->stage : "";
+    proof.findings.push_back({.kind = Kind::Refuted, .why = "REF shows a wrong value", .application = SIZE_MAX});
+    const auto rows = proof.history ? proof.history->stages() : std::span<const HistoryStage>();
+    for (const HistoryStage& s : rows)
+      if (s.name == stage) proof.findings.back().place.stage = s.name;
+    proof.findings.back().counterexample["stored"] = difference_in(run);
+    return "the schedule computes something else than the tensor graph; `tgc bisect` looks for the rewrite";
+  }
+  const bool is_whole = run.stages && (run.stages->refused.empty() || run.ran.kernels);
+  if (run.result() != RunReport::Result::Passed || !is_whole)
+    return "REF does not run all its stages" + (run.notes.empty() ? "" : ": " + run.notes[0]);
+  for (auto* list : {&proof.rewrites, &proof.findings})
+    for (RewriteProof& r : *list)
+      if (r.kind == Kind::Unknown) r.kind = Kind::Sampled;
+  return counted(stages, "stage") + (run.ran.kernels ? " and " + counted(run.ran.kernels, "kernel") : "") +
+         " compute what the tensor graph says, at sample inputs in REF";
+}
+
+}  // namespace
+
+std::unique_ptr<KernelProof> prove_schedule(const Session& session, const InputGraph& in, ProofCache& cache,
+                                            const KernelProofOptions& options) {
+  auto out = prove_recording(in, cache, options);
+  if (!options.checks_stages || out->error || out->verdict == Kind::Refuted || out->verdict == Kind::Proven) return out;
+  const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds.value_or(30)},
+                       .compare = {.each_stage = true}};
+  const auto report = catch_failures([&] { return run_recorded_schedule(session, in, run); });
+  out->checked = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
+  out->set_verdict();
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,24 @@
+// A Python program that shows the wrong value of a refuted rule or rewrite with a tinygrad (tgc prove --program).
+#pragma once
+#include <string>
+
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+
+struct ShownProgram {
+  std::string file = {}, printed = {};  // where the program is, and what it printed; empty: there is none
+  std::string why = {};  // there is none; empty: none was asked for
+
+  // Returns a line of a report; "" if none was asked for.
+  std::string text() const {
+    if (!file.empty()) return "  program: " + file + " prints " + printed + "\n";
+    return why.empty() ? "" : "  no program: " + why + "\n";
+  }
+  void add_members(JsonWriter& json) const {
+    if (!file.empty()) json.member("program", file).member("printed", printed);
+    if (!why.empty()) json.member("no_program", why);
+  }
+};
+
+}  // namespace tgc

@@ -1,0 +1,419 @@
+#include "lib/records/golden.h"
+
+#include <algorithm>
+
+#include "lib/records/input_file.h"
+#include "lib/records/read_graph.h"
+#include "lib/records/repro.h"
+#include "lib/records/whole_lines.h"
+#include "lib/support/counted.h"
+#include "lib/support/visible.h"
+#include "lib/text/json_scan.h"
+
+namespace tgc {
+namespace {
+
+// Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
+std::string text_of(JsonScanner& in) {
+  return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+}
+
+// Reads a name, an id or a target. Reports print these within their lines, so line breaks would forge lines.
+std::string name_in(JsonScanner& in) {
+  const size_t at = in.position();
+  std::string out = in.string();
+  if (!is_one_line(out))
+    in.fail(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+  return out;
+}
+
+std::optional<std::string> text_or_null(JsonScanner& in) {
+  if (in.null()) return std::nullopt;
+  return text_of(in);
+}
+
+std::vector<std::string> texts(JsonScanner& in) {
+  std::vector<std::string> out;
+  if (!in.null()) in.array([&] { out.push_back(text_of(in)); });
+  return out;
+}
+
+std::vector<std::string> strings(JsonScanner& in) {
+  std::vector<std::string> out;
+  in.array([&] { out.push_back(in.string()); });
+  return out;
+}
+
+std::vector<int64_t> integers(JsonScanner& in) {
+  std::vector<int64_t> out;
+  if (!in.null()) in.array([&] { out.push_back(in.int64()); });
+  return out;
+}
+
+std::map<std::string, int64_t> variables(JsonScanner& in) {
+  std::map<std::string, int64_t> out;
+  if (!in.null())
+    in.object([&](std::string_view name) {
+      std::string key(name);
+      out[key] = in.int64();
+    });
+  return out;
+}
+
+GoldenProgram program_of(JsonScanner& in) {
+  GoldenProgram p;
+  in.object([&](std::string_view key) {
+    if (key == "name") p.name = name_in(in);
+    else if (key == "function_name") p.function_name = name_in(in);
+    else if (key == "applied_opts") p.applied_opts = text_of(in);
+    else if (key == "ops") p.ops = text_of(in);
+    else if (key == "lds") p.lds = text_of(in);
+    else if (key == "mem") p.mem = text_of(in);
+    else if (key == "global_size") p.global_size = texts(in);
+    else if (key == "local_size") p.has_local_size = in.peek() != JsonScanner::Type::Null, p.local_size = texts(in);
+    else if (key == "vars") p.vars = texts(in);
+    else if (key == "globals") p.globals = integers(in);
+    else if (key == "outs") p.outs = integers(in);
+    else if (key == "ins") p.ins = integers(in);
+    else in.skip();
+  });
+  return p;
+}
+
+double seconds(JsonScanner& in) { return std::strtod(std::string(in.number()).c_str(), nullptr); }
+
+GoldenStage stage_of(JsonScanner& in) {
+  GoldenStage s;
+  size_t at = in.position();
+  in.object([&](std::string_view key) {
+    if (key == "name") s.name = name_in(in);
+    else if (key == "same") s.same = in.boolean();
+    else if (key == "ir") s.ir = in.string_or_null();
+    else if (key == "letters") s.letters = in.string_or_null();
+    else if (key == "full") s.full = in.string_or_null();
+    else if (key == "at") s.at = strings(in);
+    else if (key == "function") s.function = name_in(in);
+    else if (key == "seconds") s.seconds = seconds(in);
+    else in.skip();
+  });
+  if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
+  return s;
+}
+
+GoldenBuffer buffer_of(JsonScanner& in) {
+  GoldenBuffer b;
+  in.object([&](std::string_view key) {
+    if (key == "base") b.base = in.int64();
+    else if (key == "offset") b.offset = in.int64();
+    else if (key == "size") b.size = in.int64();
+    else if (key == "dtype") b.dtype = in.string();
+    else if (key == "multi") in.array([&] { b.multi.push_back(buffer_of(in)); });
+    else in.skip();
+  });
+  return b;
+}
+
+// Reads the metadata of a kernel: an object, or a string that is only the name of the Tensor method.
+GoldenMetadata metadata_of(JsonScanner& in) {
+  GoldenMetadata m;
+  if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;
+  in.object([&](std::string_view key) {
+    if (key == "name") m.name = in.string();
+    else if (key == "caller") m.caller = in.string();
+    else if (key == "node") m.node = in.string();
+    else if (key == "backward") m.backward = in.boolean();
+    else in.skip();
+  });
+  return m;
+}
+
+std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
+  std::vector<GoldenMetadata> out;
+  if (!in.null()) in.array([&] { out.push_back(metadata_of(in)); });
+  return out;
+}
+
+GoldenKernel kernel_of(JsonScanner& in) {
+  GoldenKernel k;
+  in.object([&](std::string_view key) {
+    if (key == "ast") k.ast = in.string_or_null().value_or("");
+    else if (key == "id") k.id = name_in(in);
+    else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
+    else if (key == "fixedvars") k.fixedvars = variables(in);
+    else if (key == "metadata") k.metadata = metadata_list(in);
+    else in.skip();
+  });
+  return k;
+}
+
+// Reads {"uop/symbolic.py:102": [matches, attempts, seconds of the matches, seconds of the attempts]}.
+std::vector<GoldenRule> rules_of(JsonScanner& in) {
+  std::vector<GoldenRule> out;
+  in.object([&](std::string_view place) {
+    GoldenRule& rule = out.emplace_back();
+    rule.place = place;
+    size_t n = 0;
+    in.array([&] {
+      switch (n++) {
+        case 0: rule.matches = in.int64(); break;
+        case 1: rule.attempts = in.int64(); break;
+        case 2: rule.match_seconds = seconds(in); break;
+        case 3: rule.seconds = seconds(in); break;
+        default: in.skip();
+      }
+    });
+  });
+  return out;
+}
+
+GoldenRecord record_of(JsonScanner& in) {
+  GoldenRecord r;
+  bool has_id = false, has_ast = false;
+  in.object([&](std::string_view key) {
+    if (key == "id") r.id = name_in(in), has_id = true;
+    else if (key == "ast") r.ast = in.string(), has_ast = true;
+    else if (key == "ast_full") r.ast_full = in.string_or_null();
+    else if (key == "target") r.target = name_in(in);
+    else if (key == "device") r.device = text_of(in);
+    else if (key == "nodes") r.nodes = in.int64();
+    else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
+    else if (key == "linear") r.linear = text_or_null(in);
+    else if (key == "source") r.source = text_or_null(in);
+    else if (key == "source_error") r.source_error = text_or_null(in);
+    else if (key == "error") r.error = text_or_null(in);
+    else if (key == "error_stage") r.error_stage = name_in(in);
+    else if (key == "program") {
+      if (!in.null()) r.program = program_of(in);
+    } else if (key == "kernels") {
+      if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
+    } else if (key == "var_vals") r.var_vals = variables(in);
+    else if (key == "runtime") r.runtime = in.boolean();
+    else if (key == "rewrites") r.rewrites = in.skip();
+    else if (key == "rules") r.rules = rules_of(in);
+    else if (key == "seconds") r.seconds = seconds(in);
+    else if (key == "metadata") r.metadata = metadata_list(in);
+    else if (key == "settings")
+      in.object([&](std::string_view name) {
+        std::string setting(name);
+        r.settings[setting] = text_or_null(in);
+      });
+    else in.skip();
+  });
+  in.end();
+  if (!has_id || !has_ast) in.fail(0, std::string("a record without '") + (has_id ? "ast'" : "id'"), "a golden record");
+  return r;
+}
+
+GoldenHeader header_of(JsonScanner& in) {
+  GoldenHeader h;
+  std::string format, version, commit;
+  in.object([&](std::string_view key) {
+    if (key == "format") format = text_of(in);
+    else if (key == "version") version = text_of(in);
+    else if (key == "level") h.level = name_in(in);
+    else if (key == "producer") h.producer = name_in(in);
+    else if (key == "commit") commit = in.null() ? "" : name_in(in);
+    else if (key == "settings")
+      in.object([&](std::string_view name) {
+        std::string setting(name);
+        h.settings[setting] = text_of(in);
+      });
+    else in.skip();
+  });
+  in.end();
+  if (format != "tgc-golden") in.fail(0, "the first line is not a golden header", R"({"format":"tgc-golden",...})");
+  if (version != "1") in.fail(0, "golden version '" + version + "'", "version 1");
+  if (h.level == "jit")
+    in.fail(0, "these records are TinyJit calls, which have no graph",
+            "records of kernels or tensors; `tgc lint` reads these");
+  if (!commit.empty()) h.producer += " at " + commit.substr(0, 10);
+  if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
+  return h;
+}
+
+}  // namespace
+
+std::string program_text(const GoldenProgram& p) {
+  std::string out;
+  auto line = [&](std::string_view key, std::string_view value) { out.append(key).append(": ").append(value) += '\n'; };
+  auto list = [](const auto& items) {
+    std::string text;
+    for (auto& item : items) {
+      if (!text.empty()) text += ' ';
+      if constexpr (std::is_integral_v<std::decay_t<decltype(item)>>) text += std::to_string(item);
+      else text += item;
+    }
+    return text;
+  };
+  line("name", p.name), line("function_name", p.function_name);
+  line("global_size", list(p.global_size)), line("local_size", p.has_local_size ? list(p.local_size) : "None");
+  line("vars", list(p.vars)), line("globals", list(p.globals)), line("outs", list(p.outs)), line("ins", list(p.ins));
+  line("applied_opts", p.applied_opts), line("ops", p.ops), line("lds", p.lds), line("mem", p.mem);
+  return out;
+}
+
+std::string GoldenMetadata::text() const {
+  std::string out = name + (backward ? " bw" : ""), where = caller;
+  if (!node.empty()) where += (where.empty() ? "node " : ", node ") + node;
+  return where.empty() ? out : out + " (" + where + ")";
+}
+
+GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record) {
+  GoldenSettings out = header.settings;
+  for (auto& [name, value] : record.settings) {
+    if (value) out[name] = *value;
+    else out.erase(name);
+  }
+  return out;
+}
+
+namespace {
+
+// Takes `"key": "text"` and a comma, if there is one, from the beginning of `text`. Returns the quoted text; nullopt if
+// `text` does not begin so, or if the quoted text has an escape.
+std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
+  std::string_view rest = text;
+  for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
+                                std::string_view("\"")}) {
+    if (part != key) rest.remove_prefix(std::min(rest.find_first_not_of(" \t,"), rest.size()));
+    if (!rest.starts_with(part)) return std::nullopt;
+    rest.remove_prefix(part.size());
+  }
+  const size_t end = rest.find_first_of("\"\\");
+  if (end == rest.npos || rest[end] == '\\') return std::nullopt;
+  text = rest.substr(end + 1);
+  return rest.substr(0, end);
+}
+
+// Returns "ID@TARGET" of a record that begins with its id, as all recorders write records; "" for another record.
+std::string key_of(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
+  auto id = take_member(line, "id");
+  return id ? std::string(*id) + "@" + std::string(take_member(line, "target").value_or("")) : "";
+}
+
+}  // namespace
+
+std::string GoldenLine::distinct_id(std::string id) const {
+  return same_id ? id + "~" + std::to_string(same_id + 1) : id;
+}
+
+std::string shown_target(std::string_view target) {
+  const size_t features = target.find(':', target.find(':') + 1);
+  const auto commas = std::ranges::count(target, ',');
+  if (features == target.npos || target.find(':') == target.npos || commas < 3) return std::string(target);
+  const char* what = target.starts_with("CL:") ? "extension" : "feature";
+  return std::string(target.substr(0, features)) + ", " + counted(size_t(commas) + 1, what);
+}
+
+std::string shown_record(std::string_view id, std::string_view target) {
+  return std::string(id) + (target.empty() ? "" : " (" + shown_target(target) + ")");
+}
+
+std::string kernel_ids_text(const GoldenRecord& record) {
+  constexpr size_t kShown = 8;
+  std::string out;
+  size_t shown = 0;
+  for (const GoldenKernel& k : record.kernels) {
+    if (k.id.empty()) continue;
+    if (shown++ == kShown) return out + ", ...";
+    out.append(out.empty() ? "" : ", ").append(k.id);
+  }
+  return out;
+}
+
+bool names_record(std::string_view wanted, std::string_view id, std::string_view target) {
+  if (!wanted.starts_with(id)) return false;
+  wanted.remove_prefix(id.size());
+  if (wanted.empty()) return true;
+  const std::string parts = std::string(target) + ":";
+  return wanted.size() > 1 && wanted[0] == '@' && parts.starts_with(std::string(wanted.substr(1)) + ":");
+}
+
+bool may_name_record(std::string_view wanted, const GoldenLine& line) {
+  constexpr std::string_view kKey = "\"id\"", kBlanks = " \t";
+  const std::string_view text = line.text;
+  for (size_t at = 0; (at = text.find(kKey, at)) != text.npos;) {
+    at = text.find_first_not_of(kBlanks, at + kKey.size());
+    if (at == text.npos || text[at] != ':') continue;
+    at = text.find_first_not_of(kBlanks, at + 1);
+    if (at == text.npos || text[at] != '"') continue;
+    at++;
+    const std::string_view id = text.substr(at, text.find('"', at) - at);
+    const std::string_view rest = wanted.starts_with(id) ? wanted.substr(id.size()) : "-";
+    if (rest.empty() || rest[0] == '@' || rest[0] == '~' || id.find('\\') != id.npos) return true;
+  }
+  return false;
+}
+
+Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file) {
+  return catch_failures([&] {
+    JsonScanner in(line.text, file, line.line);
+    GoldenRecord r = record_of(in);
+    r.line = line.line;
+    r.id = line.distinct_id(std::move(r.id));
+    return r;
+  });
+}
+
+Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file) {
+  return catch_failures([&] {
+    JsonScanner in(line.text, file, line.line);
+    return header_of(in);
+  });
+}
+
+GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines)
+    : path_(std::move(path)), lines_(std::move(lines)) {}
+GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
+GoldenReader& GoldenReader::operator=(GoldenReader&&) noexcept = default;
+GoldenReader::~GoldenReader() = default;
+
+Result<GoldenReader> GoldenReader::open(const std::string& path) {
+  auto lines = LineReader::open(path);
+  if (!lines) return lines.diag();
+  GoldenLine first;
+  auto read = (*lines)->next(first.text);
+  if (!read) return read.diag();
+  if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
+  first.line = (*lines)->line();
+  if (InputKind kind = detect_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
+    return Diag{.message = "the first line is not a golden header",
+                .file = input_name(path),
+                .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
+  return from(std::move(*lines), first, input_name(path));
+}
+
+Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name) {
+  if (looks_like_repro(first.text))
+    return Diag{.message = "this is a repro bundle", .file = name,
+                .expected = "golden records; tgc run, bisect and reduce take bundles"};
+  GoldenReader reader(std::move(name), std::move(lines));
+  auto header = parse_golden_header(first, reader.path_);
+  if (!header) return header.diag();
+  reader.header_ = std::move(*header);
+  return reader;
+}
+
+Result<bool> GoldenReader::next_line(GoldenLine& line) {
+  for (;;) {
+    auto read = next_whole_line(*lines_, line.text, path_, cut_);
+    line.line = lines_->line(), line.same_id = 0;
+    if (!read || !*read) return read;
+    if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
+    if (std::string key = key_of(line.text); !key.empty()) line.same_id = ids_[std::move(key)]++;
+    return read;
+  }
+}
+
+Result<std::optional<GoldenRecord>> GoldenReader::next() {
+  GoldenLine line;
+  auto read = next_line(line);
+  if (!read) return read.diag();
+  if (!*read) return std::optional<GoldenRecord>();
+  auto record = parse_golden_record(line, path_);
+  if (!record) return record.diag();
+  return std::optional(std::move(*record));
+}
+
+}  // namespace tgc

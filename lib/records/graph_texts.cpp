@@ -1,0 +1,195 @@
+#include "lib/records/graph_texts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "lib/records/svod_tree.h"
+
+namespace tgc {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns the number of a line of a listing, such as "  12 Ops.ADD : ..."; nullopt for another line.
+std::optional<size_t> number_in_listing(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  size_t number = 0;
+  auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  const bool is_listed = error == std::errc() && line.substr(size_t(end - line.data())).starts_with(" Ops.");
+  return is_listed ? std::optional(number) : std::nullopt;
+}
+
+// Returns true for a line that begins like pyrender's statements: "c12 = ", "ast = " or "def k0():".
+bool is_pyrender_line(std::string_view line) {
+  if (line.starts_with("ast = ")) return true;
+  const std::string_view prefix = line.starts_with("def k") ? "def k" : "c";
+  if (!line.starts_with(prefix)) return false;
+  line.remove_prefix(prefix.size());
+  const size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+  return digits > 0 && line.substr(digits).starts_with(prefix == "c" ? " = " : "():");
+}
+
+// Returns true for a line that is a Python assignment, a part of a function, a comment or blank.
+bool is_python_line(std::string_view line) {
+  if (line.empty() || line[0] == '#' || line[0] == ' ' || line[0] == '\t' || line[0] == '\r') return true;
+  auto is_name = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const size_t name = size_t(std::ranges::find_if_not(line, is_name) - line.begin());
+  if (line.starts_with("def ")) return true;
+  line.remove_prefix(name);
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return name > 0 && line.starts_with('=') && !line.starts_with("==");
+}
+
+bool is_blank_or_comment(std::string_view line) {
+  const size_t at = line.find_first_not_of(" \t\r");
+  return at == line.npos || line[at] == '#';
+}
+
+bool is_fence(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line.starts_with("```") || line.starts_with("~~~");
+}
+
+// Returns the length of a progress bar at the begin of `line`, which a program has printed there without a line end.
+size_t end_of_progress(std::string_view line) {
+  for (std::string_view rate : {"it/s]", "s/it]"})
+    if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
+  return 0;
+}
+
+class Finder {
+ public:
+  explicit Finder(std::string_view text) : text_(text) {
+    for (size_t at = 0; at < text.size(); at = lines_.back().end + 1) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      lines_.push_back({at + end_of_progress(text.substr(at, end - at)), end});
+    }
+  }
+
+  GraphTexts find() {
+    const bool has_fences = std::ranges::any_of(lines_, [&](const Line& line) { return is_fence(shown(line)); });
+    if (has_fences) in_fences();
+    else in_lines(0, lines_.size());
+    auto& graphs = out_.graphs;
+    const bool is_all_python = graphs.size() == 1 && graphs[0].kind == InputKind::Pyrender && all_python_;
+    if (!has_fences && graphs.size() == 1 && (!out_.others || is_all_python)) graphs.clear();
+    return std::move(out_);
+  }
+
+ private:
+  struct Line {
+    size_t begin, end;  // `end` is the byte of the line end
+  };
+  std::string_view shown(const Line& line) const { return text_.substr(line.begin, line.end - line.begin); }
+  std::string_view line(size_t i) const { return shown(lines_[i]); }
+
+  void in_fences() {
+    out_.others = true;
+    for (size_t i = 0; i < lines_.size(); i++) {
+      if (!is_fence(line(i))) continue;
+      const size_t first = i + 1;
+      for (i = first; i < lines_.size() && !is_fence(line(i));) i++;
+      if (first < i && line(first).starts_with('{')) add(InputKind::Json, first, i);
+      else in_lines(first, i);
+    }
+  }
+
+  // Finds the graphs in the lines `first` to below `end`.
+  void in_lines(size_t first, size_t end) {
+    for (size_t i = first; i < end;) {
+      size_t next = i;
+      std::optional<InputKind> kind;
+      if (line(i).starts_with("UOp(Ops.")) kind = InputKind::Repr, next = end_of_repr(i, end);
+      else if (number_in_listing(line(i))) kind = InputKind::Uops, next = end_of_listing(i, end);
+      else if (is_pyrender_line(line(i))) kind = InputKind::Pyrender, next = end_of_pyrender(i, end);
+      else if (begins_svod_tree(line(i))) kind = InputKind::Repr, next = end_of_tree(i, end);
+      if (next == i) {
+        if (!is_blank_or_comment(line(i))) out_.others = true, all_python_ &= is_python_line(line(i));
+        i++;
+        continue;
+      }
+      size_t begin = i;  // the header and other comments above a graph belong to it
+      while (begin > first && line(begin - 1).starts_with('#') && (out_.graphs.empty() || is_after_last(begin - 1)))
+        begin--;
+      add(*kind, begin, next);
+      i = next;
+    }
+  }
+
+  bool is_after_last(size_t i) const { return lines_[i].begin >= out_.graphs.back().end; }
+  void add(InputKind kind, size_t first, size_t end) {
+    out_.graphs.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
+  }
+
+  // Each returns the line after the graph that begins in line `i`; `i` if no graph begins there.
+
+  size_t end_of_repr(size_t i, size_t end) const {
+    int depth = 0;
+    char quote = 0;
+    for (; i < end; i++) {
+      const std::string_view s = line(i);
+      for (size_t at = 0; at < s.size(); at++) {
+        if (quote && s[at] == '\\') at++;
+        else if (quote) quote = s[at] == quote ? 0 : quote;
+        else if (s[at] == '\'' || s[at] == '"') quote = s[at];
+        else depth += s[at] == '(' ? 1 : s[at] == ')' ? -1 : 0;
+      }
+      quote = 0;  // strings end on their line; a tag may have a single quote
+      if (depth <= 0) return i + 1;
+    }
+    return end;
+  }
+
+  // A line without a number continues the arg of the line above if the list goes on below it.
+  size_t end_of_listing(size_t i, size_t end) const {
+    size_t number = *number_in_listing(line(i)), last = i;
+    for (size_t k = i + 1; k < end; k++) {
+      auto next = number_in_listing(line(k));
+      if (next && *next != number + 1) break;
+      if (next) last = k, number++;
+    }
+    return last + 1;
+  }
+
+  size_t end_of_pyrender(size_t i, size_t end) {
+    const size_t begin = i;
+    if (begin < no_pyrender_before_) return begin;
+    for (; i < end; i++) {
+      if (line(i).starts_with("ast = ")) {
+        while (i + 1 < end && line(i + 1).starts_with("# ast")) i++;  // states facts about the last node
+        return i + 1;
+      }
+      if (!is_pyrender_line(line(i)) && !is_blank_or_comment(line(i)) && !line(i).starts_with(' ')) break;
+    }
+    no_pyrender_before_ = i;
+    return begin;
+  }
+
+  size_t end_of_tree(size_t i, size_t end) const {
+    auto is_branch = [](std::string_view s) {
+      for (std::string_view branch : {"├── ", "└── ", "│   ", "    "})
+        if (s.starts_with(branch)) return s.find('[') != s.npos;
+      return false;
+    };
+    for (i++; i < end && is_branch(line(i));) i++;
+    return i;
+  }
+
+  std::string_view text_;
+  std::vector<Line> lines_;
+  GraphTexts out_;
+  size_t no_pyrender_before_ = 0;  // no pyrender text that begins before this line has an end
+  bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
+};
+
+}  // namespace
+
+std::string GraphText::of(std::string_view text) const {
+  std::string out(size_t(std::count(text.begin(), text.begin() + ptrdiff_t(begin), '\n')), '\n');
+  return out.append(text.substr(begin, end - begin));
+}
+
+GraphTexts find_graph_texts(std::string_view text) { return Finder(text).find(); }
+
+}  // namespace tgc

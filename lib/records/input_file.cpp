@@ -1,0 +1,143 @@
+#include "lib/records/input_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "lib/records/rewrite_trace.h"
+#include "lib/support/limits.h"
+#include "lib/support/open_input.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kChunk = 1 << 18;  // number of bytes read at a time
+
+Diag trouble(const std::string& path, const std::string& what, int error) {
+  return {.message = what + (error ? std::string(": ") + std::strerror(error) : ""), .file = input_name(path)};
+}
+
+}  // namespace
+
+// chunk_ is left uninitialized, so that reading a small file touches only the first pages of chunk_.
+LineReader::LineReader(std::string path, void* file)
+    : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
+
+std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path.empty() ? "''" : path; }
+
+Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
+  int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input(path);
+  if (fd < 0) return trouble(path, "cannot open", errno);
+  struct stat info;
+  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    ::close(fd);
+    return Diag{.message = "is a directory", .file = input_name(path), .expected = "a file"};
+  }
+  gzFile file = gzdopen(fd, "rb");
+  if (!file) {
+    ::close(fd);
+    return Diag{"out of memory"};
+  }
+  gzbuffer(file, kChunk);
+  std::unique_ptr<LineReader> out(new LineReader(path, file));
+  if (auto status = out->convert(); !status) return status.diag();
+  return out;
+}
+
+// If the file is a rewrites.pkl, reads it whole. Then fill() returns the lines of the recording that it is.
+Status LineReader::convert() {
+  if (auto more = fill(); !more || !looks_like_rewrites(left_)) return Unit{};  // next() reports the error
+  std::string pickle;
+  if (auto status = rest(pickle); !status) return status;
+  auto made = RewriteTrace::read(std::move(pickle), input_name(path_));
+  if (!made) return made.diag();
+  rewrites_ = std::move(*made);
+  return Unit{};
+}
+
+LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
+
+// Reads the next part of the file into left_, which must be empty. Returns false at the end of the file.
+Result<bool> LineReader::fill() {
+  if (rewrites_) {
+    auto line = rewrites_->next();
+    if (!line) return line.diag();
+    left_ = recorded_ = std::move(*line);
+    return !recorded_.empty();
+  }
+  auto file = static_cast<gzFile>(file_);
+  errno = 0;
+  int n = gzread(file, chunk_.get(), unsigned(kChunk));
+  left_ = {chunk_.get(), size_t(std::max(n, 0))};
+  if (n > 0) return true;
+  int error = Z_OK;
+  const char* text = gzerror(file, &error);
+  if (error == Z_ERRNO) return trouble(path_, "cannot read", errno);
+  if (error != Z_OK && error != Z_STREAM_END) {
+    cut_ = error == Z_BUF_ERROR;
+    return Diag{.message = cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
+                .file = input_name(path_), .expected = "a complete gzip file"};
+  }
+  return false;
+}
+
+Diag LineReader::too_large() const {
+  Diag diag = over_limit(Limit::InputBytes);
+  diag.file = input_name(path_);
+  return diag;
+}
+
+Result<bool> LineReader::next(std::string& out) {
+  out.clear();
+  line_++;
+  line_ended_ = false;
+  for (;;) {
+    if (!left_.empty()) {
+      size_t end = left_.find('\n');
+      std::string_view piece = left_.substr(0, end);
+      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return too_large();
+      out.append(piece);
+      line_ended_ = end != std::string_view::npos;
+      left_.remove_prefix(piece.size() + line_ended_);
+      if (line_ended_) return true;
+    }
+    auto more = fill();
+    if (!more) return more.diag();
+    if (!*more) return !out.empty();
+  }
+}
+
+Status LineReader::rest(std::string& out) {
+  for (;;) {
+    out.append(std::exchange(left_, {}));
+    if (out.size() > size_t(limit(Limit::InputBytes))) return too_large();
+    auto more = fill();
+    if (!more) return more.diag();
+    if (!*more) return Unit{};
+  }
+}
+
+std::string read_head(const std::string& path, unsigned bytes) {
+  int fd = path == "-" ? -1 : open_input(path);
+  gzFile file = fd < 0 ? nullptr : gzdopen(fd, "rb");
+  if (!file) return "";
+  std::string out(bytes, '\0');
+  out.resize(size_t(std::max(gzread(file, out.data(), bytes), 0)));
+  gzclose_r(file);
+  return out;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  auto reader = LineReader::open(path);
+  if (!reader) return reader.diag();
+  std::string out;
+  if (auto status = (*reader)->rest(out); !status) return status.diag();
+  return out;
+}
+
+}  // namespace tgc

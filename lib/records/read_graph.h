@@ -1,0 +1,51 @@
+// Detects the kind of an input from its content, and reads the graph of an input of any kind.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/text/graph_json.h"
+
+namespace tgc {
+
+struct Repro;
+
+// X(enumerator, name in messages)
+#define TGC_INPUT_KINDS(X)                   \
+  X(Pyrender, "pyrender text")               \
+  X(Repr, "UOp repr text")                   \
+  X(Uops, "a print_uops listing")            \
+  X(Json, "tgc JSON")                        \
+  X(Repro, "a repro bundle")                 \
+  X(Golden, "golden records")                \
+  X(Onnx, "an ONNX model")
+
+enum class InputKind : uint8_t {
+#define X(id, name) id,
+  TGC_INPUT_KINDS(X)
+#undef X
+};
+std::string_view name_of(InputKind kind);
+
+// Returns the kind of an input whose first bytes are `head`, at least one line. Unrecognized text counts as pyrender.
+InputKind detect_kind(std::string_view head);
+
+// Reads the metadata that is written before the graph: the header of a text, or the members of a JSON object before
+// "nodes". Fields that are missing there are empty. If the header or the JSON is malformed, all fields are empty.
+GraphInfo info_before(InputKind kind, std::string_view text);
+
+struct ReadReport {
+  bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
+  std::string_view producer;       // option: release of a text that names no release, such as "tinygrad 0.14.0"
+  std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
+  Places places;                   // positions of the nodes in the text
+  std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
+};
+
+// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Every node of the result is well formed
+// (lib/uop/wellformed.h). `file` is the name of the input in messages.
+Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
+                             ReadReport* report = nullptr);
+
+}  // namespace tgc

@@ -1,0 +1,41 @@
+#include "lib/records/recorded_stages.h"
+
+#include <algorithm>
+
+namespace tgc {
+
+std::string slug_of_stage(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
+    if (word) out += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "stage" : out;
+}
+
+RecordedStages::RecordedStages(const GoldenRecord& record) {
+  using enum RecordedStage::Kind;
+  list_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
+  if (record.ast_full) list_.back().letters = record.ast;
+  for (const GoldenStage& s : record.stages) {
+    const std::optional<std::string>& text = s.full ? s.full : s.ir;
+    list_.push_back({Stage, s.name, s.same ? list_.back().text : text, s.same, s.full ? s.ir : s.letters});
+  }
+  for (size_t i = 0; i < record.kernels.size(); i++)
+    if (!record.kernels[i].ast.empty()) list_.push_back({Kernel, "kernel " + std::to_string(i), record.kernels[i].ast});
+  if (record.linear) list_.push_back({Output, "linear", *record.linear});
+  if (record.source) list_.push_back({Output, "source", *record.source});
+  if (!record.program) return;
+  program_ = program_text(*record.program);
+  list_.push_back({Output, "program", program_});
+}
+
+const RecordedStage* RecordedStages::find(std::string_view name) const {
+  auto found = std::ranges::find(list_, name, &RecordedStage::name);
+  if (found == list_.end()) found = std::ranges::find(list_, name, [](auto& s) { return slug_of_stage(s.name); });
+  return found == list_.end() ? nullptr : &*found;
+}
+
+}  // namespace tgc

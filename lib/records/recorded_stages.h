@@ -1,0 +1,53 @@
+// Lists the texts of one golden record, in order: the AST, the graph after each stage, the kernels of a schedule, and
+// the listing, source and launch facts of a kernel. A stage that is marked "same" gets the text of the stage before
+// it. A stage with neither "ir" nor "full" has no text, because tinygrad could not print its graph.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/records/golden.h"
+
+namespace tgc {
+
+struct RecordedStage {
+  enum class Kind : uint8_t { Ast, Stage, Kernel, Output };
+
+  Kind kind;
+  std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
+  std::optional<std::string_view> text;          // the text that loses the least: "full", else "ir"; may be absent
+  bool same = false;                             // true if the stage left the graph unchanged
+  std::optional<std::string_view> letters = {};  // pyrender text, if it was recorded in addition to `text`
+
+  bool is_graph() const { return kind != Kind::Output; }
+};
+
+// Returns the name of a stage as it is in file names and on the command line: "postopt-symbolic".
+std::string slug_of_stage(std::string_view name);
+
+class RecordedStages {
+ public:
+  // Lists the texts of `record`, or the one text `ast` of an input that is not a record. Both must outlive this object.
+  explicit RecordedStages(const GoldenRecord& record);
+  explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
+  RecordedStages(const RecordedStages&) = delete;
+
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  size_t size() const { return list_.size(); }
+  const RecordedStage& operator[](size_t i) const { return list_[i]; }
+  // Returns whether entry `i` is a stage whose result is not what the entry before it has.
+  bool is_changed(size_t i) const {
+    const RecordedStage& s = list_[i];
+    return s.kind == RecordedStage::Kind::Stage && !s.same && s.text != list_[i - 1].text;
+  }
+  // Returns the first entry with the name or the slug `name`; null if there is none.
+  const RecordedStage* find(std::string_view name) const;
+
+ private:
+  std::string program_;
+  std::vector<RecordedStage> list_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,430 @@
+#include "lib/records/rewrite_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/records/pickled_nodes.h"
+#include "lib/rewrite/apply_rewrites.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/pytext.h"
+#include "lib/support/visible.h"
+#include "lib/text/graph_json.h"
+#include "lib/text/print_uops.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+constexpr std::string_view kExpected = "rewrites.pkl, as tinygrad 0.12.0 to 0.14.0 stores it";
+
+// Rewrites that answer a question about a graph, and are no stages of a kernel or schedule.
+constexpr std::string_view kQueries[] = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid",
+                                         "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"};
+// Functions that the trace lists like rewrites and that contain stages of their own.
+constexpr std::string_view kInner[] = {"get_kernel_graph", "run_rangeify"};
+constexpr std::string_view kCaller = "schedule to linear";  // a stage whose rules call a function of kInner
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+  return std::ranges::find(list, name) != std::end(list);
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Failure(Diag{.message = what, .expected = std::string(kExpected)});
+}
+
+// One call of graph_rewrite.
+struct Rewrite {
+  std::string name, place;  // place: where it was called, "codegen/__init__.py:344"
+  int64_t sink = 0, depth = 0;
+  bool bottom_up = false;
+  PickleValue matches;
+};
+
+PickleValue field(PickleValue object, std::string_view name) {
+  auto found = object.find(name);
+  if (!found) refuse("a " + std::string(object.class_name()) + " without '" + std::string(name) + "'");
+  return *found;
+}
+
+// Returns "uop/symbolic.py:113" for a pair of a file and a line.
+std::string place_of_pair(PickleValue v) {
+  if (v.size() < 2) return "?:0";
+  std::string file(v[0].text());
+  std::ranges::replace(file, '\\', '/');
+  if (size_t at = file.rfind("/tinygrad/"); at != file.npos) file = file.substr(at + 10);
+  return file + ":" + std::to_string(v[1].number().value_or(0));
+}
+
+// Returns a name of the trace as recordings have names: on one line, with visible control characters.
+std::string one_line(std::string_view text) {
+  std::string out = visible_in_color(text);
+  std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return out;
+}
+std::string name_in(PickleValue v) { return one_line(v.text()); }
+
+Rewrite rewrite_of(PickleValue v) {
+  Rewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
+  out.name = name_in(field(v, "name"));
+  auto sink = field(v, "sink").number(), depth = field(v, "depth").number();
+  if (!sink || !depth) refuse("a rewrite without a graph");
+  out.sink = *sink, out.depth = *depth, out.bottom_up = field(v, "bottom_up").truth();
+  return out;
+}
+
+// A stage: a rewrite of a group, and the rewrites inside it that belong to no earlier stage.
+struct Stage {
+  const Rewrite* rewrite = nullptr;
+  std::vector<const Rewrite*> ran;
+};
+
+// Returns the stages of a group in the order in which they ended.
+std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
+  std::vector<Stage> out;
+  struct Running {
+    const Rewrite* rewrite;
+    bool is_stage;
+    size_t first;  // its place in `pending`
+  };
+  constexpr size_t kMostNesting = 1000;
+  std::vector<Running> running;  // outermost first
+  std::vector<const Rewrite*> pending;
+  auto end = [&] {
+    Running r = running.back();
+    running.pop_back();
+    if (!r.is_stage) return;
+    auto first = pending.begin() + std::ptrdiff_t(r.first);
+    out.push_back({r.rewrite, {first, pending.end()}});
+    pending.erase(first, pending.end());
+  };
+  for (const Rewrite& r : group) {
+    if (r.depth < group[0].depth) break;  // belongs to the caller
+    while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
+    if (running.size() >= kMostNesting) refuse("the rewrites nest too deep");
+    bool is_outermost = std::ranges::all_of(
+        running, [](auto& outer) { return outer.rewrite->name == kCaller || contains(kInner, outer.rewrite->name); });
+    bool is_named = !r.name.empty() && r.name != "graph_rewrite" && !r.name.starts_with("View") &&
+                    !contains(kQueries, r.name) && !contains(kInner, r.name);
+    running.push_back({&r, is_outermost && is_named, pending.size()});
+    pending.push_back(&r);
+  }
+  while (!running.empty()) end();
+  return out;
+}
+
+// ---- targets: the names of tinygrad's renderer classes, where they are not those of their devices
+constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
+    {"ClangRenderer", "CLANG"}, {"ClangJITRenderer", "CLANG"}, {"LLVMRenderer", "LLVM"}, {"CPULLVMRenderer", "LLVM"},
+    {"X86Renderer", "X86"}, {"CUDARenderer", "CUDA"}, {"NVRenderer", "CUDA"}, {"PTXRenderer", "PTX"},
+    {"MetalRenderer", "METAL"}, {"OpenCLRenderer", "CL"}, {"QCOMRenderer", "CL"}, {"QCOMCLRenderer", "CL"},
+    {"IntelRenderer", "INTEL"}, {"AMDHIPRenderer", "HIP"}, {"AMDHIPCCRenderer", "HIP"}, {"HIPRenderer", "HIP"},
+    {"AMDLLVMRenderer", "LLVM"}, {"WGSLRenderer", "WGSL"},
+};
+
+// Returns DEVICE:RENDERER[:ARCH] of a kernel. `ret` is its ProgramSpec, or since 0.13 its renderer.
+std::string target_of(PickleValue ret, std::string_view source) {
+  std::string device, renderer, arch;
+  if (ret.class_name() == "ProgramSpec") {
+    device = name_in(field(ret, "device"));
+    if (device.starts_with("CPU")) renderer = source.starts_with("define ") || source.find("\ndefine ") != source.npos
+                                                   ? "LLVM" : "CLANG";
+    if (device.starts_with("AMD")) renderer = source.find("define amdgpu_kernel") != source.npos ? "LLVM" : "HIP";
+  } else {
+    for (auto& [type, name] : kRenderers)
+      if (ret.class_name() == type) renderer = name;
+    for (size_t n = 0; n < ret.size(); n++)
+      if (ret[n].class_name() == "Target")
+        device = name_in(field(ret[n], "device")), arch = name_in(field(ret[n], "arch"));
+  }
+  std::string out = device.substr(0, device.find(':'));
+  if (!renderer.empty()) out += ":" + renderer;
+  return arch.empty() || out.starts_with("CPU") ? out : out + ":" + arch;
+}
+
+// Returns the name of the function that tinygrad makes of a kernel's name: other characters become hexadecimal.
+std::string function_name(std::string_view name) {
+  std::string out;
+  for (char c : ansistrip(name)) {
+    bool is_word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    if (is_word) out += c;
+    else out += {kDigits[uint8_t(c) >> 4], kDigits[uint8_t(c) & 15]};
+  }
+  return out;
+}
+
+// Returns a field of a dataclass in an arg; None if it has no such field.
+Arg field_of(Arg record, std::string_view name) {
+  if (record.kind() != Arg::Kind::Record) return {};
+  RecordView fields(record);
+  for (size_t i = 0; i < fields.size(); i++)
+    if (fields.field(i) == name) return fields.values()[i];
+  return {};
+}
+
+using Numbers = std::vector<int64_t>;
+std::optional<Numbers> numbers_of(PickleValue list) {
+  Numbers out;
+  for (size_t n = 0; n < list.size(); n++)
+    if (auto number = list[n].number()) out.push_back(*number);
+  return out.size() == list.size() && !list.is_none() ? std::optional(out) : std::nullopt;
+}
+std::optional<Numbers> numbers_of(Arg list) {
+  Numbers out;
+  if (!list.is_tuple()) return {};
+  for (Arg a : list.items())
+    if (a.kind() == Arg::Kind::Int) out.push_back(a.small_int());
+  return out.size() == list.items().size() ? std::optional(out) : std::nullopt;
+}
+
+// ---- one group of rewrites: a kernel, or a schedule
+
+class GroupRecord {
+ public:
+  GroupRecord(const PickleDialect& dialect, const PickledFields& fields, const std::string& file)
+      : nodes_(dialect, &fields), reader_(graph_, file) {
+    graph_.set_release(dialect.release);
+    if (dialect.release != Release::v0_12) info_.producer = dialect.producer;
+  }
+
+  // Returns the record's JSON; empty: the group has no stage.
+  std::string make(PickleValue key, const std::vector<Rewrite>& group, const std::string& id) {
+    std::vector<Stage> stages = stages_of(group);
+    if (stages.empty()) return "";
+    PickleValue ret = field(key, "ret");
+    bool is_kernel = !ret.is_none();
+    UOp ast = node(group[0].sink), last = ast;
+    std::string out;
+    JsonWriter json(out);
+    json.object([&] {
+      json.member("id", id);
+      if (is_kernel) write_program(json, ret, group);
+      else json.member("what", field(key, "display_name").text()).member("device", "");
+      json.member("nodes", toposort(ast).size()).member("ast", graph_to_json(ast, info_));
+      json.key("stages").array([&] {
+        for (const Stage& s : stages) {
+          UOp result = result_of(*s.rewrite);
+          json.object([&] {
+            json.member("name", s.rewrite->name).key("at").array([&] { json.value(s.rewrite->place); });
+            if (result == last) json.member("same", true);
+            else json.member("ir", graph_to_json(result, info_));
+          });
+          last = result;
+        }
+      });
+      write_matches(json, stages);
+      if (!is_kernel) json.key("kernels").array([] {});
+    });
+    return out;
+  }
+
+ private:
+  UOp line(size_t number) {
+    while (reader_.size() <= number) reader_.add(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
+    return reader_.at(number);
+  }
+  UOp node(int64_t number) { return line(nodes_.add_number(number)); }
+  UOp object(PickleValue v) { return line(nodes_.add(v)); }
+
+  UOp result_of(const Rewrite& r) {
+    std::unordered_map<UOp, UOp> became;
+    for (size_t n = 0; n < r.matches.size(); n++)
+      if (auto [before, after] = match(r.matches[n]); before && after) became[node(*before)] = node(*after);
+    UOp out = apply_rewrites(node(r.sink), became, r.bottom_up);
+    if (!out) refuse("the rewrites of '" + r.name + "' nest too deep");
+    return out;
+  }
+  static std::pair<std::optional<int64_t>, std::optional<int64_t>> match(PickleValue v) {
+    if (v.size() < 3) refuse("a match without nodes");
+    return {v[0].number(), v[1].number()};
+  }
+
+  void write_matches(JsonWriter& json, const std::vector<Stage>& stages) {
+    JsonNodeWriter writer(graph_);
+    std::string lines, list;
+    for (size_t stage = 0; stage < stages.size(); stage++)
+      for (const Rewrite* r : stages[stage].ran)
+        for (size_t n = 0; n < r->matches.size(); n++) {
+          auto [before, after] = match(r->matches[n]);
+          if (!before || !after) continue;
+          std::string place;
+          append_json_string(place, place_of_pair(r->matches[n][2]));
+          int64_t from = writer.add(node(*before), lines), to = writer.add(node(*after), lines);
+          list += (list.empty() ? "[" : ",[") + std::to_string(stage) + "," + place + "," + std::to_string(from) + "," +
+                  std::to_string(to) + "," + std::to_string(r->depth - stages[stage].rewrite->depth) + "]";
+        }
+    if (list.empty()) return;
+    std::string separated;
+    for (size_t from = 0; from < lines.size();) {
+      size_t end = std::min(lines.find('\n', from), lines.size());
+      separated.append(separated.empty() ? "" : ",").append(lines, from, end - from);
+      from = end + 1;
+    }
+    json.key("rewrites").raw(R"({"nodes":[)" + separated + R"(],"list":[)" + list + "]}");
+  }
+
+  // ---- source, linear list and launch facts
+
+  void write_program(JsonWriter& json, PickleValue ret, const std::vector<Rewrite>& group) {
+    std::string source, name;
+    std::vector<UOp> list;
+    Arg info, kernel;  // ProgramInfo, KernelInfo
+    if (ret.class_name() == "ProgramSpec") {
+      source = field(ret, "src").text(), name = name_in(field(ret, "name"));
+      if (auto uops = ret.find("uops"))
+        for (size_t n = 0; n < uops->size(); n++) list.push_back(object((*uops)[n]));
+      if (!list.empty()) kernel = list.back().arg();
+    } else if (UOp program = last_program(group)) {
+      info = program.arg();
+      if (Arg text = field_of(info, "name"); text.is_str()) name = one_line(text.text());
+      for (UOp s : program.src()) {
+        if (s.is(Op::SINK)) kernel = s.arg();
+        if (s.is(Op::SOURCE) && s.arg().is_str()) source = s.arg().text();
+        if (s.is(Op::LINEAR)) list.assign(s.src().begin(), s.src().end());
+      }
+    }
+    json.member("target", target_of(ret, source));
+    if (!source.empty()) json.member("source", source);
+    if (!list.empty())
+      if (auto text = catch_failures([&] { return print_uops(list); })) json.member("linear", *text);
+    if (name.empty()) return;
+    auto numbers = [&](std::string_view key) -> std::optional<Numbers> {
+      if (!info.is_none()) return numbers_of(field_of(info, key));
+      auto value = ret.find(key);
+      return value ? numbers_of(*value) : std::nullopt;
+    };
+    Arg estimates = field_of(kernel, "estimates"), opts = field_of(kernel, "applied_opts");
+    json.key("program").object([&] {
+      json.member("name", name).member("function_name", function_name(name));
+      // sizes that depend on variables are left out
+      if (auto size = numbers("global_size")) json.member("global_size", *size);
+      json.member("local_size", numbers("local_size"));
+      for (std::string_view key : {"globals", "outs", "ins"}) json.member(key, numbers(key).value_or(Numbers()));
+      json.member("applied_opts", opts.is_none() ? "()" : opts.str());
+      for (std::string_view key : {"ops", "lds", "mem"}) {
+        Arg value = field_of(estimates, key);
+        json.member(key, value.is_none() ? "" : value.str());
+      }
+    });
+  }
+
+  // The last PROGRAM that a rewrite began with or made.
+  UOp last_program(const std::vector<Rewrite>& group) {
+    auto has_source = [](UOp u) {
+      return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
+    };
+    for (size_t n = group.size(); n-- > 0;) {
+      UOp sink = node(group[n].sink);
+      if (!sink.is(Op::PROGRAM) && !sink.is(Op::SINK)) continue;
+      if (UOp result = result_of(group[n]); has_source(result)) return result;
+      if (has_source(sink)) return sink;
+    }
+    return {};
+  }
+
+  Graph graph_;
+  PickledNodes nodes_;
+  JsonNodeReader reader_;
+  GraphInfo info_;
+};
+
+}  // namespace
+
+bool looks_like_rewrites(std::string_view head) {
+  return head.starts_with('\x80') && head.substr(0, 100).find("RewriteTrace") != head.npos;
+}
+
+bool is_tinygrad_name(std::string_view module, std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"decimal", "Decimal"}, {"builtins", "set"}, {"builtins", "frozenset"}, {"builtins", "complex"},
+      {"builtins", "bytearray"}, {"collections", "OrderedDict"}, {"collections", "defaultdict"},
+      {"pathlib", "PosixPath"}, {"fractions", "Fraction"},
+  };
+  if (module == "tinygrad" || module.starts_with("tinygrad.")) return true;
+  return std::ranges::find(kOthers, std::pair(module, name)) != std::end(kOthers);
+}
+
+struct RewriteTrace::State {
+  std::string file;
+  Pickle pickle;
+  PickledFields fields = {};
+  const PickleDialect* dialect = nullptr;
+  size_t group = 0;                     // the next one
+  bool has_header = false, has_record = false;
+  std::set<uint32_t> listed = {};        // the lists of rewrites of the groups before
+  std::map<std::string, int> uses = {};  // of an id
+  std::optional<Diag> problem = {};      // the last one
+  PickleBudget budget = {};
+  static constexpr size_t kMatchBytes = 8;
+
+  PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
+
+  // Makes the record of a group; "": the group has no stage.
+  std::string make(size_t n) {
+    PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
+    if (!listed.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
+    std::vector<Rewrite> all;
+    for (size_t i = 0; i < rewrites.size(); i++) {
+      const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
+      // rewrites may share their matches; a match of its own has more bytes in the file than this
+      budget.spend(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
+    }
+    if (all.empty()) return "";
+    std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
+    int use = uses[id]++;
+    if (use || id == "tensor") id += "." + std::to_string(use);
+    return GroupRecord(*dialect, fields, file).make(key, all, id);
+  }
+
+  std::string next() {
+    if (!std::exchange(has_header, true)) {
+      std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":")";
+      return header.append(dialect->producer) + R"(","settings":{}})" + "\n";
+    }
+    while (group < std::min(part("keys").size(), part("rewrites").size())) {
+      auto record = catch_failures([&] { return make(group++); });
+      if (!record) problem = record.diag();
+      else if (!record->empty()) return has_record = true, *record + "\n";
+    }
+    if (has_record) return "";
+    throw Failure(problem ? *problem : Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
+  }
+};
+
+RewriteTrace::RewriteTrace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RewriteTrace::~RewriteTrace() = default;
+
+namespace {
+
+// Returns work(), or its error with the name of the file.
+template <class Work>
+auto in_file(const std::string& file, Work&& work) {
+  auto out = catch_failures(std::forward<Work>(work));
+  if (out) return out;
+  Diag diag = out.diag();
+  if (diag.file.empty()) diag.file = file;
+  return decltype(out)(diag);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, const std::string& file) {
+  return in_file(file, [&] {
+    auto s = std::make_unique<State>(
+        State{file, std::move(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw())});
+    PickleValue table = s->part("uop_fields");
+    std::vector<PickleValue> nodes;
+    for (size_t i = 0; i + 1 < table.size(); i += 2)
+      if (auto number = table[i].number()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
+    s->dialect = &fitting_dialect(nodes);
+    return std::unique_ptr<RewriteTrace>(new RewriteTrace(std::move(s)));
+  });
+}
+
+Result<std::string> RewriteTrace::next() {
+  return in_file(state_->file, [&] { return state_->next(); });
+}
+
+}  // namespace tgc

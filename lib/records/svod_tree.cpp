@@ -1,0 +1,269 @@
+#include "lib/records/svod_tree.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "lib/text/open_args.h"
+#include "lib/text/py_values.h"
+
+namespace tgc {
+namespace {
+
+struct NamePair {
+  std::string_view svod, tinygrad;
+};
+
+// Svod's names of ops that differ from tinygrad's. Svod prints arithmetic in CamelCase.
+constexpr NamePair kOps[] = {
+    {"Neg", "NEG"},       {"Sqrt", "SQRT"},         {"Exp2", "EXP2"},         {"Log2", "LOG2"},
+    {"Sin", "SIN"},       {"Trunc", "TRUNC"},       {"Add", "ADD"},           {"Mul", "MUL"},
+    {"Sub", "SUB"},       {"FloorMod", "FLOORMOD"}, {"CMod", "CMOD"},         {"Max", "MAX"},
+    {"Pow", "POW"},       {"FloorDiv", "FLOORDIV"}, {"CDiv", "CDIV"},         {"Fdiv", "FDIV"},
+    {"Lt", "CMPLT"},      {"Eq", "CMPEQ"},          {"Ne", "CMPNE"},          {"And", "AND"},
+    {"Or", "OR"},         {"Xor", "XOR"},           {"Shl", "SHL"},           {"Shr", "SHR"},
+    {"Where", "WHERE"},   {"MulAcc", "MULACC"},     {"Threefry", "THREEFRY"}, {"Reciprocal", "RECIPROCAL"},
+    {"END_IF", "ENDIF"},  {"INVALID", "CONST"},
+};
+// Ops whose name is tinygrad's, and whose arg is None or the dtype.
+constexpr std::string_view kPlainOps[] = {
+    "SINK", "END", "STORE", "INDEX", "LOAD", "CAST", "BITCAST", "GROUP", "RESHAPE", "EXPAND", "PAD", "SHRINK",
+    "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "MSTACK", "IF", "BARRIER", "DETACH", "AFTER", "NOOP", "STACK", "TUPLE"};
+// Ops whose name is tinygrad's, and whose arg the tree prints.
+constexpr std::string_view kOpsWithArg[] = {"CONST", "PARAM",   "BUFFER",   "RANGE",  "REDUCE", "PERMUTE",
+                                            "FLIP",  "SPECIAL", "GETTUPLE", "MSELECT"};
+// Ops whose arg the tree omits or truncates.
+constexpr std::string_view kOpsWithoutArg[] = {
+    "STAGE", "CALL",   "FUNCTION", "PROGRAM", "LINEAR",     "SOURCE",   "BINARY",          "INS", "VCONST",
+    "MULTI", "COPY",   "CUSTOM",   "SLICE",   "ALL_REDUCE", "CUSTOM_I", "CUSTOM_FUNCTION", "WMMA", "GETADDR"};
+constexpr NamePair kDTypes[] = {
+    {"Bool", "bool"},         {"WeakInt", "weakint"},   {"WeakFloat", "weakfloat"}, {"Int8", "char"},
+    {"UInt8", "uchar"},       {"Int16", "short"},       {"UInt16", "ushort"},       {"Int32", "int"},
+    {"UInt32", "uint"},       {"Int64", "long"},        {"UInt64", "ulong"},        {"Float16", "half"},
+    {"BFloat16", "bfloat16"}, {"Float32", "float"},     {"Float64", "double"},      {"Void", "void"},
+    {"FP8E4M3", "fp8e4m3"},   {"FP8E5M2", "fp8e5m2"},   {"FP8E4M3FNUZ", "fp8e4m3fnuz"}, {"FP8E5M2FNUZ", "fp8e5m2fnuz"}};
+constexpr std::string_view kKernelInfo =
+    "KernelInfo(name='test', axis_types=(), dont_use_locals=False, applied_opts=(), opts_to_apply=None, "
+    "estimates=None, beam=0)";
+constexpr std::string_view kVariableSlot = "18446744073709551615";  // Svod's slot of a variable
+
+std::string_view tinygrad_name(std::span<const NamePair> names, std::string_view svod) {
+  auto found = std::ranges::find(names, svod, &NamePair::svod);
+  return found == names.end() ? std::string_view() : found->tinygrad;
+}
+
+// If `text` begins with `prefix`, removes it and returns true.
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// Returns the text between `open` and the last `close` of `text`; nullopt if `text` does not have this form.
+std::optional<std::string_view> inside(std::string_view text, std::string_view open, std::string_view close) {
+  if (!take_prefix(text, open) || !text.ends_with(close)) return std::nullopt;
+  return text.substr(0, text.size() - close.size());
+}
+
+class TreeReader : public PyScan {
+ public:
+  TreeReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+      : PyScan(text, file), graph_(graph), places_(places) {}
+
+  UOp read() {
+    for (size_t next; pos_ < text_.size(); pos_ = next) {
+      const size_t end = std::min(text_.find('\n', pos_), text_.size());
+      next = end + 1;
+      std::string_view line = text_.substr(pos_, end - pos_);
+      line = line.substr(0, line.find_last_not_of(" \r") + 1);
+      if (!line.empty() && line[0] != '#') node(line);
+    }
+    close(0);
+    if (!root_) fail(0, "the input holds no tree", "a line such as '[97] SINK[KERNEL] : Scalar(Void)'");
+    return root_;
+  }
+
+ private:
+  struct Frame {
+    size_t at;  // byte offset of the node's line
+    std::string_view id;
+    Op op;
+    DType dtype;
+    Arg arg;
+    std::optional<size_t> sources_expected;
+    std::vector<UOp> sources;
+  };
+
+  size_t offset_of(std::string_view part) const { return size_t(part.data() - text_.data()); }
+
+  // Returns the value of the Python text `text`, which the text at byte `at` means.
+  Arg value(size_t at, const std::string& text) {
+    auto value = catch_failures([&] { return read_value(graph_, text); });
+    if (!value) fail(at, value.diag().message, value.diag().expected);
+    return *value;
+  }
+
+  // Reads one line: the branches of the tree, then a node or a reference to a node above.
+  void node(std::string_view line) {
+    std::string_view rest = line;
+    size_t depth = 0;
+    while (take_prefix(rest, "│   ") || take_prefix(rest, "    ")) depth++;
+    if (take_prefix(rest, "├── ") || take_prefix(rest, "└── ")) depth++;
+    const size_t at = offset_of(rest);
+    const size_t bracket = rest.find("] ");
+    if (!rest.starts_with('[') || bracket == rest.npos)
+      fail(at, "found " + found(at), "a node such as '[5] Add : Scalar(Float32) shape=[]'");
+    const std::string_view id = rest.substr(1, bracket - 1);
+    rest.remove_prefix(bracket + 2);
+    if (depth > open_.size() || (depth == 0 && (root_ || !open_.empty())))
+      fail(at, depth ? "a node without the node above it" : "a second tree in one text", "one tree");
+    close(depth);
+    if (!rest.starts_with("→")) return open(at, id, rest);
+    auto known = nodes_.find(id);
+    if (known == nodes_.end()) fail(at, "no node [" + std::string(id) + "] above this line", "a node above");
+    if (open_.empty()) fail(at, "a tree that is a reference", "a node");
+    open_.back().sources.push_back(known->second);
+  }
+
+  // Begins the node of a line; `label` is the line after the node's id.
+  void open(size_t at, std::string_view id, std::string_view label) {
+    const size_t colon = label.find(" : ");
+    if (colon == label.npos) fail(at, "a node without its dtype", "'NAME : DTYPE'");
+    const std::string_view name = label.substr(0, colon);
+    std::string_view type = label.substr(colon + 3);
+    type = type.substr(0, type.find(" shape="));
+    Frame f{.at = at, .id = id, .op = Op::NOOP, .dtype = {}, .arg = {}, .sources_expected = {}, .sources = {}};
+    const std::string dtype_text = dtype(type);
+    f.dtype = value(offset_of(type), dtype_text).dtype();
+    std::string_view word = name.substr(0, name.find_first_of("(["));
+    const std::string_view args = name.substr(word.size());
+    std::string_view known = tinygrad_name(kOps, word);
+    if (known.empty() && (std::ranges::count(kPlainOps, word) || std::ranges::count(kOpsWithArg, word))) known = word;
+    if (known.empty() && std::ranges::count(kOpsWithoutArg, word))
+      fail(offset_of(name), "the tree omits the arg of '" + std::string(word) + "'", "an op whose arg a tree prints");
+    if (known.empty())
+      fail(offset_of(name), "unknown op '" + std::string(word) + "'", "an op of Svod that tinygrad 0.14 has, too");
+    f.op = op_of(known);
+    const std::string arg = arg_text(word, args, dtype_text);
+    if (!arg.empty()) f.arg = value(offset_of(name), arg);
+    if (f.op == Op::CONST) f.arg = const_float(graph_, f.arg);
+    if (auto length = inside(args, "(len=", ")"); length && (f.op == Op::STACK || f.op == Op::TUPLE))
+      f.sources_expected = size_t(std::strtoull(std::string(*length).c_str(), nullptr, 10));
+    open_.push_back(std::move(f));
+  }
+
+  // Makes the nodes of the open lines at `depth` and below.
+  void close(size_t depth) {
+    while (open_.size() > depth) {
+      Frame f = std::move(open_.back());
+      open_.pop_back();
+      if (f.sources_expected && *f.sources_expected != f.sources.size())
+        fail(f.at, "found " + std::to_string(f.sources.size()) + " sources", std::to_string(*f.sources_expected));
+      if (places_) places_->push_back({uint32_t(graph_.size()), f.at});
+      UOp u = graph_.node(f.op, f.dtype, f.sources, f.arg);
+      nodes_[f.id] = u;
+      if (open_.empty()) root_ = u;
+      else open_.back().sources.push_back(u);
+    }
+  }
+
+  // Returns tinygrad's text of a dtype such as "Scalar(Float32)".
+  std::string dtype(std::string_view type) const {
+    auto scalar = inside(type, "Scalar(", ")");
+    std::string_view known = scalar ? tinygrad_name(kDTypes, *scalar) : std::string_view();
+    if (known.empty())
+      fail(offset_of(type), "unknown dtype '" + std::string(type) + "'", "a scalar that tinygrad 0.14 has, too");
+    return "dtypes." + std::string(known);
+  }
+
+  // Returns the Python text of the arg that the tree prints as `args` behind the op's name; empty: None.
+  std::string arg_text(std::string_view word, std::string_view args, const std::string& dtype) const {
+    auto wrong = [&]() -> std::string {
+      fail(offset_of(args), "found '" + std::string(args) + "' behind " + std::string(word),
+           "the arg as Svod prints it");
+    };
+    auto list = [&](std::optional<std::string_view> items) -> std::string {
+      if (!items) return wrong();
+      return items->empty() ? "()" : "(" + std::string(*items) + ",)";
+    };
+    if (word == "INVALID") return "Invalid";
+    if (word == "SINK") return args == "[KERNEL]" ? std::string(kKernelInfo) : args.empty() ? "" : wrong();
+    if (word == "CAST" || word == "BITCAST") return dtype;
+    if (word == "CONST") return constant(args);
+    if (word == "PARAM" || word == "BUFFER") return buffer(args, dtype);
+    if (word == "PERMUTE") return list(inside(args, "(axes=[", "])"));
+    if (word == "FLIP") {
+      std::string text = list(inside(args, "(axes=[", "])"));
+      for (auto [rust, python] : {std::pair("true", "True"), std::pair("false", "False")})
+        for (size_t at; (at = text.find(rust)) != text.npos;) text.replace(at, std::string_view(rust).size(), python);
+      return text;
+    }
+    if (word == "RANGE") {
+      auto inner = inside(args, "(", ")");
+      const size_t comma = inner ? inner->find(", ") : args.npos;
+      if (comma == args.npos || (!inner->starts_with('R') && !inner->starts_with('U'))) return wrong();
+      std::string path(inner->substr(1, comma - 1)), type(inner->substr(comma + 2));
+      for (size_t at; (at = path.find('_')) != path.npos;) path.replace(at, 1, ", ");
+      if (type == "GroupReduce") type = "GROUP_REDUCE";
+      std::ranges::transform(type, type.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
+      return "(" + path + ", AxisType." + type + ")";
+    }
+    if (word == "REDUCE") {
+      auto inner = inside(args, "(", ")");
+      if (!inner) return wrong();
+      std::string_view op = tinygrad_name(kOps, inner->substr(0, inner->find(','))), axes = *inner;
+      axes.remove_prefix(std::min(axes.find(", num_axes="), axes.size()));
+      if (op.empty() || !take_prefix(axes, ", num_axes=")) return wrong();
+      return "(Ops." + std::string(op) + ", " + std::string(axes.substr(0, axes.find(','))) + ")";
+    }
+    auto inner = inside(args, word == "MSELECT" ? "(idx=" : "(", ")");
+    if (std::ranges::count(kOpsWithArg, word)) return inner ? std::string(*inner) : wrong();
+    if (!args.empty() && word != "STACK" && word != "TUPLE") return wrong();
+    return "";
+  }
+
+  // Returns the text of a constant that the tree prints as "(Float(1.0))".
+  std::string constant(std::string_view args) const {
+    for (std::string_view kind : {"(Int(", "(UInt(", "(Float(", "(Bool("})
+      if (auto value = inside(args, kind, "))"))
+        return *value == "true" ? "True" : *value == "false" ? "False" : *value == "NaN" ? "nan" : std::string(*value);
+    fail(offset_of(args), "found '" + std::string(args) + "'", "a constant such as '(Float(1.0))'");
+  }
+
+  // Returns the ParamArg of "(slot=1)" or "(slot=1, addrspace=Some(Reg))".
+  std::string buffer(std::string_view args, const std::string& dtype) const {
+    auto inner = inside(args, "(slot=", ")");
+    if (!inner) fail(offset_of(args), "found '" + std::string(args) + "'", "the number of a buffer, '(slot=0)'");
+    const std::string_view slot = inner->substr(0, inner->find(','));
+    std::string_view space = inner->substr(slot.size());
+    if (slot == kVariableSlot)
+      fail(offset_of(args), "a variable, whose name and bounds the tree omits", "the number of a buffer");
+    std::string text = "ParamArg(" + std::string(slot) + ", " + dtype;
+    if (take_prefix(space, ", addrspace=Some(") && space == "Reg)") text += ", addrspace=AddrSpace.REG";
+    else if (space == "Local)") text += ", addrspace=AddrSpace.LOCAL";
+    else if (space != "" && space != "Global)")
+      fail(offset_of(args), "unknown address space in '" + std::string(args) + "'");
+    return text + ")";
+  }
+
+  Graph& graph_;
+  Places* places_;
+  UOp root_;
+  std::vector<Frame> open_;                            // the nodes from the root to the current line
+  std::unordered_map<std::string_view, UOp> nodes_;    // the nodes that are complete, by the ids that the tree prints
+};
+
+}  // namespace
+
+bool begins_svod_tree(std::string_view line) {
+  if (!line.starts_with('[')) return false;
+  const size_t digits = line.find_first_not_of("0123456789", 1);
+  return digits != line.npos && digits > 1 && line.substr(digits, 2) == "] " &&
+         line.substr(0, line.find('\n')).find(" : ") != line.npos;
+}
+
+Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return TreeReader(graph, text, file, places).read(); });
+}
+
+}  // namespace tgc

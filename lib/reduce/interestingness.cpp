@@ -1,0 +1,247 @@
+#include "lib/reduce/interestingness.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lib/bisect/strategies.h"
+#include "lib/compilation/imported_graph.h"
+#include "lib/contain/process.h"
+#include "lib/contain/temporary_folder.h"
+#include "lib/execute/placement.h"
+#include "lib/run/repro_bundle.h"
+#include "lib/run/repro_command.h"
+#include "lib/spec/loops.h"
+#include "lib/support/clocks.h"
+#include "lib/support/write_file.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+namespace {
+
+using Kind = FailureSignature::Kind;
+
+// Minimum of the time limit for tinygrad, in seconds. The limit is needed because tinygrad hangs for some candidates.
+constexpr double kLeastSeconds = 2;
+
+// Returns the cache key of a case: a text of all that the interestingness test's answer depends on.
+std::string identity(const TestCase& c) {
+  std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
+  for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
+  if (c.fault) out += c.fault->text();
+  for (auto& [name, value] : c.info.settings) out += "," + name + "=" + value;
+  for (const ReproArray& a : c.inputs) out += a.name + a.bytes;
+  return out;
+}
+
+}  // namespace
+
+bool is_of_other_release(const Session& session) {
+  if (!session.live) return false;
+  auto& tinygrad = session.live->about();
+  return tinygrad && release_of(tinygrad->producer) != Release::v0_12;
+}
+
+bool is_sound(const TestCase& c) { return is_sound(c.root, spec_after(c.info.stage)); }
+
+std::string ObservedFailure::text() const {
+  std::string out(name_of(symptom.kind));
+  auto part = [&](const char* name, const char* before) {
+    if (auto it = blamed.find(name); it != blamed.end() && !it->second.empty()) out += before + it->second;
+  };
+  part("verdict", ": "), part("rule", " "), part("branch", " "), part("stage", ", ");
+  return blamed.empty() && !symptom.said.empty() ? out + ": " + symptom.said : out;
+}
+
+bool ObservedFailure::names_rewrite() const {
+  auto verdict = blamed.find("verdict");
+  return verdict != blamed.end() && blamed.contains("rule") &&
+         (verdict->second == "rewrite" || verdict->second == "divergence");
+}
+
+void ObservedFailure::set_blamed(const Verdict& verdict) {
+  blamed = {{"verdict", std::string(name_of(verdict.kind))}};
+  for (auto& [name, value] : {std::pair("stage", verdict.stage), {"rule", verdict.rule}, {"branch", verdict.branch}})
+    if (!value.empty()) blamed[name] = value;
+  rewrite = verdict.rewrite;
+}
+
+bool InterestingnessTest::is_criterion_met(const FailureSignature& symptom) const {
+  return symptom.kind == criterion_.kind || (is_either_ && symptom.kind == Kind::Crash);
+}
+
+Result<ObservedFailure> InterestingnessTest::first(const TestCase& c) {
+  calls_++;
+  has_stages_ = session_.compiler()->compiles(c.loaded());
+  const auto begin = Clock::now();
+  FailingInputs failing;
+  auto failure = catch_failures([&] { return examine(c, nullptr, failing).value_or_throw(); });
+  tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
+  if (!failure) return failure;
+  auto verdict = failure->blamed.find("verdict");
+  // A wrong index may make a device store wrong values, but stop REF at an access out of bounds: accept both.
+  is_either_ = criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
+  if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Script)
+    return Diag{"the command does not say so of it: there is nothing to reduce"};
+  if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Differs)
+    return Diag{"tinygrad makes the same of it: there is nothing to reduce"};
+  if (failure->symptom.kind == Kind::None) return Diag{"it passes on " + c.device + ": there is nothing to reduce"};
+  if (!is_criterion_met(failure->symptom))
+    return Diag{.message = "it is not '" + std::string(name_of(criterion_.kind)) + "', but '" +
+                           std::string(name_of(failure->symptom.kind)) + "'" +
+                           (failure->symptom.said.empty() ? "" : ": " + failure->symptom.said)};
+  CachedAnswer known{Answer::Yes, failure->symptom.kind};
+  if (is_wrong_live_) {
+    known.inputs = bundled(failing.inputs);
+    options_.input.variables.insert(failing.variables.begin(), failing.variables.end());
+    TestCase failing_case = c;
+    if (!known.inputs.empty()) failing_case.inputs = known.inputs;
+    const bool is_of_stage = verdict->second == "rewrite" || verdict->second == "unresolved";
+    shows_in_stages_ = is_of_stage && differs_live(failing_case, failing);
+  }
+  validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
+  if (has_stages_) prefilter_.emplace(session_, c, failure->symptom, failure->blamed, options_.input.variables);
+  known_[identity(c)] = std::move(known);
+  return failure_ = *failure;
+}
+
+bool InterestingnessTest::is_the_same(const ObservedFailure& other) const {
+  if (!is_criterion_met(other.symptom) || other.blamed != failure_.blamed) return false;
+  return is_either_ || other.symptom.cause == failure_.symptom.cause;
+}
+
+InterestingnessTest::Answer InterestingnessTest::answer(const TestCase& c, const std::string& key) {
+  {
+    std::lock_guard guard(lock_);
+    if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
+  }
+  // tinygrad does not check that loops end: it prints a source without the closing brace
+  const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
+  bool may = ends_loops && is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
+  if (may && has_prefilter()) {
+    prefiltered_++;
+    may = prefilter_->may_fail(c);
+  }
+  std::lock_guard guard(lock_);
+  return known_[key].answer = may ? Answer::Maybe : Answer::No;
+}
+
+std::optional<bool> InterestingnessTest::known(const TestCase& c) {
+  Answer known = answer(c, identity(c));
+  return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
+}
+
+bool InterestingnessTest::fails(const TestCase& c) {
+  std::string key = identity(c);
+  if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
+  calls_++;
+  FailingInputs failing;
+  auto failure = catch_failures([&] { return examine(c, &failure_, failing).value_or_throw(); });
+  bool same = failure && is_the_same(*failure) && validity_->stays_within(c);
+  std::lock_guard guard(lock_);
+  known_[key] = {same ? Answer::Yes : Answer::No, same ? failure->symptom.kind : Kind::None};
+  if (same) known_[key].inputs = bundled(failing.inputs);
+  return same;
+}
+
+std::vector<ReproArray> InterestingnessTest::inputs_of(const TestCase& c) const {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(identity(c));
+  return it == known_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
+}
+
+FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(identity(c));
+  return it == known_.end() || it->second.answer != Answer::Yes ? failure_.symptom.kind : it->second.symptom;
+}
+
+// Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
+Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const ObservedFailure* same,
+                                                     FailingInputs& failing) {
+  FaultHere fault(c.fault);
+  ObservedFailure out;
+  if (criterion_.kind == Kind::Script) {
+    if (script_says_so(c)) out.symptom = {Kind::Script, criterion_.script, ""};
+    return out;
+  }
+  if (criterion_.kind == Kind::Differs) return difference(c);
+  if (is_wrong_live_) return examine_live(c, same, failing);
+  InputGraph in = compiled(c);
+  const RunOptions options = with_bundle(options_, in);
+  auto symptom = symptom_of(session_, in, options);
+  if (!symptom) return symptom.diag();
+  out.symptom = std::move(*symptom);
+  if (same && (!is_criterion_met(out.symptom) || same->blamed.empty())) return out;
+  if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
+  in = compiled(c);
+  BisectReport report = bisect(session_, in, with_bundle(options_, in));
+  if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
+  out.set_blamed(report.verdict);
+  return out;
+}
+
+// Returns whether a recorded stage of the case computes something else than the AST, for the arrays of the case or for
+// others. This needs no rewrites, which make tinygrad slow.
+bool InterestingnessTest::differs_live(const TestCase& c, FailingInputs& failing) const {
+  InputGraph in = compiled(c, false);
+  BisectReport report;
+  const RecordedPlan plan{.redraws = true, .stages_only = true};
+  return bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing).kind != Verdict::Kind::Same;
+}
+
+// Returns the failure of `c` if a live pipeline compiles it, as `tgc bisect` finds it.
+ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const ObservedFailure* same,
+                                                  FailingInputs& failing) const {
+  ObservedFailure out;
+  TestCase tried = c;
+  const bool stages_only = same && shows_in_stages_;
+  if (stages_only) {
+    if (!differs_live(c, failing)) return out;
+    if (!failing.inputs.empty()) tried.inputs = bundled(failing.inputs);
+  }
+  InputGraph in = compiled(tried);
+  BisectReport report;
+  const RecordedPlan plan{.redraws = !stages_only, .stages_only = stages_only};
+  const Verdict verdict = bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing);
+  if (verdict.kind == Verdict::Kind::Same) return out;
+  out.symptom = {Kind::Wrong, report.failure, ""};
+  out.set_blamed(verdict);
+  return out;
+}
+
+// Returns the graph of `c` for tgc's own stages; without these, what the live pipeline makes of it. Throws Failure.
+InputGraph InterestingnessTest::compiled(const TestCase& c, bool with_rewrites) const {
+  InputGraph in = c.loaded();
+  if (has_stages_) return in;
+  Session session = session_;
+  session.over.live_rewrites &= with_rewrites;
+  auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
+  if (auto& refused = imported_from(out).refused) throw Failure(*refused);
+  return out;
+}
+
+// Returns the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
+ObservedFailure InterestingnessTest::difference(const TestCase& c) {
+  Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the seeded fault is set for this thread only
+  auto verdict = find_divergence(here, c.loaded(), tinygrad_, failure_.symptom.cause);
+  if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
+  ObservedFailure out{
+      .symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};
+  out.set_blamed(*verdict);
+  return out;
+}
+
+bool InterestingnessTest::script_says_so(const TestCase& c) const {
+  TemporaryFolder folder;
+  const std::string path = folder.file("candidate.json");
+  InputGraph in = c.loaded();
+  const RunOptions options = with_bundle(options_, in);
+  auto place = placement_for(session_, options.device.name, in);
+  if (!place) return false;
+  Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
+  if (!write_file(path, bundle_text(session_, options, in, *place, std::move(repro)))) return false;
+  return run_shell(with_file(criterion_.script, path), {.is_quiet = true, .stop = session_.stop()}).value_or_throw() ==
+         0;
+}
+
+}  // namespace tgc

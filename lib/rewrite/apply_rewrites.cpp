@@ -1,0 +1,56 @@
+#include "lib/rewrite/apply_rewrites.h"
+
+#include <algorithm>
+
+#include "lib/support/deep_stack.h"
+#include "lib/support/result.h"
+
+namespace tgc {
+namespace {
+
+// Repeats recorded rewrites in the order of tinygrad's graph_rewrite.
+class Replay {
+ public:
+  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order) : rewrites_(rewrites), order_(order) {}
+
+  UOp run(UOp u, int depth = 0) {
+    constexpr int kMostDepth = 20000;
+    if (depth % kStackCheck == 0 && stack_is_short()) return with_stack([&] { return run(u, depth); });
+    if (auto known = results_.find(u); known != results_.end()) return known->second;
+    if (depth > kMostDepth) throw Failure("the recorded rewrites nest too deep");
+    UOp out = u;
+    if (order_ == VisitOrder::NodeFirst) out = followed(out);
+    if (order_ == VisitOrder::NodeOnce)
+      if (auto next = rewrites_.find(u); next != rewrites_.end()) return results_[u] = next->second;
+    std::vector<UOp> src;
+    for (UOp s : out.src()) src.push_back(run(s, depth + 1));
+    if (!std::ranges::equal(src, out.src())) out = out.with_src(src);
+    if (order_ == VisitOrder::NodeOnce) return results_[u] = out;
+    auto next = rewrites_.find(out);
+    if (next != rewrites_.end() && !(next->second == u))
+      out = order_ == VisitOrder::Once ? next->second : run(next->second, depth + 1);
+    return results_[u] = out;
+  }
+
+ private:
+  UOp followed(UOp u) const {
+    for (size_t steps = 0; steps <= rewrites_.size(); steps++) {
+      auto next = rewrites_.find(u);
+      if (next == rewrites_.end()) return u;
+      u = next->second;
+    }
+    throw Failure("the recorded rewrites form a cycle");
+  }
+  const std::unordered_map<UOp, UOp>& rewrites_;
+  const VisitOrder order_;
+  std::unordered_map<UOp, UOp> results_;
+};
+
+}  // namespace
+
+UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order) {
+  auto out = catch_failures([&] { return Replay(rewrites, order).run(root); });
+  return out ? *out : UOp();
+}
+
+}  // namespace tgc

@@ -1,0 +1,18 @@
+// Quantiles of measured values.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tgc {
+
+// Returns the smallest of `values` that is not below the fraction `q` (0 to 1) of them: the least for 0, the lower
+// median for 0.5. Returns 0 if there are none.
+inline double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + std::max(0L, std::lround(std::ceil(q * double(values.size()))) - 1);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace tgc

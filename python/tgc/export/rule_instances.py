@@ -1,0 +1,221 @@
+"""Makes nodes that the pattern of a rule matches, by random choices."""
+from __future__ import annotations
+
+import inspect
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from tgc.export.kinds import Node
+
+CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
+FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
+
+OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
+OF_BOOLS = {"AND", "OR", "XOR"}
+OF_FLOATS = {"SQRT", "RECIPROCAL", "EXP2", "LOG2", "SIN", "FDIV", "POW"}
+
+
+class Unmakeable(Exception):
+  """A part of a pattern that the generator does not know."""
+
+
+def dtype_of(pattern: Any) -> Any:
+  """Returns the dtypes that a pattern admits; None: all."""
+  return pattern.match_dtype if hasattr(pattern, "match_dtype") else pattern.dtype
+
+
+def is_invalid(node: Node) -> bool: return type(node.arg).__name__ in {"InvalidType", "_InvalidType"}
+
+
+def constant_of(value: Any, dtype: Any = None) -> Any:
+  """Returns a CONST of the dtype, or of the dtype of indices."""
+  from tinygrad.dtype import dtypes
+  from tinygrad.uop.ops import UOp
+  # before 0.14, the dtype comes first
+  if next(iter(inspect.signature(UOp.const).parameters)) == "dtype": return UOp.const(dtype or getattr(dtypes, "weakint", None) or dtypes.index, value)
+  return UOp.const(value, dtype) if dtype is not None else UOp.const(value)
+
+
+class Maker:
+  """Makes one node that a pattern matches, by choices that `random` takes."""
+
+  def __init__(self, dtype: Any, choose: random.Random) -> None:
+    from tinygrad.dtype import dtypes
+    from tinygrad.uop.ops import GroupOp, Ops, UOp
+    self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
+    self.dtype, self.random = dtype, choose
+    self.named: dict[str, Node] = {}
+    self.leaves = 0
+    self.bounds: list[int] = []  # of variables: constants at bounds show guards that are wrong by one
+
+  def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
+
+  def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
+
+  # -- operands that a pattern leaves open
+
+  def variable(self) -> Any:
+    self.leaves += 1
+    if self.random.random() < 0.3: return self.node.range(self.random.choice([4, 6, 10]), self.leaves)
+    low, high = self.random.choice([(0, 10), (-5, 6), (1, 100), (0, 3), (0, 1), (3, 3)])
+    self.bounds += [low, high, high + 1]
+    return self.node.variable(f"v{self.leaves}", low, high)
+
+  def element(self, dtype: Any) -> Any:
+    self.leaves += 1
+    buffer = self.node.placeholder((16,), dtype, self.leaves)
+    return buffer.index(constant_of(self.random.randrange(16)))
+
+  def index_expression(self) -> Any:
+    v, c = self.variable(), self.random.choice([2, 3, 4, 6, 12])
+    kind = self.random.randrange(9)
+    if kind < 4: return v
+    return [v * c, v + c, v % c, v // c, v * c + self.variable()][kind - 4]
+
+  def leaf(self, dtype: Any) -> Any:
+    """Returns a variable, an element of a buffer, or an expression of one."""
+    if self.random.random() < 0.15: return self.constant(dtype, None)
+    if self.is_weak(dtype): return self.index_expression()
+    kind = self.random.randrange(8)
+    if dtype == self.dtypes.bool:
+      if kind < 4: return self.element(dtype)
+      below = self.index_expression() < self.random.choice([1, 2, 4])
+      return below if kind < 6 else below & (self.variable() < 5)
+    x = self.element(dtype)
+    if kind == 6: return x + self.element(dtype)
+    if kind == 7: return x * self.constant(dtype, None)
+    return x
+
+  def constant(self, dtype: Any, arg: Any) -> Any:
+    value = arg
+    if type(value).__name__ in {"InvalidType", "_InvalidType"}: return constant_of(value)
+    if value is None:
+      is_float = self.dtypes.is_float(dtype)
+      value = self.random.choice(FLOATS if is_float else CONSTANTS)
+      if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
+      if dtype == self.dtypes.bool: value = bool(int(value) & 1)
+      elif self.dtypes.is_unsigned(dtype): value = abs(value)
+      if not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool:  # constants lie within their dtypes
+        bits = 8 * dtype.itemsize - (not self.dtypes.is_unsigned(dtype))
+        value = max(-(1 << bits), min(value, (1 << bits) - 1))
+    elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
+    return constant_of(value, None if self.is_weak(dtype) else dtype)
+
+  # -- the parts of a pattern
+
+  def choice(self, options: Any) -> Any: return self.random.choice(list(options))
+
+  def make(self, p: Any, wanted: Any) -> Any:
+    """Returns a node for the pattern `p`, of the dtype `wanted` if the pattern leaves it open."""
+    if p is None: return self.leaf(wanted)
+    if p.name is not None and p.name in self.named: return self.named[p.name]
+    if p.is_any: return self.make(self.random.choice(list(p.src[0])), wanted)
+    if getattr(p, "match_tag", None): raise Unmakeable("tag")
+    dtypes = dtype_of(p)
+    dtype = wanted if dtypes is None or wanted in dtypes else self.choice(dtypes)
+    out = self.made(p, dtype, dtypes is not None)
+    if p.name is not None: self.named[p.name] = out
+    return out
+
+  def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
+    if p.op is None: return self.constant(dtype, p.arg) if p.arg is not None else self.leaf(dtype)
+    op, ops = self.choice(p.op), self.ops
+    if op is ops.CONST: return self.constant(dtype, p.arg)
+    if op is ops.RANGE:
+      ends = self.patterns(p, 1)
+      end = self.random.choice([1, 4, 6]) if ends[0] is None else self.make(ends[0], self.weak())
+      self.leaves += 1
+      return self.node.range(end, self.leaves)
+    if op.name in OF_INTEGERS and (self.dtypes.is_float(dtype) or (dtype == self.dtypes.bool and op.name not in OF_BOOLS)): dtype = self.dtypes.int
+    if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
+    if op in self.groups.Comparison: return self.of_sources(p, op, [self.dtype] * 2)
+    if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
+    if op in self.groups.Unary: return self.of_sources(p, op, [dtype])
+    if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
+    if op in self.groups.Ternary: return self.of_sources(p, op, [dtype] * 3)
+    if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
+    return self.other(p, op, dtype)
+
+  def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
+    d = self.dtypes
+    kinds = [d.int, d.float, d.half, d.long, d.short, d.uchar, d.uint]
+    if op is self.ops.CAST: kinds += [d.bool, self.dtype, self.dtype]
+    source = self.make(self.patterns(p, 1)[0], self.choice(kinds))
+    to = dtype if has_dtype else self.choice(kinds)
+    if self.is_weak(to) and self.dtypes.is_float(source.dtype): raise Unmakeable("an index of a float")
+    if op is self.ops.CAST: return source.cast(to)
+    return source.bitcast(to if has_dtype else self.random.choice([k for k in kinds if k.itemsize == source.dtype.itemsize]))
+
+  def other(self, p: Any, op: Any, dtype: Any) -> Any:
+    ops = self.ops
+    if op is ops.LOAD:
+      first, *rest = self.patterns(p, 1)
+      index = self.element(dtype) if first is None else self.make(first, dtype)
+      return index.load(*[self.make(s, self.dtypes.bool if i else dtype) for i, s in enumerate(rest)])
+    if op is ops.INDEX:
+      memory, *at = self.patterns(p, 2)
+      buffer = self.node.placeholder((16,), dtype, 100 + self.leaves)
+      if memory is not None and memory.op is not None: buffer = self.make(memory, dtype)
+      elif memory is not None and memory.name: buffer = self.named.setdefault(memory.name, buffer)
+      self.leaves += 1
+      return buffer.index(*[self.make(s, self.weak()) for s in at])
+    if op is ops.STORE:
+      place, value, *rest = self.patterns(p, 2)
+      index = self.element(dtype) if place is None else self.make(place, dtype)
+      return index.store(self.make(value, dtype), *[self.make(s, self.dtypes.bool) for s in rest])
+    if op is not None and op.name in ("STACK", "VECTORIZE"):
+      sources = self.patterns(p, 0)
+      if sources: sources = sources * (self.random.choice([2, 3, 4]) if len(sources) == 1 else 1)
+      parts = [self.make(s, dtype) for s in sources] or [self.constant(dtype, None) for _ in range(2)]
+      return self.node(op, src=tuple(parts)) if op.name == "STACK" else parts[0].vectorize(*parts[1:])
+    if op is ops.AFTER:
+      memory, *rest = self.patterns(p, 1)
+      buffer = self.node.placeholder((16,), dtype, 100) if memory is None else self.make(memory, dtype)
+      store = self.element(dtype).store(self.element(dtype))
+      return buffer.after(*([self.make(s, dtype) for s in rest] or ([store] if not p.strict_length else [])))
+    if op is ops.REDUCE:
+      value, *ranges = self.patterns(p, 1)
+      loops = [self.make(r, self.weak()) for r in ranges] or [self.node.range(self.random.choice([3, 4]), 90)]
+      self.named.setdefault("loop", loops[0])
+      kind = p.arg[0] if isinstance(p.arg, tuple) else p.arg or ops.ADD
+      return self.make(value, dtype).reduce(*loops, arg=kind)
+    if op in (ops.GROUP, ops.SINK):
+      sources = [self.make(s, dtype) if s is not None and s.op is not None else self.element(dtype).store(self.element(dtype))
+                 for s in (self.patterns(p, 2) or [None])]
+      return self.node(op, src=tuple(sources)) if op is ops.GROUP else self.node.sink(*sources)
+    raise Unmakeable(op.name)
+
+  def patterns(self, p: Any, count: int) -> list[Any]:
+    """Returns the patterns of a node's sources; None for a source without a pattern."""
+    if p.src is None: return [None] * count
+    chosen = self.random.choice(p.src)
+    if isinstance(chosen, itertools.repeat): return [next(chosen)] * max(1, count)
+    return list(chosen) + [None] * (count - len(chosen))
+
+  def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
+    """Makes the operands that the pattern says most of first. The others have the same dtype, but for a condition and for
+    constants without a dtype of their own."""
+    patterns = self.patterns(p, len(wanted))
+    def freedom(i: int) -> int:
+      part = patterns[i]
+      if part is None or part.op is None: return 2 if part is None or dtype_of(part) is None else 0
+      return 3 if part.op[0].name == "CONST" else 1
+    made: dict[int, Any] = {}
+    dtype = None
+    for i in sorted(range(len(wanted)), key=freedom):
+      is_condition = op is self.ops.WHERE and i == 0
+      made[i] = self.make(patterns[i], wanted[i] if dtype is None or is_condition else dtype)
+      if not is_condition and dtype is None: dtype = made[i].dtype
+      if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
+    return made[0].alu(op, *[made[i] for i in range(1, len(wanted))])
+
+
+def patterns_below(pattern: Any) -> Iterator[Any]:
+  """Yields a pattern and the patterns of its sources, the first choice of each."""
+  parts = [pattern]
+  while parts:
+    yield (p := parts.pop())
+    chosen = p.src[0] if p.src else ()
+    parts += [next(chosen)] if isinstance(chosen, itertools.repeat) else list(chosen)
