@@ -29,7 +29,8 @@ double least_clear(DType d, double scale = 1) {
 }  // namespace
 
 SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v, size_t points)
-    : graph_(v.before.graph()), points_(int64_t(points)), dtype_(v.before.dtype().scalar()), is_sine_(v.before.is(Op::SIN)) {
+    : graph_(v.before.graph()), points_(int64_t(points)), dtype_(v.before.dtype().scalar()),
+      is_sine_(v.before.is(Op::SIN)) {
   std::vector<UOp> roots;
   for (UOp root : {v.before, v.before_valid, v.after, v.after_valid})
     if (root) roots.push_back(root);

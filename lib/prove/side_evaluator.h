@@ -34,7 +34,8 @@ class SideEvaluator {
   bool can_run() const { return can_run_; }
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
-  // Evaluates both sides at up to as many points as one run evaluates, and returns the kind of the difference at each; nullopt: none.
+  // Evaluates both sides at up to as many points as one run evaluates, and returns the kind of the difference at
+  // each; nullopt: none.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first difference of this kind; nullopt: of any kind.
   std::optional<Counterexample> first_difference(std::span<const Point> points,

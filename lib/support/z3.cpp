@@ -59,8 +59,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// Interrupts questions that use too much processor time. Z3's own limits are resources, which do not count all work, and
-// wall time, in which a busy machine decides less. One thread looks at all questions.
+// Interrupts questions that use too much processor time. Z3's own limits are resources, which do not count all work,
+// and // wall time, in which a busy machine decides less. One thread looks at all questions.
 class Watcher {
  public:
   struct Question {

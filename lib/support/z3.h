@@ -12,8 +12,8 @@ class Z3Session {
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
   // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". Z3 ends early if
-  // it uses more than `most_seconds` of processor time (0: no limit). Then is_over() is true, and the session answers no
-  // further questions.
+  // it uses more than `most_seconds` of processor time (0: no limit). Then is_over() is true, and the session answers
+  // no further questions.
   std::string ask(const std::string& text, double most_seconds = 0);
   bool is_over() const { return is_over_; }
 
