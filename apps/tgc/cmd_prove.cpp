@@ -127,7 +127,7 @@ void add_prove(Command& cmd) {
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.number("--timeout", o.timeout, "S", 0, kMostProofSeconds,
-             "time limit for one kernel; default: 30; 0: none. What is not decided by then is unknown");
+             "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
   cmd.option("--program", o.program, "FILE.py",
              "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");

@@ -1,6 +1,7 @@
 // The options of tgc prove.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct ProveOptions {
   std::vector<std::string> reports;  // to merge
   std::string merged;
   bool no_check = false;
-  double timeout = 30;
+  std::optional<double> timeout = {};
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
 

@@ -11,6 +11,7 @@
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/validate/isolated_expr.h"
 
 namespace tgc {
 namespace {
@@ -431,29 +432,6 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
   return std::pair(before.src(0), after.src(0));
 }
 
-// Returns the size of a loop as text, without dtypes and casts of integers; of a large expression, its node.
-static std::string size_text(UOp loop) {
-  constexpr size_t kMost = 64;
-  if (const int64_t size = constant_size(loop); size >= 0) return std::to_string(size);
-  if (!loop.num_src()) return "none";
-  const std::vector<UOp> all = toposort(loop.src(0));
-  if (all.size() > kMost) return "node " + std::to_string(loop.id());
-  std::unordered_map<UOp, std::string> texts;
-  for (UOp u : all) {
-    std::string& out = texts[u];
-    if (u.is(Op::CAST) && dtypes::is_int(u.dtype()) && dtypes::is_int(u.src(0).dtype())) {
-      out = texts[u.src(0)];
-      continue;
-    }
-    if (!dtypes::is_int(u.dtype()) && !dtypes::is_bool(u.dtype())) return "node " + std::to_string(loop.id());
-    out = std::string(name_of(u.op())) + " " + u.arg().repr() + "(";
-    for (UOp s : u.src()) out += texts[s] + ",";
-    out += ")";
-    if (out.size() > 4096) return "node " + std::to_string(loop.id());
-  }
-  return texts[loop.src(0)] + " " + std::to_string(loop.src(0).vmax().to_double());
-}
-
 bool ends_same_loops(UOp before, UOp after) {
   // Loops are the same if their names and sizes are, even if their indices have other dtypes.
   auto loops = [](UOp u) {
@@ -462,7 +440,7 @@ bool ends_same_loops(UOp before, UOp after) {
       for (UOp s : u.src().subspan(1))
         for (UOp x : toposort(s)) {
           if (!x.is(Op::RANGE)) continue;
-          out.insert(x.arg().repr() + " " + size_text(x));
+          out.insert(x.arg().repr() + " " + loop_size_text(x));
         }
     return out;
   };

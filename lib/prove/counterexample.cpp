@@ -8,6 +8,7 @@
 
 #include "lib/prove/side_evaluator.h"
 #include "lib/prove/smt_model.h"
+#include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {
@@ -259,16 +260,21 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
 }
 
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
+  constexpr double kMostWork = 5e5;  // UOps that REF evaluates
+  constexpr size_t kFewestPoints = 8;
   const SideExpressions e = isolator.of(sides);
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
   for (const ComparedValues& v : e.values) {
     if (v.ends_alone || !dtypes::is_float(v.before.dtype())) continue;
+    const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;  // for one point
+    const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPoints)));
+    if (count < kFewestPoints) continue;
     auto found = catch_failures([&]() -> std::optional<double> {
-      SideEvaluator both(isolator.isolator(), v);
+      SideEvaluator both(isolator.isolator(), v, count);
       if (!both.can_run()) return std::nullopt;
       std::vector<Point> points;
-      add_random(points, both.inputs(), SideEvaluator::kPoints);
+      add_random(points, both.inputs(), count);
       std::mt19937_64 random(3);
       for (Point& p : points)  // floats with all their digits, so that operations round
         for (Const& c : p)

@@ -151,30 +151,16 @@ SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, cons
 // ---- nodes
 
 const SmtValue& Encoder::value(UOp root, int root_lane) {
-  auto key = [](UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); };
-  std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
-  while (!stack.empty()) {
-    auto [u, lane] = stack.back();
-    if (known_.contains(key(u, lane))) {
-      stack.pop_back();
-      continue;
-    }
-    size_t before = stack.size();
-    auto need = [&](UOp s, int l) {
-      if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
-    };
-    auto it = alias_.find(u.id());
-    if (it != alias_.end()) need(it->second, lane);
-    else if (!cut_.contains(u.id())) {
-      if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
-      else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0))))
-        for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
-    }
-    if (stack.size() > before) continue;
-    known_[key(u, lane)] = it != alias_.end() ? known_.at(key(it->second, lane)) : make(u, lane);
-    stack.pop_back();
-  }
-  return known_.at(key(root, root_lane));
+  auto for_sources = [&](UOp u, int lane, auto&& need) {
+    if (auto it = alias_.find(u.id()); it != alias_.end()) return need(it->second, lane);
+    if (cut_.contains(u.id())) return;
+    if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
+    else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_lane_sources(u, lane, need);
+  };
+  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+    const auto it = alias_.find(u.id());
+    return it != alias_.end() ? value(it->second, lane) : make(u, lane);
+  });
 }
 
 bool Encoder::is_leaf_load(UOp u) const {

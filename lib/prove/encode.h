@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/prove/lane_values.h"
 #include "lib/validate/isolated_expr.h"
 
 namespace tgc {
@@ -58,7 +59,7 @@ class Intervals {
  private:
   Interval compute(UOp u, int lane);
   const ExprIsolator& isolator_;
-  std::unordered_map<uint64_t, Interval> known_;
+  LaneValues<Interval> known_;
   std::unordered_map<uint32_t, bool> numbers_;  // by node id
   bool has_infinities_ = false;
 };
@@ -145,7 +146,7 @@ class Encoder {
   const Senses senses_;
   std::set<uint32_t> cut_;
   std::map<uint32_t, UOp> alias_;
-  std::unordered_map<uint64_t, SmtValue> known_;
+  LaneValues<SmtValue> known_;
   std::set<std::string> declared_;
   std::map<uint32_t, size_t> memory_numbers_;
   std::vector<SmtVariable> variables_;

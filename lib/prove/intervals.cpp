@@ -78,28 +78,13 @@ const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
   return nullptr;
 }
 
-Interval Intervals::of(UOp u, int lane) {
-  // Sources come first, without recursion on the C++ stack.
-  std::vector<std::pair<UOp, int>> stack{{u, lane}};
-  while (!stack.empty()) {
-    auto [x, l] = stack.back();
-    uint64_t key = uint64_t(x.id()) << 12 | uint64_t(l);
-    if (known_.contains(key)) {
-      stack.pop_back();
-      continue;
-    }
-    size_t before = stack.size();
-    if (x.in(ops::ALU | OpSet{Op::CAST}))
-      for (UOp s : x.src()) {
-        int at = s.dtype().count() > 1 ? l : 0;
-        if (dtypes::is_int(s.dtype()) && !known_.contains(uint64_t(s.id()) << 12 | uint64_t(at)))
-          stack.emplace_back(s, at);
-      }
-    if (stack.size() > before) continue;
-    known_[key] = compute(x, l);
-    stack.pop_back();
-  }
-  return known_[uint64_t(u.id()) << 12 | uint64_t(lane)];
+Interval Intervals::of(UOp root, int root_lane) {
+  auto for_sources = [](UOp u, int lane, auto&& need) {
+    if (!u.in(ops::ALU | OpSet{Op::CAST})) return;
+    for (UOp s : u.src())
+      if (dtypes::is_int(s.dtype())) need(s, s.dtype().count() > 1 ? lane : 0);
+  };
+  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return compute(u, lane); });
 }
 
 Interval Intervals::compute(UOp u, int lane) {

@@ -46,7 +46,7 @@ std::optional<Sha256> key_of_verdicts() {
 
 // The values of RewriteProof::by.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
-                                         "loops",     "accumulator", "terms",  "stores", "constants"};
+                                         "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 
 constexpr size_t kForm = sizeof(Sha256);
 

@@ -39,10 +39,10 @@ LinearSum LinearSums::plus(const LinearSum& a, const LinearSum& b, const Int& ti
   for (auto& [atom, factor] : b.factors) {
     Int& to = out.factors[atom];
     to = to + times * factor;
-    if (to.bit_length() > kMostBits) throw Unencodable{"a large number"};
+    if (to.bit_length() > kMostBits) throw LargeForm{{"a large number"}};
     if (to == 0) out.factors.erase(atom);
   }
-  if (out.factors.size() > kMostTerms || out.constant.bit_length() > kMostBits) throw Unencodable{"a large sum"};
+  if (out.factors.size() > kMostTerms || out.constant.bit_length() > kMostBits) throw LargeForm{{"a large sum"}};
   return out;
 }
 

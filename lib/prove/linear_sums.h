@@ -17,8 +17,10 @@ struct LinearSum {
   friend bool operator==(const LinearSum&, const LinearSum&) = default;
 };
 
-// Numbers atoms and other forms: two of them have one number if their texts are equal. Throws Unencodable for sums that
-// are too large.
+// Thrown for a form that is too large.
+struct LargeForm : Unencodable {};
+
+// Numbers atoms and other forms: two of them have one number if their texts are equal. Throws LargeForm.
 class LinearSums {
  public:
   uint32_t number_of(const std::string& text);

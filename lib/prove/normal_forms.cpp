@@ -51,28 +51,19 @@ const NormalForms::Value& NormalForms::source(UOp u, size_t i, int lane) {
 }
 
 const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
-  auto key = [](UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); };
-  std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
-  while (!stack.empty()) {
-    auto [u, lane] = stack.back();
-    const size_t before = stack.size();
-    auto need = [&](UOp s, int l) {
-      if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
-    };
-    if (!known_.contains(key(u, lane))) {
-      if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
-      else if (u.in(ops::Elementwise) || u.is(Op::REDUCE))
-        for (size_t i = u.is(Op::REDUCE) ? 1 : u.num_src(); i-- > 0;)
-          need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
+  auto for_sources = [](UOp u, int lane, auto&& need) {
+    if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
+    else if (u.in(ops::Elementwise)) for_lane_sources(u, lane, need);
+    else if (u.is(Op::REDUCE)) need(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
+  };
+  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+    try {
+      return make(u, lane);
+    } catch (const LargeForm&) {  // equal to itself alone, and defined where it is
+      const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
+      return of("node" + node, u, lane, {form("defined node" + node)});
     }
-    if (stack.size() > before) continue;
-    if (!known_.contains(key(u, lane))) {
-      Value made = make(u, lane);
-      known_.emplace(key(u, lane), std::move(made));
-    }
-    stack.pop_back();
-  }
-  return known_.at(key(root, root_lane));
+  });
 }
 
 NormalForms::Value NormalForms::of(LinearSum sum, std::set<Form> conditions) const {
@@ -182,6 +173,27 @@ NormalForms::Value NormalForms::wrapped(const LinearSum& sum, UOp u, int lane, s
   return of(may_wrap ? sums_.wrapped(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
+// Returns the sum that AND, OR or XOR makes, if one operand is a mask, or if no bit is set in both operands.
+std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const LinearSum& b) {
+  for (bool first : {false, true}) {
+    const LinearSum &x = first ? b : a, &other = first ? a : b;
+    const Int mask = other.constant;
+    if (u.is(Op::AND)) {
+      if (!other.is_constant()) continue;
+      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder(x, mask + 1);  // the low bits
+      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.plus(x, sums_.remainder(x, -mask), -1);  // all others
+      continue;
+    }
+    if (other == LinearSum{}) return x;
+    const Int common = LinearSums::common_factor(x, x.constant.abs());  // all bits below its lowest one are 0 in x
+    Int low = 1;
+    while (common != 0 && floor_mod(common, low * 2) == 0) low = low * 2;
+    const Interval i = sums_.interval(other);
+    if (i.least && *i.least >= 0 && i.most && *i.most < low) return sums_.plus(x, other);
+  }
+  return std::nullopt;
+}
+
 NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Value a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : Value{};
@@ -220,11 +232,9 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
       return out;
     }
     case Op::AND:
-      for (bool first : {false, true}) {  // a mask of low bits
-        const LinearSum &x = first ? b.sum : a.sum, &mask = first ? a.sum : b.sum;
-        const Int m = mask.constant;
-        if (mask.is_constant() && m >= 0 && (m & (m + 1)) == 0) return of(sums_.remainder(x, m + 1), conditions);
-      }
+    case Op::OR:
+    case Op::XOR:
+      if (auto sum = bit_op(u, a.sum, b.sum)) return of(std::move(*sum), conditions);
       break;
     default: break;
   }
@@ -308,7 +318,7 @@ NormalForms::Form NormalForms::joined(bool is_and, Form a, Form b) {
   }
   if (parts.empty()) return true_;
   if (parts.size() == 1) return *parts.begin();
-  if (parts.size() > 64) throw Unencodable{"a large condition"};
+  if (parts.size() > 64) throw LargeForm{{"a large condition"}};
   std::string text = "and";
   for (Form f : parts) text += text_of(f);
   const Form out = form(text);

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "lib/prove/lane_values.h"
 #include "lib/prove/linear_sums.h"
 #include "lib/validate/side_expressions.h"
 
@@ -33,6 +34,7 @@ class NormalForms {
   Value where(UOp u, int lane);
   Value cast(UOp u, int lane);
   Value integer_op(UOp u, int lane);
+  std::optional<LinearSum> bit_op(UOp u, const LinearSum& a, const LinearSum& b);
   Value bool_op(UOp u, int lane);
   Value comparison(UOp u, int lane);
   Value function(UOp u, int lane);
@@ -55,7 +57,7 @@ class NormalForms {
   struct Choice {
     Form condition, first, second;
   };
-  std::unordered_map<uint64_t, Value> known_;
+  LaneValues<Value> known_;
   std::unordered_map<Form, Choice> choices_;
   std::unordered_map<Form, Form> negations_;
   std::unordered_map<Form, std::set<Form>> parts_;  // of conjunctions

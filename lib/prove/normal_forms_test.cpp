@@ -46,6 +46,40 @@ TEST_CASE("NormalForms: integers wrap around once") {
   CHECK_FALSE(f.are_equal(y / f.num(2, dtypes::uint32) * f.num(2, dtypes::uint32), y));
 }
 
+TEST_CASE("NormalForms: words that are joined from disjoint bits") {
+  Forms f;
+  const std::vector<UOp> size{f.num(1 << 20)};
+  const UOp high = f.g.node(Op::SPECIAL, dtypes::uint32, size, Arg("gidx0"));
+  const UOp low = f.g.node(Op::SPECIAL, dtypes::uint32, size, Arg("gidx1"));
+  auto wide = [&](int64_t v) { return f.num(v, dtypes::uint64); };
+  auto joined = [&](Op op, int64_t bits) {
+    return (high.cast(dtypes::uint64) << wide(bits)).alu(op, low.cast(dtypes::uint64));
+  };
+  for (Op op : {Op::OR, Op::XOR, Op::ADD}) {
+    CHECK(f.are_equal(joined(op, 32).cast(dtypes::uint32), low));
+    CHECK(f.are_equal(joined(op, 32) >> wide(32), high.cast(dtypes::uint64)));
+    CHECK(f.are_equal(joined(op, 32).alu(Op::AND, wide(0xFFFFFFFF)), low.cast(dtypes::uint64)));
+    CHECK_FALSE(f.are_equal(joined(op, 31) >> wide(31), high.cast(dtypes::uint64)));
+  }
+  CHECK(f.are_equal(joined(Op::OR, 32), joined(Op::ADD, 32)));
+  CHECK_FALSE(f.are_equal(joined(Op::OR, 31), joined(Op::ADD, 31)));
+  const UOp i = f.i.cast(dtypes::int32) - f.num(100, dtypes::int32), eight = f.num(8, dtypes::int32);
+  CHECK(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)) + i.alu(Op::AND, f.num(7, dtypes::int32)), i));
+  CHECK_FALSE(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)), i / eight * eight));  // rounds toward zero
+}
+
+TEST_CASE("NormalForms: a node whose form is too large is equal to itself") {
+  Forms f;
+  UOp sum = f.num(0), other = sum;
+  for (int64_t n = 2; n < 90; n++) sum = sum + f.i / f.num(n), other = other + f.i / f.num(n + 1);
+  CHECK(f.are_equal(sum + f.num(1) + f.num(2), sum + f.num(3)));
+  CHECK_FALSE(f.are_equal(sum, other));
+  UOp undefined = f.num(0);  // where j is 0
+  for (int64_t n = 2; n < 90; n++) undefined = undefined + (f.i + f.num(n)) / f.j;
+  CHECK(f.are_equal(undefined - undefined, undefined * f.num(0)));
+  CHECK_FALSE(f.are_equal(f.num(0), undefined * f.num(0)));
+}
+
 TEST_CASE("NormalForms: what is undefined on the right must be so on the left") {
   Forms f;
   const UOp quotient = f.num(1) / f.j, zero = f.num(0);

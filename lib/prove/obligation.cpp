@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "lib/compile/cache.h"
+#include "lib/prove/proof_time.h"
 #include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/support/log.h"
@@ -148,8 +149,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // more resources may decide what is unknown
   for (const std::string* k : {&key, &limited_key})
     if (auto known = cache_.find(*k)) return counts_.cached++, *known;
-  const double most_seconds = std::min(limits_.seconds, current_deadline().seconds_left());
-  if (most_seconds <= 0) return SmtAnswer::Unknown;
+  if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   counts_.questions++;
   // A thread has one shared context for all its provers.
@@ -159,7 +159,12 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   };
   thread_local Shared shared;
   if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
-  auto of_text = [&](const std::string& said) {
+  auto ask = [&](Z3Session& session, const std::string& question, double most_seconds) {
+    const std::string said = session.ask(question, most_seconds);
+    if (session.is_over()) {
+      if (&session == shared.session.get()) shared.session.reset();
+      return SmtAnswer::Unknown;
+    }
     if (said.find("out of memory") != said.npos || said.find("max. memory") != said.npos) {
       shared.session.reset();
       return SmtAnswer::Unknown;
@@ -172,25 +177,29 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   };
   SmtAnswer out = SmtAnswer::Unknown;
   if (effort <= Effort::Usual) {
-    out = of_text(shared.session->ask("(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")(push)" +
-                                      text + "(check-sat)\n"));
-    (void)shared.session->ask("(pop)");
+    out = ask(*shared.session,
+              "(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")(push)" + text + "(check-sat)\n",
+              limits_.brief_seconds);
+    if (shared.session) (void)shared.session->ask("(pop)");
   }
   if (out == SmtAnswer::Unknown && effort != Effort::Light) {
     counts_.hard++;
     Z3Session session;
     const bool is_brief = effort == Effort::Brief && text.size() > limits_.small_text;
-    const std::string timeout = "(set-option :timeout " + std::to_string(int(most_seconds * 1000) + 1) + ")\n";
+    const double wall_seconds = std::min(current_deadline().seconds_left(), 1e6);
+    const std::string timeout = "(set-option :timeout " + std::to_string(int(wall_seconds * 1000) + 1) + ")\n";
     auto limited = [&](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")" + timeout; };
     std::string question = text;
     if (ints == IntSense::Numbers) {
       constexpr uint64_t kOlderSolver = 300'000;
       question = limited(std::min(rlimit, kOlderSolver)) + text;
-      out = of_text(session.ask(question + "(check-sat-using (using-params smt :arith.solver 2))\n"));
+      out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.seconds);
       question.clear();  // the session has it
     }
-    if (out == SmtAnswer::Unknown)
-      out = of_text(session.ask(limited(is_brief ? limits_.brief_rlimit : rlimit) + question + "(check-sat)\n"));
+    if (out == SmtAnswer::Unknown && !session.is_over()) {
+      const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
+      out = ask(session, options + question + "(check-sat)\n", limits_.seconds);
+    }
     if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
   }
   const double seconds = seconds_since(begin);
@@ -200,7 +209,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       return std::to_string(seconds) + " s for a question of " + std::to_string(text.size()) + " bytes, effort " +
              std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
     });
-  if (out == SmtAnswer::Unknown && seconds >= most_seconds) return out;  // another run may have more time
+  if (out == SmtAnswer::Unknown && is_time_over()) return out;  // another run may have more time
   cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }

@@ -2,6 +2,7 @@
 // result, and that each rewrite computes the same.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct KernelProof {
 
 struct KernelProofOptions {
   bool checks_stages = true;  // run the graph of each stage in REF, also if all rewrites are proven
-  double timeout_seconds = 30;  // limit for one kernel; what is not decided by then is unknown
+  // Limit for one kernel; what is not decided by then is unknown. 0: none; default: 30 s of processor time.
+  std::optional<double> timeout_seconds = {};
 };
 
 // Compiles the kernel and decides each of its rewrites.

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "lib/prove/launch_contract.h"
+#include "lib/prove/proof_time.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/clocks.h"
-#include "lib/support/deadline.h"
 #include "lib/support/log.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -90,7 +90,7 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
   for (size_t i = 0; i < sides.size(); i++) {
     const Application& a = list_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
-    if (current_deadline().is_over()) {
+    if (is_time_over()) {
       out.push_back({.why = "the time is over", .application = i});
       keys.emplace_back(), pairs.emplace_back();
       continue;
@@ -98,12 +98,13 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     Result<SidePairs> imported = import_(is_replaced ? Sides{a.before, a.after} : sides[i]);
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
     const bool is_kept = prover_.known() && !key.empty();
+    bool is_of_list = false;
     if (auto known = is_kept ? prover_.known()->find(key) : std::nullopt) out.push_back(*known), key = "";
-    else out.push_back(timed(a, [&] { return decide(i, sides[i], imported); }));
+    else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
     if (std::string& form = out.back().form; form.empty()) form = key;
     else if (form.size() != sizeof(Sha256)) form = hash_of(form);
     out.back().application = i;
-    keys.push_back(std::move(key));
+    keys.push_back(is_of_list || is_time_over() ? "" : std::move(key));
     pairs.push_back(imported ? std::move(*imported) : SidePairs());
   }
   std::vector<RewriteProof*> open;
@@ -113,7 +114,7 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
     const bool is_replaced = list_[i].substitution_target && list_[i].depth == 0 && is_of_loops(list_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
-  if (!current_deadline().is_over()) prover_.sample(open, open_pairs);
+  if (!is_time_over()) prover_.sample(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
     if (prover_.known() && !keys[i].empty()) prover_.known()->add(keys[i], out[i]);
   return out;
@@ -124,18 +125,20 @@ RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
 }
 
 // Decides the application `i`, whose sides are `s`. `pairs` are these in tgc's IR, or, if a stage replaced a node, that
-// node and its replacement.
-RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs) {
+// node and its replacement. Sets `is_of_list` if the verdict depends on other applications of the list, too.
+RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
   const Application& a = list_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
   // The contract of the loops is decided for all replaced ranges together.
-  if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE)) return decide_loops(top_of(i));
+  if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
+    return is_of_list = true, decide_loops(top_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
-    return decide_stores(top_of(i), a.after);
+    return is_of_list = true, decide_stores(top_of(i), a.after);
   if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
   RangeMap map = replaced_loops(i);
   if (map.empty()) return out;
+  is_of_list = true;
   std::optional<WrongIteration> wrong;
   if (!is_same_iterations_of(map, wrong)) return with_iteration(std::move(out), wrong);
   for (UOp before : {a.before, with_first_stores(a.before, map)}) {

@@ -24,7 +24,7 @@ class ListProver {
   std::vector<RewriteProof> run(std::span<const Sides> sides);
 
  private:
-  RewriteProof decide(size_t i, const Sides& s, const Result<SidePairs>& pairs);
+  RewriteProof decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list);
   RewriteProof decide(const Result<SidePairs>& pairs);
   RewriteProof decide_loops(const TopRewrite& top);
   RewriteProof decide_stores(const TopRewrite& top, UOp after);

@@ -43,11 +43,12 @@ TEST_CASE("prove_recording: wrong compilations are refuted") {
     for (const RewriteProof& r : proof.rewrites)
       if (r.kind == Kind::Refuted) CHECK(r.place.rule == rule);
   }
-  for (const char* name : {"gap_nomatch", "fp8cast", "cmpadd", "f2i"}) {
+  for (const char* name : {"gap_nomatch", "fp8cast", "cmpadd", "f2i", "order"}) {
     INFO(proof_text(*all.at(name)));
     CHECK(all.at(name)->verdict != Kind::Proven);
     CHECK(all.at(name)->verdict != Kind::Refuted);
   }
+  CHECK(proof_text(*all.at("order")).find("defines data0 after data1") != std::string::npos);
   CHECK(all.at("f2i")->error->message.starts_with("the record has no compiled kernel: tinygrad raised KeyError"));
   CHECK(all.at("oobload")->error.has_value());
 }

@@ -28,21 +28,22 @@ double least_clear(DType d, double scale = 1) {
 
 }  // namespace
 
-SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v)
-    : graph_(v.before.graph()), dtype_(v.before.dtype().scalar()), is_sine_(v.before.is(Op::SIN)) {
+SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v, size_t points)
+    : graph_(v.before.graph()), points_(int64_t(points)), dtype_(v.before.dtype().scalar()),
+      is_sine_(v.before.is(Op::SIN)) {
   std::vector<UOp> roots;
   for (UOp root : {v.before, v.before_valid, v.after, v.after_valid})
     if (root) roots.push_back(root);
   add_inputs(isolator, roots);
   if (!can_run_) return;
-  at_ = graph_.range(Const(int64_t(kPoints)), kAxis, AxisType::LOOP);
+  at_ = graph_.range(Const(points_), kAxis, AxisType::LOOP);
   Substitution map;
   for (size_t i = 0; i < inputs_.size(); i++) {
     const Input& in = inputs_[i];
     DType stored = in.load.dtype();
-    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(int64_t(kPoints)), {}, kInputs + int64_t(i));
+    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(points_), {}, kInputs + int64_t(i));
     map.emplace_back(in.load, memory.index_ptr(at_).load());
-    arrays_.emplace_back(stored, std::vector<int64_t>{int64_t(kPoints)});
+    arrays_.emplace_back(stored, std::vector<int64_t>{points_});
   }
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
@@ -125,9 +126,9 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
 size_t SideEvaluator::output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
-  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(int64_t(kPoints)), {}, kOutputs + int64_t(number));
+  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(points_), {}, kOutputs + int64_t(number));
   stores_.push_back(memory.index_ptr(at_).store(value.cast(d)));
-  outputs_.emplace_back(d, std::vector<int64_t>{int64_t(kPoints)});
+  outputs_.emplace_back(d, std::vector<int64_t>{points_});
   return number;
 }
 

@@ -16,7 +16,7 @@ void put_element(Array& a, size_t i, const Const& c);
 
 class SideEvaluator {
  public:
-  static constexpr size_t kPoints = 512;  // number of points that one run evaluates
+  static constexpr size_t kPoints = 512;  // the number of points that one run evaluates, unless fewer are asked for
 
   // A leaf, or the element that the only load from a memory reads. Memories that are loaded several times, or inside a
   // reduction, are arrays of random numbers instead.
@@ -29,12 +29,13 @@ class SideEvaluator {
   };
   using Point = std::vector<Const>;  // one value for each input; for a float, an integer is its bits
 
-  SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values);
+  SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values, size_t points = kPoints);
 
   bool can_run() const { return can_run_; }
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
-  // Evaluates both sides at up to kPoints points, and returns the kind of the difference at each; nullopt: none.
+  // Evaluates both sides at up to as many points as one run evaluates, and returns the kind of the difference at
+  // each; nullopt: none.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first difference of this kind; nullopt: of any kind.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
@@ -60,6 +61,7 @@ class SideEvaluator {
   bool holds(size_t output, size_t i) const { return output == kNone || integer(output, i); }
 
   Graph& graph_;
+  const int64_t points_;
   std::vector<Input> inputs_;
   std::vector<Array> arrays_;  // of the inputs
   std::vector<std::pair<int64_t, Array>> memories_;  // by the number of the DEFINE_GLOBAL

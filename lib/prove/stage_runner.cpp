@@ -166,12 +166,13 @@ std::optional<std::string> StageRunner::difference_at(UOp graph, const std::map<
   return found ? *found : std::nullopt;
 }
 
+bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * work_; }
+
 template <class Code>
 std::optional<std::string> StageRunner::compare(const Code& code, size_t most_trials) {
   if (!can_decide()) return std::nullopt;
-  const bool is_small = work_of(ast_) <= kSmallPart * work_;
   std::optional<std::string> out;
-  for (size_t n = 0; n < (is_small ? std::min(most_trials, kMostTrials) : 1); n++) {
+  for (size_t n = 0; n < (is_small() ? std::min(most_trials, kMostTrials) : 1); n++) {
     const Trial* t = trial(n);
     if (!t) break;
     auto found = catch_failures([&] { return difference_of_all(*t, code); });

@@ -18,6 +18,8 @@ class StageRunner {
   explicit StageRunner(UOp ast) : ast_(ast) {}
   // Makes REF compute few elements of kernels that are not small, as a check of what is proven.
   void compute_few() { work_ = kLittleWork; }
+  // Returns whether a run computes all elements, at several draws of inputs.
+  bool is_small() const;
 
   // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same, or
   // differs as `input` does; else how it differs, if `input` stores the same; nullopt if REF cannot tell.

@@ -24,6 +24,9 @@ bool is_decision(UOp u) {
   return u.is(Op::CAST) && !can_lossless_cast(u.src(0).dtype().base().scalar(), u.dtype().base().scalar());
 }
 
+// Returns whether the sign of a zero among the operands may change the value of the op to another infinity.
+bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
+
 using Users = std::unordered_map<UOp, std::vector<UOp>>;
 
 bool is_number(UOp u, double number) {
@@ -58,7 +61,9 @@ bool is_continuous(UOp choice, UOp comparison, const Users& users) {
 
 }  // namespace
 
-bool has_decisions(UOp root) { return std::ranges::any_of(toposort(root), is_decision); }
+bool has_decisions(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) { return is_decision(u) || is_inverse(u); });
+}
 
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense) {
   std::unordered_set<UOp> depends{weak};
@@ -72,7 +77,8 @@ std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense) {
     if (std::ranges::none_of(u.src(), [&](UOp s) { return depends.contains(s); })) continue;
     depends.insert(u);
     const bool is_bits = u.is(Op::BITCAST) && is_float_value(u.src(0));
-    const bool is_wrong = sense > FloatSense::Finite ? is_decision(u) : is_bits;
+    const bool is_of_zero = is_inverse(u) && depends.contains(u.src(u.is(Op::FDIV) ? 1 : 0));
+    const bool is_wrong = sense > FloatSense::Finite ? is_decision(u) : is_bits || is_of_zero;
     const bool is_choice = u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ}) && is_continuous(u, u, users);
     if (is_wrong && !is_choice) return std::string(name_of(u.op()));
   }

@@ -1,6 +1,13 @@
 #include "lib/support/z3.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
 
 #include "lib/support/result.h"
 
@@ -25,6 +32,7 @@ class Library {
   const char* (*eval)(void*, const char*) = nullptr;
   const char* (*version)() = nullptr;
   void (*set_global)(const char*, const char*) = nullptr;
+  void (*interrupt)(void*) = nullptr;
 
  private:
   Library() {
@@ -35,7 +43,7 @@ class Library {
                find("Z3_set_error_handler", set_error_handler) &&
                find("Z3_del_config", delete_config) && find("Z3_del_context", delete_context) &&
                find("Z3_eval_smtlib2_string", eval) && find("Z3_get_full_version", version) &&
-               find("Z3_global_param_set", set_global);
+               find("Z3_global_param_set", set_global) && find("Z3_interrupt", interrupt);
     if (!all) handle_ = nullptr;
     if (!handle_) return;
     // Limits of all contexts of the process together: in bytes, and in MB. A question that needs more is not decided.
@@ -51,6 +59,63 @@ class Library {
   void* handle_ = nullptr;
 };
 
+// Interrupts questions that use too much processor time. Z3's own limits are resources, which do not count all work,
+// and // wall time, in which a busy machine decides less. One thread looks at all questions.
+class Watcher {
+ public:
+  struct Question {
+    void* context;
+    clockid_t clock;  // of the thread that asks
+    double end;  // of that clock, in seconds
+    bool is_over = false;
+  };
+  using Place = std::list<Question>::iterator;
+
+  static Watcher& instance() {
+    static Watcher& watcher = *new Watcher;  // its thread never ends
+    return watcher;
+  }
+  Place add(void* context, double seconds) {
+    clockid_t clock;
+    pthread_getcpuclockid(pthread_self(), &clock);
+    std::lock_guard lock(mutex_);
+    questions_.push_back({context, clock, seconds_of(clock) + seconds});
+    changed_.notify_one();
+    return std::prev(questions_.end());
+  }
+  // Returns whether the question was interrupted.
+  bool remove(Place question) {
+    std::lock_guard lock(mutex_);
+    const bool is_over = question->is_over;
+    questions_.erase(question);
+    return is_over;
+  }
+
+ private:
+  Watcher() { std::thread([this] { watch(); }).detach(); }
+  static double seconds_of(clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+  }
+  void watch() {
+    constexpr auto kPause = std::chrono::milliseconds(20);
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return !questions_.empty(); });
+      for (Question& q : questions_)
+        if (!q.is_over && seconds_of(q.clock) >= q.end) q.is_over = true, Library::instance().interrupt(q.context);
+      lock.unlock();
+      std::this_thread::sleep_for(kPause);
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Question> questions_;
+};
+
 }  // namespace
 
 Z3Session::Z3Session() {
@@ -63,7 +128,13 @@ Z3Session::Z3Session() {
 
 Z3Session::~Z3Session() { Library::instance().delete_context(context_); }
 
-std::string Z3Session::ask(const std::string& text) { return Library::instance().eval(context_, text.c_str()); }
+std::string Z3Session::ask(const std::string& text, double most_seconds) {
+  if (most_seconds <= 0) return Library::instance().eval(context_, text.c_str());
+  const auto question = Watcher::instance().add(context_, most_seconds);
+  std::string out = Library::instance().eval(context_, text.c_str());
+  is_over_ |= Watcher::instance().remove(question);
+  return out;
+}
 
 std::string z3_version() { return Library::instance().version(); }
 

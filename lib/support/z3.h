@@ -11,11 +11,15 @@ class Z3Session {
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)".
-  std::string ask(const std::string& text);
+  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". Z3 ends early if
+  // it uses more than `most_seconds` of processor time (0: no limit). Then is_over() is true, and the session answers
+  // no further questions.
+  std::string ask(const std::string& text, double most_seconds = 0);
+  bool is_over() const { return is_over_; }
 
  private:
   void* context_;
+  bool is_over_ = false;
 };
 
 // Returns Z3's version, such as "Z3 4.13.3.0". Throws Failure if libz3 is missing.

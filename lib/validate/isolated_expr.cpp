@@ -35,8 +35,7 @@ int64_t expanded_size(UOp range) {
 // a smaller dtype, or enclosing ranges added to the sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
-  bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
-  return has_constant_size || !u.dtype().is(Scalar::Index) || u.src(0) == other.src(0);
+  return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
 }
 
 // Returns whether a node computes each element of its value from the same elements of its sources' values.
@@ -46,6 +45,30 @@ bool is_elementwise(UOp u) {
 }
 
 }  // namespace
+
+std::string loop_size_text(UOp loop) {
+  constexpr size_t kMostNodes = 64, kMostText = 4096;
+  const std::string node = "node " + std::to_string(loop.id());
+  if (!loop.num_src() || !dtypes::is_int(loop.src(0).dtype())) return loop.num_src() ? node : "none";
+  const UOp size = loop.src(0);
+  if (size.vmin().to_int() == size.vmax().to_int()) return size.vmin().to_int().str();
+  const std::vector<UOp> all = toposort(size);
+  if (all.size() > kMostNodes) return node;
+  std::unordered_map<UOp, std::string> texts;
+  for (UOp u : all) {
+    std::string& out = texts[u];
+    if (u.is(Op::CAST) && dtypes::is_int(u.dtype()) && dtypes::is_int(u.src(0).dtype())) {
+      out = texts[u.src(0)];
+      continue;
+    }
+    if (!dtypes::is_int(u.dtype()) && !dtypes::is_bool(u.dtype())) return node;
+    out = std::string(name_of(u.op())) + " " + u.arg().repr() + "(";
+    for (UOp s : u.src()) out += texts[s] + ",";
+    out += ")";
+    if (out.size() > kMostText) return node;
+  }
+  return texts[size] + " " + std::to_string(size.vmax().to_double());
+}
 
 ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
     : graph_(graph), arrays_(std::move(arrays)) {

@@ -5,6 +5,7 @@
 // costs little more than evaluating its graph.
 #pragma once
 #include <map>
+#include <string>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,10 @@ struct IsolatedExpr {
   uint32_t leaves = 0; // number of the set of leaves on which the value depends; see ExprIsolator::leaves()
   bool is_place() const { return bool(memory); }
 };
+
+// Returns the size of a loop as text, without dtypes and casts of integers, so that loops have equal texts if their
+// sizes are equal; of a large expression, its node.
+std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
  public:

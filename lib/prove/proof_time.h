@@ -1,0 +1,29 @@
+// The time limit for the proof of one kernel. By default it is one of processor time, so that a busy machine proves as
+// much as an idle one.
+#pragma once
+#include <limits>
+
+#include "lib/support/deadline.h"
+
+namespace tgc {
+
+// Limits the processor time of the calling thread during the object's lifetime.
+class ProcessorLimit {
+ public:
+  explicit ProcessorLimit(double seconds) : before_(end()) { end() = thread_seconds() + seconds; }
+  ~ProcessorLimit() { end() = before_; }
+  ProcessorLimit(const ProcessorLimit&) = delete;
+  ProcessorLimit& operator=(const ProcessorLimit&) = delete;
+  static bool is_over() { return thread_seconds() >= end(); }
+
+ private:
+  static double& end() {
+    thread_local double seconds = std::numeric_limits<double>::infinity();
+    return seconds;
+  }
+  const double before_;
+};
+
+inline bool is_time_over() { return current_deadline().is_over() || ProcessorLimit::is_over(); }
+
+}  // namespace tgc
