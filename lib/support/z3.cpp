@@ -60,7 +60,7 @@ class Library {
 };
 
 // Interrupts questions that use too much processor time. Z3's own limits are resources, which do not count all work,
-// and // wall time, in which a busy machine decides less. One thread looks at all questions.
+// and wall time, in which a busy machine decides less. One thread looks at all questions.
 class Watcher {
  public:
   struct Question {
