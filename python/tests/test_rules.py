@@ -4,13 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tinygrad.dtype import dtypes
-from tinygrad.uop.ops import Ops, UOp, UPat
-
 from tgc.export import rule_program
 from tgc.export.general_rules import general_sides
 from tgc.export.rule_instances import constant_of
 from tgc.export.rule_program import answer_program
+from tinygrad.dtype import dtypes
+from tinygrad.uop.ops import Ops, UOp, UPat
 
 X = UPat.var("x")
 

@@ -55,7 +55,7 @@ def is_index(dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint
 
 def variable_of(node: Node) -> tuple[str, int, int] | None:
   """Returns the name and the bounds of a variable; None for other nodes."""
-  if node.op.name == "DEFINE_VAR": return node.arg
+  if node.op.name == "DEFINE_VAR": return (node.arg[0], node.arg[1], node.arg[2])
   bounds, name = getattr(node.arg, "vmin_vmax", None), getattr(node.arg, "name", None)
   return (name, *bounds) if bounds and name else None
 
