@@ -17,15 +17,6 @@ namespace {
 
 constexpr double kMostProofSeconds = 1e6;
 
-// Returns the weakest sense that --strict accepts.
-FloatSense weakest_sense(const std::string& name) {
-  if (name == "but-nan") return FloatSense::ButNan;
-  for (int s = 0; s <= int(FloatSense::Real); s++)
-    if (name_of(FloatSense(s)) == name) return FloatSense(s);
-  throw Failure(Diag{.message = "'" + name + "' is no sense of floats",
-                     .expected = "bit-exact, but-nan, finite, rounding or reals"});
-}
-
 // Counts the verdicts of kernels: "12 kernels: 10 proven, 2 proven (reals)".
 class VerdictCounts {
  public:
@@ -105,6 +96,14 @@ int run(const ProveOptions& o) {
 
 }  // namespace
 
+FloatSense weakest_sense(const std::string& name) {
+  if (name == "but-nan") return FloatSense::ButNan;
+  for (int s = 0; s <= int(FloatSense::Real); s++)
+    if (name_of(FloatSense(s)) == name) return FloatSense(s);
+  throw Failure(Diag{.message = "'" + name + "' is no sense of floats",
+                     .expected = "bit-exact, but-nan, finite, rounding or reals"});
+}
+
 void add_prove(Command& cmd) {
   auto& o = cmd.make<ProveOptions>();
   cmd.describe(
@@ -122,7 +121,7 @@ void add_prove(Command& cmd) {
   cmd.option("--write-table", o.table, "FILE", "with --rules --live: also write the verdicts as a table in Markdown")
       ->needs(rules);
   cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
-  cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel that is not proven");
+  cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
   cmd.option("--floats", o.floats, "SENSE",
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");

@@ -43,6 +43,9 @@ class ProgramWriter {
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 
+// Returns the weakest sense that --strict accepts, by the value of --floats. Throws Failure if it names none.
+FloatSense weakest_sense(const std::string& name);
+
 // Merges o.reports into the file o.merged or standard output; returns the exit code.
 int merge_reports(const ProveOptions& options);
 

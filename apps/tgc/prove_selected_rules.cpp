@@ -23,6 +23,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const std::string path = folder.file("rules.jsonl.gz");
   require(export_rules(require(named_tinygrad(live)), o.rule, path));
   Session session = terminal_session(o.jobs);
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   ProofCache cache;
   cache.read();
   std::vector<LiveRuleProof> all;
@@ -53,11 +54,16 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                    "or that on which the pattern begins"});
   if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
   print_report(o.json ? live_rules_json(all) : live_rules_summary(all));
-  return std::ranges::any_of(all, [](const LiveRuleProof& r) { return r.verdict == "refuted"; });
+  return std::ranges::any_of(all, [&](const LiveRuleProof& r) {
+    const bool is_proven =
+        r.verdict == "structural" || (r.verdict == "proven" && !(r.has_floats && r.sense > accepted));
+    return r.verdict == "refuted" || (o.strict && !is_proven);
+  });
 }
 
 // Proves the rules whose name matches --rule, of the stages that --stage selects.
 int prove_rules(const ProveOptions& o) {
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   std::vector<std::string_view> stages;
   if (!o.stage.empty())
     stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
@@ -87,7 +93,12 @@ int prove_rules(const ProveOptions& o) {
       }));
   cache.write();
   print_report(o.json ? rule_proofs_json(all) : rule_proofs_summary(all));
-  return std::ranges::any_of(all, [](const RuleProof& r) { return r.kind == RuleProof::Kind::Refuted; });
+  using Kind = RuleProof::Kind;
+  return std::ranges::any_of(all, [&](const RuleProof& r) {
+    const bool is_proven = r.kind == Kind::Structural ||
+                           (r.kind == Kind::Proven && !(r.has_floats && r.sense > accepted));
+    return r.kind == Kind::Refuted || (o.strict && !is_proven);
+  });
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class LiveRulesProver {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     rule.verdict = "structural";
     size_t open = 0, sampled = 0, number = 0;
-    std::vector<const Rewrite*> undecided;
+    std::vector<const Rewrite*> undecided, weak;
     for (const Rewrite* m : instances) {
       number++;
       SidePairs pairs;
@@ -63,6 +63,7 @@ class LiveRulesProver {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
+        if (is_weak) weak.push_back(m);
         if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
         if (differs_in_zeros(rule.special)) rule.special.clear();
         continue;
@@ -81,6 +82,8 @@ class LiveRulesProver {
       }
       if (current_deadline().is_over()) break;
     }
+    // also of what is proven for numbers: a NaN that an integer or a bool shows is a wrong result
+    undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
                    : !rule.condition.empty() ? "conditional"
@@ -175,6 +178,7 @@ class LiveRulesProver {
     }
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
+    if (again.has_floats && again.sense > FloatSense::ButNan) return;  // a NaN explains the difference, not an overflow
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
       show(rule, pairs);

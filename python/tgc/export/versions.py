@@ -65,5 +65,11 @@ def installed_version() -> str | None:
       version: str = tomllib.loads(project.read_text())["project"]["version"]
       try: return checkout_version(version, op_names(package))
       except (OSError, StopIteration, SyntaxError): return version
-  try: return importlib.metadata.version("tinygrad")
-  except importlib.metadata.PackageNotFoundError: return "of unknown version"
+  with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+    installed = importlib.metadata.distribution("tinygrad")
+    if pathlib.Path(str(installed.locate_file("tinygrad"))).resolve() == package.resolve(): return installed.version
+  # a copy of a package, beside which another one may be installed
+  with contextlib.suppress(OSError, StopIteration, SyntaxError):
+    exact = hashlib.sha256(" ".join(op_names(package)).encode()).hexdigest()[:8]
+    return next(version for version, ops in OPS.items() if ops == exact)
+  return "of unknown version"
