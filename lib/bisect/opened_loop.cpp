@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/compilation/rewrite_log.h"
+#include "lib/import/import_sides.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -30,11 +31,6 @@ std::vector<UOp> open_loops(UOp root) {
   return open.at(root);
 }
 
-bool is_expanded_axis(UOp range) {
-  const Arg axis = range.arg().is_tuple() && !range.arg().items().empty() ? range.arg().items().back() : Arg();
-  return axis == Arg(AxisType::UPCAST) || axis == Arg(AxisType::UNROLL);
-}
-
 }  // namespace
 
 UOp opened_loop(UOp before, UOp after) {
@@ -43,7 +39,7 @@ UOp opened_loop(UOp before, UOp after) {
   const std::vector<UOp> known = open_loops(before), nodes = toposort(before);
   if (std::ranges::any_of(toposort(after), [&](UOp u) { return u.in(kExpanded); })) return {};
   for (UOp r : open_loops(after))
-    if (!std::ranges::count(known, r) && std::ranges::count(nodes, r) && !is_expanded_axis(r)) return r;
+    if (!std::ranges::count(known, r) && std::ranges::count(nodes, r) && !is_expanded_range(r)) return r;
   return {};
 }
 

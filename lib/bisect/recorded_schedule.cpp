@@ -20,13 +20,6 @@ using Kind = Verdict::Kind;
 
 constexpr double kSearchSeconds = 2;  // CPU time of the search for a rewrite, without --timeout
 
-std::string first_difference(const ModelReport& run) {
-  for (const auto* arrays : {&run.outputs, &run.stages->arrays})
-    for (const Comparison& c : *arrays)
-      if (!c.passed()) return c.text();
-  return "";
-}
-
 // Returns the first rewrite of the node that is wrong after the stage `row` gave the graph loops; null if all values of
 // the two graphs are the same, or if they cannot be compared, with the reason in `why`.
 const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
@@ -268,7 +261,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return;
   }
   if (!run.stages) throw Failure(run.error);
-  report.failure = run.kernel_fault ? run.error : first_difference(run);
+  report.failure = run.kernel_fault ? run.error : run.first_difference();
   const auto pipeline = recorded_pipeline(in);
   VariableValues values;  // those with which the run failed
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);

@@ -29,12 +29,17 @@ Result<std::string> KernelOutputs::function_name() {
   return info ? info->function_name : "";
 }
 
-Result<KernelOutputs> KernelOutputs::recorded(const GoldenRecord& record, const Settings& settings,
-                                              CompileOptions compile) {
+Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings) {
   const std::string known = known_target(record.target, settings);
   auto target = recorded_target(known, settings);
-  if (!target || known.find(':') == known.npos)  // tgc has no target CPU:X86, only CPU
-    return Diag{"tgc has no compiler for " + record.target};
+  if (target && known.find(':') != known.npos) return target;  // tgc has no target CPU:X86, only CPU
+  return Diag{"tgc has no compiler for " + record.target};
+}
+
+Result<KernelOutputs> KernelOutputs::recorded(const GoldenRecord& record, const Settings& settings,
+                                              CompileOptions compile) {
+  auto target = target_of_source(record, settings);
+  if (!target) return target.diag();
   if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};
   KernelOutputs out(*target, std::vector<UOp>(), std::move(compile));
   out.source_ = *record.source;

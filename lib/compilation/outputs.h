@@ -15,6 +15,10 @@ namespace tgc {
 
 struct GoldenRecord;
 
+// Returns the target for which the source of a record is compiled: the recorded one, as far as tgc knows it. Fails if
+// tgc has no compiler for it. `settings` are those of the record.
+Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings);
+
 // Options for the outputs of compilers.
 struct CompileOptions {
   bool optimized = false;  // LLVM IR is shown after the O2 passes
@@ -38,8 +42,7 @@ class KernelOutputs {
     return out;
   }
 
-  // Returns the outputs of compilers of a recorded source, for the recorded target as far as tgc knows it. `settings`
-  // are those of the record. Fails if no source was recorded, or if tgc has no compiler for the target.
+  // Returns the outputs of compilers of a recorded source, for target_of_source(). Fails if no source was recorded.
   static Result<KernelOutputs> recorded(const GoldenRecord& record, const Settings& settings,
                                         CompileOptions compile = {});
 

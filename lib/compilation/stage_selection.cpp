@@ -17,6 +17,16 @@ RecordedStages recorded_stages_of(const InputGraph& in) {
   return RecordedStages(in.text);  // a text, or one kernel of a tensor record
 }
 
+std::vector<std::string> StageSelection::words() const {
+  std::vector<std::string> out;
+  for (size_t at = 0; at <= list_.size();) {
+    const size_t comma = std::min(list_.find(',', at), list_.size());
+    out.emplace_back(trimmed(std::string_view(list_).substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return out;
+}
+
 Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
   if (is_empty()) return std::vector<bool>(recorded.size(), true);
   std::vector<Choice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
@@ -25,10 +35,7 @@ Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
     names_.insert(s.name);
   }
   std::set<std::string_view> chosen, named;  // `named`: by a word of their own
-  for (size_t at = 0; at <= list_.size();) {
-    const size_t comma = std::min(list_.find(',', at), list_.size());
-    const std::string word(trimmed(std::string_view(list_).substr(at, comma - at)));
-    at = comma + 1;
+  for (const std::string& word : words()) {
     const bool is_span = word.find("..") != word.npos;
     auto selected = select_stages(word.empty() ? std::string_view(list_) : std::string_view(word), choices);
     if (!selected && (word.empty() || selected.diag().message.starts_with("the span"))) return selected.diag();
@@ -51,12 +58,8 @@ Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
 }
 
 std::string StageSelection::word_for(const StageRow& row) const {
-  for (size_t at = 0; at <= list_.size();) {
-    const size_t comma = std::min(list_.find(',', at), list_.size());
-    std::string word(trimmed(std::string_view(list_).substr(at, comma - at)));
-    at = comma + 1;
+  for (const std::string& word : words())
     if (find_row(word) == &row) return word;
-  }
   return {};
 }
 

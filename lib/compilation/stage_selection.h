@@ -44,6 +44,8 @@ class StageSelection {
   Status outcome() const;
 
  private:
+  std::vector<std::string> words() const;  // of the list, without blanks around them
+
   std::string list_;
   std::set<std::string, std::less<>> matched_, unmatched_;  // words of the list that named a stage, or did not
   std::set<std::string, std::less<>> names_;                // names of the stages so far, for suggestions

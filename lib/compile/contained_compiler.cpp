@@ -16,6 +16,7 @@
 #include "lib/compile/backends.h"
 #include "lib/compile/driver_room.h"
 #include "lib/compile/job_bytes.h"
+#include "lib/contain/system.h"
 #include "lib/support/sanitized.h"
 
 namespace tgc {
@@ -44,17 +45,6 @@ Task unpacked(std::string_view message) {
   return task;
 }
 
-// Processor time in seconds that this process and its finished children have used.
-double seconds_used() {
-  double out = 0;
-  for (int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage used{};
-    getrusage(whose, &used);
-    for (const timeval& t : {used.ru_utime, used.ru_stime}) out += double(t.tv_sec) + double(t.tv_usec) * 1e-6;
-  }
-  return out;
-}
-
 thread_local double worker_seconds = 0;
 
 // An answer consists of the worker's processor time in seconds since the previous answer, a mark, and the result.
@@ -71,7 +61,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
       const Diag& d = rejected.diag();
       mark = kRejected, made = ByteWriter().number(d.line).number(d.column).text(d.message).take();
     }
-    double used = seconds_used(), since = used - std::exchange(reported, used);
+    double used = processor_seconds(), since = used - std::exchange(reported, used);
     return ByteWriter().raw(&since, sizeof since).raw(&mark, 1).raw(made.data(), made.size()).take();
   });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/compilation/imported_graph.h"
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
 #include "lib/driver/source.h"
@@ -12,7 +11,6 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/quantile.h"
-#include "lib/target/recorded_target.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
@@ -89,10 +87,8 @@ Status CompileAll::add_recorded(const InputGraph& graph) {
     return Diag{.message = "a graph of " + graph.info.producer + " has no source", .file = graph.file,
                 .expected = "a recording, or --native"};
   const Settings& settings = graph.graph->settings();
-  const std::string known = known_target(record->target, settings);
-  auto target = recorded_target(known, settings);
-  const bool is_known = target && known.find(':') != known.npos;  // tgc has no target CPU:X86, only CPU
-  const std::string name = is_known ? target->name() : record->target;
+  const auto target = target_of_source(*record, settings);
+  const std::string name = target ? target->name() : record->target;
   groups_[name].kernels++;
   if (!record->source)
     return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),

@@ -42,4 +42,14 @@ std::string signal_name(int signal) {
 }
 #endif
 
+double processor_seconds() {
+  double out = 0;
+  for (int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(whose, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime}) out += double(t.tv_sec) + double(t.tv_usec) * 1e-6;
+  }
+  return out;
+}
+
 }  // namespace tgc

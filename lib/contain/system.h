@@ -18,6 +18,9 @@ bool make_pipe(int ends[2]);
 // Accepts a connection; like make_pipe, it is closed when the process executes another program. -1: errno says why.
 int accept_connection(int socket);
 
+// Returns the processor time in seconds that this process and its children that ended have used.
+double processor_seconds();
+
 std::string signal_name(int signal);  // "SIGSEGV"; "signal 99" if it has no name
 
 }  // namespace tgc

@@ -88,14 +88,13 @@ import::Sizes broadcast_shape(const import::Value& v) {
   return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
 }
 
-// Returns whether `u` is a loop that the expander replaces by all of its values.
+}  // namespace
+
 bool is_expanded_range(UOp u) {
   if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().empty()) return false;
   const Arg axis = u.arg().items().back();
   return axis == Arg(AxisType::UPCAST) || axis == Arg(AxisType::UNROLL);
 }
-
-}  // namespace
 
 SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_unique<Importer>(settings)) {}
 SidesImporter::~SidesImporter() = default;

@@ -13,6 +13,9 @@ namespace import {
 class Importer;
 }
 
+// Returns whether a node of a recorded graph is a loop that the expander replaces by all of its values.
+bool is_expanded_range(UOp u);
+
 class SidesImporter {
  public:
   explicit SidesImporter(const Settings& settings);

@@ -13,10 +13,8 @@ std::string difference_in(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
   if (!run.order.faults.empty()) return run.order.faults[0].detail();
   if (!run.hazard.empty()) return run.hazard;
-  for (const auto* arrays : {&run.outputs, run.stages ? &run.stages->arrays : &run.outputs})
-    for (const Comparison& c : *arrays)
-      if (!c.passed()) return c.text();
-  return run.different;
+  const std::string of_arrays = run.first_difference();
+  return of_arrays.empty() ? run.different : of_arrays;
 }
 
 // Takes the result of a run into the proof. Returns what REF shows.

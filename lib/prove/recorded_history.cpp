@@ -15,19 +15,12 @@ namespace {
 
 using Row = Pipeline::Row;
 
-// Returns whether the expander makes a RANGE the elements of a vector.
-bool is_expanded(UOp range) {
-  if (!range.is(Op::RANGE) || !range.arg().is_tuple() || range.arg().items().empty()) return false;
-  const Arg last = range.arg().items().back();
-  return last == Arg(AxisType::UPCAST) || last == Arg(AxisType::UNROLL);
-}
-
 // Returns whether a rewrite replaces a node by what a rule or a stage asks for, not by what the node's own rule makes.
 // tinygrad does this by a rule of ops.py, or in a stage that is a function. Inside of rules, the rule's own rewrite
 // decides it; of a stage, it is proven as any other rewrite, or all such rewrites together.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
-  return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded(m.before));
+  return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }
 
 // The sink of a compiled kernel; other graphs are their own sink.
@@ -172,7 +165,7 @@ class RecordedHistory : public RewriteHistory {
 
   // Decides whether `after` has each index of the loop `before`, in order, as an element of a vector.
   bool has_all_indices(UOp before, UOp after) {
-    if (!is_expanded(before)) return false;
+    if (!is_expanded_range(before)) return false;
     auto loop = importer_.import(before, before), elements = importer_.import(after, after);
     if (!loop || loop->pairs.size() != 1 || !elements) return false;
     if (!py_equal(loop->pairs[0].first.vmax(), Const(int64_t(elements->pairs.size()) - 1))) return false;

@@ -33,6 +33,13 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 
 }  // namespace
 
+std::string ModelReport::first_difference() const {
+  for (const auto* arrays : {&outputs, stages ? &stages->arrays : &outputs})
+    for (const Comparison& c : *arrays)
+      if (!c.passed()) return c.text();
+  return {};
+}
+
 RunReport::Result ModelReport::result() const {
   if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
   if (!order.faults.empty() || !hazard.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;

@@ -46,6 +46,8 @@ struct ModelReport {
   std::string error;                // the error that ended the run; empty if there is none
   bool kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
 
+  // Returns the text of the first array, of those compared or of the wrong stage, that differs; "" if none does.
+  std::string first_difference() const;
   RunReport::Result result() const;
   int exit_code() const;
   std::string text() const;  // the report of a run without an error

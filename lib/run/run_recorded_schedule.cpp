@@ -1,9 +1,8 @@
 #include "lib/run/run_recorded_schedule.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
+#include "lib/contain/system.h"
 #include "lib/run/honoured_options.h"
 #include "lib/run/recorded_run.h"
 #include "lib/support/counted.h"
@@ -14,17 +13,6 @@ namespace {
 
 // Time limits for a record in seconds, without --timeout: of `run` and of `bisect`, and on a busy machine.
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
-
-// Returns the processor time of this process and of its workers that ended.
-double processor_seconds() {
-  double out = 0;
-  for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage used{};
-    ::getrusage(who, &used);
-    for (const timeval& t : {used.ru_utime, used.ru_stime}) out += double(t.tv_sec) + double(t.tv_usec) * 1e-6;
-  }
-  return out;
-}
 
 // Returns whether arrays differ, and no time was left to find out whether only rounding decides their elements.
 bool is_undecided(const ModelReport& report) {
