@@ -4,9 +4,8 @@
 #include <cctype>
 #include <unordered_set>
 
-#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/rewrite_log.h"
-#include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/watchers.h"
 #include "lib/execute/executable.h"
 #include "lib/reduce/validity_checks.h"
 #include "lib/rewrite/rewrite_override.h"

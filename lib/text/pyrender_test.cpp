@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <ctime>
-
 #include "lib/records/round_trip.h"
 #include "lib/records/testing.h"
 #include "lib/support/settings.h"
