@@ -20,7 +20,8 @@ CompileJob hip_job(std::string body) {
 }  // namespace
 
 TEST_CASE("resources of a HIP kernel are those of LLVM's own report") {
-  auto job = hip_job("  __attribute__((shared, aligned(16))) float t[4096];\n  int i = __builtin_amdgcn_workitem_id_x();\n"
+  auto job = hip_job("  __attribute__((shared, aligned(16))) float t[4096];\n"
+                     "  int i = __builtin_amdgcn_workitem_id_x();\n"
                      "  t[i] = in[i];\n  __builtin_amdgcn_s_barrier();\n  out[i] = t[95 - i] + in[i];\n");
   auto found = resources_of(job);
   REQUIRE_MESSAGE(found, found.diag().text());
@@ -48,7 +49,8 @@ TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors
   for (int i = 0; i < 48; i++) source += "  float a" + std::to_string(i) + " = in[" + std::to_string(i * 7) + "];\n";
   source += "  for (int n = 0; n < 99; n++) {\n";
   for (int i = 0; i < 48; i++)
-    source += "    a" + std::to_string(i) + " = a" + std::to_string((i * 5 + 3) % 48) + "/a" + std::to_string(i) + ";\n";
+    source += "    a" + std::to_string(i) + " = a" + std::to_string((i * 5 + 3) % 48) + "/a" + std::to_string(i) +
+              ";\n";
   source += "  }\n";
   for (int i = 0; i < 48; i++) source += "  out[" + std::to_string(i * 5) + "] = a" + std::to_string(i) + ";\n";
   auto k = resources_of({.machine = "x86_64", .arch = "x86-64", .source = source + "}\n", .name = "k"});
@@ -74,8 +76,8 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
       "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
       "ptxas info    : Function properties for k\n"
       "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
-      "ptxas info    : Used 128 registers, used 1 barriers, 24 bytes cumulative stack size, 49152 bytes smem, 368 bytes "
-      "cmem[0]\n");
+      "ptxas info    : Used 128 registers, used 1 barriers, 24 bytes cumulative stack size, 49152 bytes smem, 368 "
+      "bytes cmem[0]\n");
   REQUIRE(log.size() == 1);
   KernelResources k = log[0];
   CHECK(k.kernel == "k");

@@ -9,7 +9,9 @@
 namespace tgc {
 namespace {
 
-uint32_t threads_of(const CompiledSource& s, const KernelResources& k) { return s.threads ? s.threads : k.most_threads; }
+uint32_t threads_of(const CompiledSource& s, const KernelResources& k) {
+  return s.threads ? s.threads : k.most_threads;
+}
 
 std::optional<Occupancy> occupancy(const CompiledSource& s, const KernelResources& k) {
   return occupancy_of(k, s.job.arch, threads_of(s, k));
