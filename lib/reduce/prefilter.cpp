@@ -1,3 +1,4 @@
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/reduce/prefilter.h"
 
 #include <algorithm>
