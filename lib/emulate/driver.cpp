@@ -1,6 +1,7 @@
 #include "lib/emulate/driver.h"
 
 #include <unistd.h>
+#include <ctime>
 
 #include <atomic>
 #include <chrono>

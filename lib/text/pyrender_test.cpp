@@ -1,6 +1,7 @@
 #include "lib/text/pyrender.h"
 
 #include <doctest/doctest.h>
+#include <ctime>
 
 #include "lib/records/round_trip.h"
 #include "lib/records/testing.h"

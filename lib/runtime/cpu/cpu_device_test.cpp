@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <ctime>
 
 #include <algorithm>
 #include <chrono>
