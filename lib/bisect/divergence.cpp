@@ -5,17 +5,17 @@
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
+#include "lib/compilation/graph_compiler.h"
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/compilation/rewrite_log.h"
-#include "lib/compilation/scoped_watch.h"
-#include "lib/compilation/tinygrad_question.h"
+#include "lib/compilation/watchers.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/compile_copy.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
-#include "lib/trace/trace.h"
-#include "lib/uop/copy.h"
+#include "lib/trace/trace_file.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "lib/bisect/rewrite_sides.h"
-#include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/watchers.h"
 #include "lib/contain/process.h"
 #include "lib/contain/temporary_folder.h"
-#include "lib/driver/compile_copy.h"
-#include "lib/execute/probe_device.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/execute/placement.h"
 #include "lib/execute/sanitized.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/rules/rule_verdicts.h"

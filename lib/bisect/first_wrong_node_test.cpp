@@ -7,7 +7,7 @@
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/compilation.h"
-#include "lib/driver/compile_copy.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/source.h"
 #include "lib/support/lines.h"
 #include "lib/support/testing.h"

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/import/import.h"
-#include "lib/run/emulated_dtypes.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/run/run_kernel.h"
-#include "lib/runtime/random.h"
+#include "lib/run/run.h"
+#include "lib/run/run_stages.h"
 #include "lib/support/counted.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 

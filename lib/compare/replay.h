@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/compare/record_check.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/session.h"
-#include "lib/driver/shard.h"
 #include "lib/support/ci_report.h"
 
 namespace tgc {
@@ -75,6 +75,24 @@ class ReplaySummary {
   size_t records_ = 0, identical_ = 0, errors_ = 0, compared_ = 0, skipped_ = 0;
   Tally<Counts> counts_;
   Tally<size_t> first_, why_skipped_;
+};
+
+// Checks a golden record of any release against a live pipeline: does this machine's tinygrad still make the same?
+class LiveRecordChecker : public RecordChecker {
+ public:
+  explicit LiveRecordChecker(const Session& session) : session_(session) {}
+  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means all. Fails for a
+  // pseudo-stage that needs no tinygrad.
+  Result<CheckPlan> plan(std::string_view stages) const override;
+  // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
+  // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
+  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline is not there or
+  // the session is cancelled.
+  Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
+                             const CheckPlan& plan) const override;
+
+ private:
+  const Session& session_;
 };
 
 }  // namespace tgc

@@ -12,7 +12,6 @@
 #include "lib/compile/llvm_fault.h"
 #include "lib/compile/own_folder.h"
 #include "lib/compile/self_contained.h"
-#include "lib/support/clocks.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/log.h"

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "lib/contain/system.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 
 extern char** environ;

@@ -9,7 +9,7 @@
 #include "lib/records/read_graph.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/support/json_writer.h"
-#include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/uop_table.h"
 

@@ -1,4 +1,4 @@
-#include "lib/fuzz/edges.h"
+#include "lib/fuzz/generator.h"
 
 #include <algorithm>
 #include <array>

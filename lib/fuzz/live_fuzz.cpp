@@ -1,4 +1,4 @@
-#include "lib/fuzz/live_fuzz.h"
+#include "lib/fuzz/fuzz.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,16 +6,16 @@
 #include <mutex>
 
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/random_kernel.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/run/repro_command.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/write_file.h"
-#include "lib/validate/expected_divergence.h"
+#include "lib/validate/compare_outputs.h"
 
 namespace tgc {
 namespace {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/compare/structure.h"
-#include "lib/compare/verify_nodes.h"
+#include "lib/compare/verify.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/text/json_scan.h"
 #include "lib/uop/wellformed.h"

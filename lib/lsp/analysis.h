@@ -1,14 +1,13 @@
 // Reads the graph of one section, and finds what is wrong with it and what is known about its nodes.
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/lsp/links.h"
 #include "lib/lsp/sections.h"
-#include "lib/records/nodes_in_text.h"
+#include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
 
 namespace tgc {

@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "lib/lsp/document.h"
 #include "lib/lsp/links.h"
 #include "lib/lsp/message_reader.h"
+#include "lib/lsp/open_document.h"
 #include "lib/lsp/sections.h"
 #include "lib/lsp/server.h"
 #include "lib/records/testing.h"

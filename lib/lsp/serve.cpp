@@ -7,24 +7,13 @@
 
 #include "lib/lsp/message_reader.h"
 #include "lib/lsp/server.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
-namespace {
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) text.remove_prefix(size_t(n));
-  }
-  return true;
-}
-
-}  // namespace
 
 int serve_lsp(int in, int out, const std::string& program) {
   bool is_connected = true;
-  LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)); },
+  LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)) == 0; },
                    program);
   ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // so that a large answer needs few switches between processes
   MessageReader reader;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lib/model/tensor_state.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

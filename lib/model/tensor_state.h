@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "lib/runtime/host_data.h"
+#include "lib/runtime/array.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

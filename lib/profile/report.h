@@ -1,8 +1,10 @@
 // The reports of `tgc profile`, as text for people and as JSON.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/profile/profile.h"
 
@@ -53,5 +55,20 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& prof
 
 // Advice, each with its evidence, from counters and from the times of instructions.
 std::vector<std::string> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+
+// Sums up the timed events of a profile by device and name: kernels, copies and calls of the host.
+
+// The events of one name on one device.
+struct Total {
+  std::string device, name;
+  double seconds = 0;
+  size_t count = 0;
+  std::optional<double> flops, bytes;  // of one execution
+  bool is_copy = false;
+  std::string arch;
+};
+
+// Returns the totals, the longest first. Only chosen runs give operations.
+std::vector<Total> totals_of(const Profile& p, Listings& listings);
 
 }  // namespace tgc::profile

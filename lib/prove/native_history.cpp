@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lib/prove/rewrite_history.h"
-#include "lib/trace/trace.h"
-#include "lib/validate/application_sides.h"
+#include "lib/trace/trace_file.h"
+#include "lib/validate/side_expressions.h"
 
 namespace tgc {
 namespace {

@@ -8,7 +8,7 @@
 #include "lib/prove/gaps.h"
 #include "lib/prove/replay_rewrites.h"
 #include "lib/prove/rewrite_history.h"
-#include "lib/validate/application_sides.h"
+#include "lib/validate/side_expressions.h"
 
 namespace tgc {
 namespace {

@@ -1,16 +1,15 @@
 #include "lib/run/candidate.h"
 
-#include "lib/compilation/imported_graph.h"
-#include "lib/driver/compile_copy.h"
-#include "lib/driver/recorded_device.h"
-#include "lib/driver/recorded_refusal.h"
+#include "lib/compilation/input_graph.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/execute/sanitized.h"
 #include "lib/records/repro.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/run_stages.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/text/print_uops.h"
 
 namespace tgc {

@@ -1,9 +1,8 @@
 #include "lib/run/failure_signature.h"
 
-#include <algorithm>
 #include <cctype>
 
-#include "lib/execute/probe_device.h"
+#include "lib/execute/placement.h"
 #include "lib/run/candidate.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/deadline.h"

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "lib/run/repro_command.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/validate/reference_sample.h"
 

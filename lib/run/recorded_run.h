@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 
 namespace tgc {
 

@@ -4,7 +4,7 @@
 
 #include "lib/run/recorded_run.h"
 #include "lib/run/repro_command.h"
-#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
 #include "lib/runtime/ref/rounding.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"

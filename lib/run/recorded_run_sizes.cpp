@@ -5,7 +5,6 @@
 #include "lib/run/all_sizes.h"
 #include "lib/run/recorded_run.h"
 #include "lib/support/deadline.h"
-#include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {

@@ -1,10 +1,16 @@
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
 
-#include "lib/driver/elapsed.h"
+#include "lib/driver/session.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/run/candidate.h"
@@ -13,15 +19,44 @@
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
-#include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
-#include "lib/validate/expected_divergence.h"
+#include "lib/validate/compare_outputs.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
+
 namespace {
+
+// Reports the elapsed time as progress of operations that do not report progress themselves.
+
+// While this object lives, reports every second, from the third second on, what runs and for how long: "r_4 on
+// CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no Events or if no thread can be started.
+class Elapsed {
+ public:
+  Elapsed(const Session& session, std::string what);
+
+ private:
+  std::jthread thread_;
+};
+
+Elapsed::Elapsed(const Session& session, std::string what) {
+  if (!session.events) return;
+  auto report = [&session, what = std::move(what)](const std::stop_token& stop) {
+    constexpr int kFirst = 3;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    for (int seconds = 1; stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }),
+             !stop.stop_requested(); seconds++)
+      if (seconds >= kFirst) session.progress(what + ": " + std::to_string(seconds) + " s");
+  };
+  try {
+    thread_ = std::jthread(std::move(report));
+  } catch (const std::system_error&) {
+  }
+}
 
 // One run of one kernel. The functions of this class throw Failure.
 class KernelRun {

@@ -1,4 +1,4 @@
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/driver/recorded_device.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
@@ -16,17 +16,15 @@
 #include "lib/run/debug_prints.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
-#include "lib/run/run_recorded_schedule.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 

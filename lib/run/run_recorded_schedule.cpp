@@ -1,10 +1,10 @@
-#include "lib/run/run_recorded_schedule.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
 
 #include "lib/contain/system.h"
-#include "lib/run/honoured_options.h"
 #include "lib/run/recorded_run.h"
+#include "lib/run/run_options.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 

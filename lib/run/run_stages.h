@@ -1,8 +1,12 @@
 // Finds the first stage after which the graph of a kernel computes wrong results (--each-stage).
 #pragma once
+#include <vector>
+
+#include "lib/execute/executable.h"
 #include "lib/import/import.h"
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
+#include "lib/runtime/array.h"
 
 namespace tgc {
 
@@ -26,5 +30,11 @@ Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Ar
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);
+
+// The arrays of a kernel at stages that emulate dtypes.
+
+// Gives each array the dtype of the buffer of its name. tinygrad emulates dtypes: a bfloat16 buffer becomes one of
+// uint16, and a buffer of n longs one of 2n ints.
+Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

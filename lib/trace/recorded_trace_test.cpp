@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/trace/provenance.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 

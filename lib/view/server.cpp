@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "lib/contain/system.h"
-#include "lib/support/hex.h"
+#include "lib/support/sha256.h"
 
 namespace tgc {
 namespace {

@@ -1,4 +1,4 @@
-#include "lib/runtime/metal/metal_device.h"
+#include "lib/runtime/backends.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Binary operations that integers and floats share. Only for exec_binary.cpp and exec_float.cpp.
+// Binary operations that integers and floats share..
 #pragma once
 #include "lib/runtime/ref/exec_lanes.h"
 

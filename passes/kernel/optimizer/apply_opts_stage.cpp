@@ -1,6 +1,5 @@
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
-#include "passes/kernel/optimizer/found_opts.h"
 #include "passes/kernel/optimizer/heuristic.h"
 
 namespace tgc {
