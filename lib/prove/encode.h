@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lib/prove/lane_values.h"
+#include "lib/prove/lanes.h"
 #include "lib/validate/isolated_expr.h"
 
 namespace tgc {
