@@ -32,7 +32,7 @@ namespace {
 
 template <class Number>
 void read_number(std::string_view text, Number& out) {
-  const auto number = parse_number<Number>(text);
+  const auto number = tgc::parse_number<Number>(text);
   if (!number) usage("'" + std::string(text) + "' is no number");
   out = *number;
 }

@@ -133,7 +133,7 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
 
 // ---- their comparison
 
-RecordedComparison::RecordedComparison(RecordedGraph& graph, RecordedSides& sides,
+RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
                                        const std::set<int64_t>& not_compared)
     : g_(graph), sides_(sides), not_compared_(not_compared) {
   auto note = [&](UOp ast) {

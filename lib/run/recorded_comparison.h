@@ -14,7 +14,7 @@ using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 // Runs the two sides of a comparison. The functions throw Failure.
 class RecordedSides {
  public:
-  explicit RecordedSides(RecordedGraph& graph) : g_(graph) {}
+  explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
 
   // Chooses where both sides run: on the device that the options name; in REF; or, because REF would take too long for
   // `runs` runs, compiled.
@@ -35,7 +35,7 @@ class RecordedSides {
   template <class Run>
   SlotArrays compiled_or_in_ref(Run run);
 
-  RecordedGraph& g_;
+  RecordedTensorGraph& g_;
   std::optional<Placement> place_;
   bool in_process_ = false;  // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
@@ -45,7 +45,7 @@ class RecordedSides {
 class RecordedComparison {
  public:
   // `not_compared`: the slots of buffers whose content depends on the order of the kernels.
-  RecordedComparison(RecordedGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
+  RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
 
   // Computes the expected arrays. Replaces them by those of --expect, and finds the Invalid elements.
   void compute() { expected_ = sides_.run_reference(); }
@@ -66,7 +66,7 @@ class RecordedComparison {
   // Returns, by slot, which elements change if the roundings of the reference are perturbed.
   std::map<int64_t, std::vector<bool>>& sensitive_elements();
 
-  RecordedGraph& g_;
+  RecordedTensorGraph& g_;
   RecordedSides& sides_;
   const std::set<int64_t>& not_compared_;
   SlotArrays expected_;

@@ -21,7 +21,7 @@ bool only_compares_with_ref(const RunOptions& options) {
          !options.device.timed_runs;
 }
 
-void RecordedGraph::read() {
+void RecordedTensorGraph::read() {
   if (!in.record)
     throw Failure(
         Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release)) + " without a recorded schedule",
@@ -42,7 +42,7 @@ void RecordedGraph::read() {
     schedule = std::move(read_recorded_schedule(session, record, release, parameters, sizes()).value_or_throw());
 }
 
-double RecordedGraph::work() const {
+double RecordedTensorGraph::work() const {
   double of_kernels = 0, of_graph = 0;
   if (schedule)
     for (const ScheduleItem& item : schedule->kernels.schedule.items)
@@ -51,7 +51,7 @@ double RecordedGraph::work() const {
   return std::max(of_kernels, of_graph);
 }
 
-std::vector<VariableValues> RecordedGraph::more_values() const {
+std::vector<VariableValues> RecordedTensorGraph::more_values() const {
   std::vector<VariableValues> out;
   for (bool largest : {false, true}) {
     VariableValues values;
@@ -69,7 +69,7 @@ std::vector<VariableValues> RecordedGraph::more_values() const {
 }
 
 // The values of variables: --var, else the file of --inputs, else the recording.
-void RecordedGraph::read_variables() {
+void RecordedTensorGraph::read_variables() {
   parameters = std::move(read_parameters(session, *in.record, release).value_or_throw());
   VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
   for (auto& [name, source] : parameters.sources)
@@ -83,7 +83,7 @@ void RecordedGraph::read_variables() {
       throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in.file});
 }
 
-void RecordedGraph::draw_buffers() {
+void RecordedTensorGraph::draw_buffers() {
   floats = input_distribution(in.root).floats;
   draw_buffers_of(reference);
   if (!schedule) return;
@@ -93,7 +93,7 @@ void RecordedGraph::draw_buffers() {
   }
 }
 
-void RecordedGraph::draw_buffers_of(const TensorReference& reference) {
+void RecordedTensorGraph::draw_buffers_of(const TensorReference& reference) {
   const auto& memories = reference.program.memories;
   for (size_t i = 0; i < memories.size(); i++)
     if (reference.inputs[i] >= 0)
@@ -101,7 +101,7 @@ void RecordedGraph::draw_buffers_of(const TensorReference& reference) {
            memories[i].is_replicated ? memories[i].devices : 1);
 }
 
-void RecordedGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t copies) {
+void RecordedTensorGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t copies) {
   auto& array = buffers[slot];
   if (array) return;
   array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
@@ -118,7 +118,7 @@ void RecordedGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t copies
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
 }
 
-std::map<int64_t, BufferSize> RecordedGraph::sizes() const {
+std::map<int64_t, BufferSize> RecordedTensorGraph::sizes() const {
   std::map<int64_t, BufferSize> out;
   for (size_t i = 0; i < reference.inputs.size(); i++) {
     const TensorMemory& m = reference.program.memories[i];
@@ -127,7 +127,7 @@ std::map<int64_t, BufferSize> RecordedGraph::sizes() const {
   return out;
 }
 
-bool RecordedGraph::draw_all_sizes(uint64_t turn) {
+bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference.program);
   std::map<int64_t, size_t> by_slot;  // the number of a buffer's array
   for (size_t i = 0; i < reference.inputs.size(); i++)
@@ -167,7 +167,7 @@ bool RecordedGraph::draw_all_sizes(uint64_t turn) {
   return is_drawn;
 }
 
-void RecordedGraph::draw_whole_numbers() {
+void RecordedTensorGraph::draw_whole_numbers() {
   constexpr double kWhole[] = {0, 1, -1, 2, -2, 3, -3, 4};
   for (auto& [slot, array] : buffers) {
     if (!dtypes::is_float(array->dtype()) || find_array(given, data_name(slot))) continue;

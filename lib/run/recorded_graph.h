@@ -18,9 +18,9 @@ std::string data_name(int64_t slot);
 bool only_compares_with_ref(const RunOptions& options);
 
 // The functions throw Failure.
-class RecordedGraph {
+class RecordedTensorGraph {
  public:
-  RecordedGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
+  RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
       : session(session), in(in), options(options), report(report), release(in.graph->release()) {}
 
   // Reads the variables, the graph and its schedule from the record.

@@ -18,7 +18,7 @@ class RecordedRun {
       : graph_(session, in, options, report), report_(report), finds_stage_(finds_stage) {}
 
   void run();
-  const RecordedGraph& graph() const { return graph_; }
+  const RecordedTensorGraph& graph() const { return graph_; }
 
   // After a run() that passed, runs a small schedule again with inputs of all sizes (all_sizes.h). If the results
   // differ, makes this run the reported one.
@@ -48,7 +48,7 @@ class RecordedRun {
   void keep(const SlotArrays& actual, const SlotArrays& expected);
   void save();
 
-  RecordedGraph graph_;
+  RecordedTensorGraph graph_;
   RecordedSides sides_{graph_};
   ModelReport& report_;
   const bool finds_stage_;

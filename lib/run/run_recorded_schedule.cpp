@@ -20,7 +20,7 @@ bool is_undecided(const ModelReport& report) {
          std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });
 }
 
-// Replaces the result of a record that was not compared because the time was over. `work`: RecordedGraph::work().
+// Replaces the result of a record that was not compared because the time was over. `work`: RecordedTensorGraph::work().
 void tell_too_large(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
   if (!current_deadline().is_over() || report.kernel_fault || result == RunReport::Result::Passed) return;
