@@ -47,9 +47,10 @@ void RecordedSides::choose_place(size_t runs) {
   };
   const std::string& device = g_.options.device.name;
   const bool compiles = g_.session.over.native || !device.empty();
+  place_ = compiles ? on(device) : place_in_ref();
+  check_emulation(*place_).value_or_throw();
   is_compiled_ = !compiles && g_.work() * double(runs) > kMostOfAllRuns;
-  place_ = is_compiled_ ? on("CPU") : compiles ? on(device) : place_in_ref();
-  if (compiles) check_emulation(*place_).value_or_throw();
+  if (is_compiled_) place_ = on("CPU");
   g_.report.device = place_->label, g_.report.device_option = place_->device_option();
 }
 
