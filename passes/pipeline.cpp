@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "lib/spec/spec.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
-#include "passes/kernel/optimizer/images.h"
+#include "passes/kernel/optimizer/optimizer.h"
 #include "passes/kernel/stages.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/symbolic/valid.h"
 #include "passes/tensor/movement_index.h"
 #include "passes/tensor/stages.h"
 

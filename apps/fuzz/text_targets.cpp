@@ -7,7 +7,7 @@
 #include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
 #include "lib/text/formats.h"
-#include "lib/view/request.h"
+#include "lib/view/server.h"
 
 namespace tgc::fuzz {
 

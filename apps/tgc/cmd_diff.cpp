@@ -4,7 +4,7 @@
 #include "apps/tgc/options.h"
 #include "lib/compare/diff_input.h"
 #include "lib/compare/process_replay.h"
-#include "lib/diff/ci_cases.h"
+#include "lib/diff/run_diff.h"
 #include "lib/driver/source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"

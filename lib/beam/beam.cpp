@@ -8,7 +8,7 @@
 #include "lib/driver/source.h"
 #include "lib/runtime/devices.h"
 #include "lib/target/target.h"
-#include "passes/kernel/optimizer/heuristic.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 

@@ -5,7 +5,6 @@
 
 #include "lib/bisect/failing_kernel.h"
 #include "lib/bisect/recorded.h"
-#include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
 #include "lib/compilation/input_graph.h"
 #include "lib/driver/recorded_facts.h"
@@ -17,7 +16,7 @@
 #include "lib/support/deadline.h"
 #include "lib/text/pyrender.h"
 #include "lib/validate/kernel_inputs.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

@@ -66,7 +66,9 @@ class Divergence {
     return std::move(out_);
   }
 
-  Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
+  Compilation begin() const {
+    return compile_copy(session_, in_, target_, in_.graph->settings()).value_or_throw();
+  }
 
   // Compares tgc's linear list, and then its source code, with tinygrad's.
   std::optional<Verdict> find_after_stages() {

@@ -49,7 +49,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();
   GoldenRecord out{.id = "kernel", .target = kTarget, .ast = pyrender(in.root).value_or_throw()};
-  Compilation c = compile_copy(session, in, kTarget, {});
+  Compilation c = compile_copy(session, in, kTarget, {}).value_or_throw();
   WithoutRule log(without);
   ScopedWatch watched(c, log);
   REQUIRE(c.list().ok());

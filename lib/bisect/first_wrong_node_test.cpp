@@ -60,7 +60,7 @@ struct Linear {
 
 Linear linear(const char* text, const std::string& device) {
   InputGraph in = loaded(text);
-  Compilation c = compile_copy(Session(), in, device, Settings());
+  Compilation c = compile_copy(Session(), in, device, Settings()).value_or_throw();
   auto listed = c.list();
   std::vector<UOp> list = std::move(listed.value_or_throw());
   return {std::move(c), std::move(list), parse_target(device, Settings()).value_or_throw()};

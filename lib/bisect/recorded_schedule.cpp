@@ -1,4 +1,4 @@
-#include "lib/bisect/recorded_schedule.h"
+#include "lib/bisect/recorded.h"
 
 #include <algorithm>
 

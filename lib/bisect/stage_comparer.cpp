@@ -216,7 +216,7 @@ void StageComparer::make_trials() {
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
-  TrialInputs inputs = trial_inputs(options_, in_);
+  TrialInputs inputs = trial_inputs(options_, in_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
   KernelTrial trial(in_.root, in_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
   trial.begin(kernel).value_or_throw();
@@ -224,7 +224,7 @@ void StageComparer::make_trials() {
   Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .is_given = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
-  Arrays expected = given_expected(options_, in_, file);
+  Arrays expected = given_expected(options_, in_, file).value_or_throw();
   if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lib/compare/process_replay.h"
-#include "lib/diff/ci_cases.h"
+#include "lib/diff/run_diff.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 #include "lib/support/table.h"

@@ -55,6 +55,24 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
   return std::optional(std::move(*report));
 }
 
+// Checks a golden record of any release against a live pipeline: does this machine's tinygrad still make the same?
+class LiveRecordChecker : public RecordChecker {
+ public:
+  explicit LiveRecordChecker(const Session& session) : session_(session) {}
+  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means all. Fails for a
+  // pseudo-stage that needs no tinygrad.
+  Result<CheckPlan> plan(std::string_view stages) const override;
+  // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
+  // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
+  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline is not there or
+  // the session is cancelled.
+  Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
+                             const CheckPlan& plan) const override;
+
+ private:
+  const Session& session_;
+};
+
 }  // namespace
 
 std::unique_ptr<RecordChecker> checker_of(const Session& session) {
@@ -149,6 +167,15 @@ void ReplaySummary::add(const RecordReport& report) {
   if (report.identical()) identical_++;
   else if (report.first.empty()) skipped_++, why_skipped_[report.skipped]++;
   else first_[report.first]++;
+}
+
+Status ReplaySummary::check_compared(bool is_filtered) const {
+  if (compared_) return Unit{};
+  if (skipped_ && skipped_ == records_)
+    return Diag{.message = "nothing was compared: tgc can replay none of the records"};
+  if (records_) return Diag{.message = "nothing was compared", .expected = "stages that the records have"};
+  return Diag{.message = "nothing was compared: no record was chosen",
+              .expected = is_filtered ? "a --filter of ids or targets" : "golden files with records"};
 }
 
 std::string ReplaySummary::text() const {

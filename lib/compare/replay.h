@@ -61,9 +61,9 @@ class ReplaySummary {
 
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
-  size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
-  // Returns whether anything was compared; if not, counts such as identical() mean nothing.
-  bool compared() const { return compared_ > 0; }
+  // Fails if nothing was compared. `is_filtered`: ReplayPlan::filter is set.
+  Status check_compared(bool is_filtered) const;
+  bool all_identical() const { return identical_ + skipped_ == records_; }
   std::string text() const;  // returns the counts as a table
   std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
@@ -75,24 +75,6 @@ class ReplaySummary {
   size_t records_ = 0, identical_ = 0, errors_ = 0, compared_ = 0, skipped_ = 0;
   Tally<Counts> counts_;
   Tally<size_t> first_, why_skipped_;
-};
-
-// Checks a golden record of any release against a live pipeline: does this machine's tinygrad still make the same?
-class LiveRecordChecker : public RecordChecker {
- public:
-  explicit LiveRecordChecker(const Session& session) : session_(session) {}
-  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means all. Fails for a
-  // pseudo-stage that needs no tinygrad.
-  Result<CheckPlan> plan(std::string_view stages) const override;
-  // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
-  // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
-  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline is not there or
-  // the session is cancelled.
-  Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
-                             const CheckPlan& plan) const override;
-
- private:
-  const Session& session_;
 };
 
 }  // namespace tgc

@@ -12,7 +12,7 @@
 #include "lib/target/target.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/graph.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 #include "passes/tensor/stages.h"
 
 namespace tgc {

@@ -1,10 +1,9 @@
 #include "lib/compilation/graph_compiler.h"
 
-#include <charconv>
-
 #include "lib/compilation/input_graph.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/stage_rows.h"
+#include "lib/support/counted.h"
 #include "lib/support/name_table.h"
 #include "lib/support/version.h"
 #include "lib/target/target.h"
@@ -147,11 +146,9 @@ class OwnCompiler : public GraphCompiler {
     auto whole = Compilation::begin(std::move(in), std::move(*job));
     if (!whole) return whole.diag();
     if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
-    size_t number = 0;
-    auto [end, error] = std::from_chars(kernel.data(), kernel.data() + kernel.size(), number);
-    const bool is_number = error == std::errc() && end == kernel.data() + kernel.size();
-    auto made = is_number ? whole->kernel(number)
-                          : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
+    const auto number = parse_number<size_t>(kernel);
+    auto made = number ? whole->kernel(*number)
+                       : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
     if (made) return std::move(*made).take();
     Diag diag = made.diag();
     diag.file = file;

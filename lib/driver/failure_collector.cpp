@@ -44,13 +44,14 @@ Status FailureCollector::for_each_pipeline(const std::string& spec, const std::s
   });
 }
 
-Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target,
-                         const Settings& settings) {
+Result<Compilation> compile_copy(const Session& session, const InputGraph& in, const std::string& target,
+                                 const Settings& settings) {
   InputGraph copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
   copy.root = copy_into(*copy.graph, in.root);
-  JobSpec job = std::move(session.job_for(in).value_or_throw());
-  job.target = target;
-  return std::move(Compilation::begin(std::move(copy), std::move(job)).value_or_throw());
+  auto job = session.job_for(in);
+  if (!job) return job.diag();
+  job->target = target;
+  return Compilation::begin(std::move(copy), std::move(*job));
 }
 
 Result<Shard> Shard::parse(const std::string& text) {

@@ -36,9 +36,9 @@ class FailureCollector {
 // Compiles a copy of a graph. Facts are cached per Graph and can change later rewrites, so compiling the same Graph
 // twice may give two results; copies do not affect each other.
 
-// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. Throws Failure.
-Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target,
-                         const Settings& settings);
+// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`.
+Result<Compilation> compile_copy(const Session& session, const InputGraph& in, const std::string& target,
+                                 const Settings& settings);
 
 // Shard K of N: lets several processes or machines divide work without communicating.
 struct Shard {

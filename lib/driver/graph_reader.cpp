@@ -1,13 +1,12 @@
 #include "lib/driver/graph_reader.h"
 
-#include <charconv>
 #include <utility>
 
 #include "lib/compilation/stage_rows.h"
 #include "lib/compile/llvm_fault.h"
 #include "lib/driver/recorded_facts.h"
 #include "lib/model/model.h"
-#include "lib/model/tensor_state.h"
+#include "lib/model/realize.h"
 #include "lib/records/graph_texts.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/records/repro.h"
@@ -16,13 +15,6 @@
 
 namespace tgc {
 namespace {
-
-// Parses `text` as a number; nullopt if it is a name.
-std::optional<size_t> number_of(std::string_view text) {
-  size_t n = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
-}
 
 // Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
 // `stage` is the record's name of the stage, its slug, or tgc's alias.
@@ -177,7 +169,7 @@ class RecordReader : public GraphReader {
     std::string name = record->id;
     Result<std::string_view> text = std::string_view(record->ast);
     if (is_kernel_of_record) {
-      auto n = number_of(kernel_);
+      auto n = parse_number<size_t>(kernel_);
       if (!n || *n >= record->kernels.size())
         return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
                     .file = name_.shown(),
@@ -195,8 +187,8 @@ class RecordReader : public GraphReader {
                            header.level == "tensor" && !is_kernel_of_record);
     if (!graph) return graph;
     graph->info.name = name, graph->info.target = record->target;
-    graph->made_for =
-        made_for_text(is_kernel_of_record ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
+    graph->made_for = made_for_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_)].metadata
+                                                        : record->metadata);
     graph->record = std::move(record);
     return graph;
   }
@@ -204,7 +196,7 @@ class RecordReader : public GraphReader {
   GoldenReader records_;
   const std::string wanted_id_ = !name_.id.empty() ? name_.id : kernel_;              // empty: all records
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
-  const std::optional<size_t> wanted_number_ = name_.id.empty() ? number_of(kernel_) : std::nullopt;
+  const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
   size_t number_ = 0;                   // number of records read so far
   std::vector<std::string> other_ids_;  // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;         // position of the first matching record in the file

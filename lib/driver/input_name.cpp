@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "lib/model/onnx.h"
 #include "lib/records/input_file.h"
+#include "lib/support/counted.h"
 #include "lib/support/open_input.h"
 #include "lib/support/write_file.h"
 #include "lib/text/json_scan.h"
@@ -58,12 +58,10 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
   VariableValues out;
   for (const std::string& text : texts) {
     size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* begin = text.data() + std::min(text.size(), equals + 1);
-    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
+    const auto value = parse_number<int64_t>(text.substr(std::min(text.size(), equals + 1)));
+    if (equals == text.npos || equals == 0 || !value)
       return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
-    if (!out.emplace(text.substr(0, equals), value).second)
+    if (!out.emplace(text.substr(0, equals), *value).second)
       return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
   }
   return out;

@@ -10,7 +10,7 @@
 #include "lib/execute/executable.h"
 #include "lib/runtime/devices.h"
 #include "lib/runtime/emulated.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "lib/uop/facts.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/model/tensor_state.h"
 #include "lib/support/result.h"
 #include "lib/uop/facts.h"
 

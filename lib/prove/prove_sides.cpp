@@ -6,7 +6,7 @@
 #include "lib/prove/contracts.h"
 #include "lib/prove/counterexample.h"
 #include "lib/prove/launch_contract.h"
-#include "lib/prove/selected_term.h"
+#include "lib/prove/side_evaluator.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/side_expressions.h"
 

@@ -11,7 +11,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/kernel_inputs.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 
@@ -175,8 +175,8 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
   if (!kernel) return out;
   std::string source;
   InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
-  out.inputs =
-      bundled(input_arrays(kernel->buffers(), given_inputs(options, in, source), source, draw).value_or_throw());
+  out.inputs = bundled(input_arrays(kernel->buffers(), given_inputs(options, in, source).value_or_throw(), source, draw)
+                           .value_or_throw());
   return out;
 }
 

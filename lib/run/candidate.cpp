@@ -55,7 +55,7 @@ class OwnCandidate : public RunCandidate {
 
   std::optional<Diag> refusal(Placement& place) override {
     if (!in_.list.empty() || !place.target) return std::nullopt;
-    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings());
+    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings()).value_or_throw();
     auto& made = compilation_->list();
     if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
     if (!made) return made.diag();

@@ -38,10 +38,10 @@ Target lowering_target(const Placement& place, const Settings& settings) {
   return place.target ? *place.target : std::move(parse_target("CPU:LLVM", settings).value_or_throw());
 }
 
-void check_emulation(const Placement& place) {
-  if (emulation_was_asked_for() && !is_emulated(place.label))
-    throw Failure(Diag{.message = "--emulate does nothing for " + place.label,
-                       .expected = "a device that is emulated, for example --device=CUDA"});
+Status check_emulation(const Placement& place) {
+  if (!emulation_was_asked_for() || is_emulated(place.label)) return Unit{};
+  return Diag{.message = "--emulate does nothing for " + place.label,
+              .expected = "a device that is emulated, for example --device=CUDA"};
 }
 
 namespace {

@@ -90,8 +90,8 @@ Result<Placement> placement_for_model(const Session& session, const std::string&
 // Returns the target to lower kernels for: the target of `place`, or CPU:LLVM if `place` is REF without a target.
 Target lowering_target(const Placement& place, const Settings& settings);
 
-// Throws Failure if the user set --emulate, but `place` is not an emulated device.
-void check_emulation(const Placement& place);
+// Fails if the user set --emulate, but `place` is not an emulated device.
+Status check_emulation(const Placement& place);
 
 // Finds options that a command would ignore for an input. `run` and `bisect` refuse such an option.
 

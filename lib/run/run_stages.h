@@ -12,9 +12,9 @@ namespace tgc {
 
 // Runs the input graph in REF on `inputs`, then the graph after each stage of lowering for `target`. Compares the
 // results of each graph with `expected`; if that is empty, with the results of the input graph. Stops at the first
-// stage that differs. Throws Failure if a stage fails or REF cannot run a graph.
-StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
-                           const RunOptions& options, const Arrays& inputs, const Arrays& expected);
+// stage that differs. Fails if a stage fails or REF cannot run a graph.
+Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
+                                   const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
 // A graph or linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
 struct LastRecorded {

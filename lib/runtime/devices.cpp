@@ -6,8 +6,8 @@
 
 #include "lib/contain/contain.h"
 #include "lib/runtime/backends.h"
-#include "lib/runtime/dynamic_library.h"
 #include "lib/runtime/emulated.h"
+#include "lib/runtime/gpu_device.h"
 #include "lib/runtime/ref/ref.h"
 
 namespace tgc {

@@ -7,11 +7,11 @@
 #include <unistd.h>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <utility>
 
+#include "lib/support/counted.h"
 #include "lib/support/pytext.h"
 #include "lib/support/sha256.h"
 #include "lib/support/visible.h"
@@ -32,9 +32,7 @@ std::string folder_of(const std::string& path) {
 int descriptor_of(std::string_view path) {
   for (std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(prefix)) continue;
-    int n = -1;
-    auto [end, error] = std::from_chars(path.data() + prefix.size(), path.data() + path.size(), n);
-    if (error == std::errc() && end == path.data() + path.size()) return n;
+    if (auto n = parse_number<int>(path.substr(prefix.size()))) return *n;
   }
   return -1;
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "lib/support/counted.h"
 #include "lib/target/tensor_core.h"
 
 namespace tgc {
@@ -109,9 +109,8 @@ Result<const Row*> find_row(std::string_view device, std::string_view renderer, 
 
 int cuda_arch(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
-  int number = 0;
-  auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
+  const auto number = parse_number<int>(arch.substr(3));
+  return number && *number >= 0 ? *number : -1;
 }
 
 std::span<const std::string_view> renderer_names() {

@@ -1,4 +1,4 @@
-#include "lib/compilation/recorded_trace.h"
+#include "lib/compilation/recorded_rewrites.h"
 
 #include <doctest/doctest.h>
 

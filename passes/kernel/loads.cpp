@@ -12,7 +12,7 @@
 #include "lib/target/target.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
-#include "passes/symbolic/valid.h"
+#include "passes/symbolic/symbolic.h"
 #include "passes/tensor/movement_index.h"
 
 namespace tgc {

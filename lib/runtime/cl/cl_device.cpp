@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/runtime/compile_source.h"
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lib/runtime/compile_source.h"
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc {
 namespace {

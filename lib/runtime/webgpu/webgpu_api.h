@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc::webgpu {
 
