@@ -73,9 +73,7 @@ std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
   auto known = known_targets();
   Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
              .settings = in.graph->settings()};
-  auto changed = catch_failures([&] {
-    return mutated(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
-  });
+  auto changed = mutated(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
   if (!changed || changed->empty()) return {};
   out.json = write(*changed);
   return out;

@@ -253,7 +253,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     wide.is_edge = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
     const VariableSources drawn{.options = options_.input.variables, .seed = draw.seed + i};
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
-                     : i % 2 ? values_of(choose_variables(kernel, drawn))
+                     : i % 2 ? values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
     const InputDistribution values{draw.seed + i, draw.floats};
     const auto widened = redraw_inputs(in_.root, sets[i], values, kept, wide.inputs);

@@ -159,7 +159,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job, Artifact wha
   if (what == Artifact::Resources) command.insert(command.begin() + 1, "-v");
   auto ran = run_process(command).value_or_throw();
   if (ran.exit_code != 0) throw Rejected(ptxas_error(ran.err + ran.out));
-  return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out);
+  return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out).value_or_throw();
 }
 
 // Disassembles a cubin. `lines`: nvdisasm's option that adds source lines, or empty.

@@ -175,11 +175,11 @@ std::string find_program(std::string_view name, const std::vector<std::string>& 
   return {};
 }
 
-std::string read_whole_file(const std::string& path) {
+Result<std::string> read_whole_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  if (!in) throw Failure(Diag{.message = "cannot read", .file = path});
+  if (!in) return Diag{.message = "cannot read", .file = path};
   return text.str();
 }
 

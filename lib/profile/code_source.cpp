@@ -136,7 +136,7 @@ class SourceFinder {
     for (const std::string& name : names) {
       auto status = catch_failures([&] {
         Settings settings = session.settings_for().value_or_throw();
-        const std::string text = pickled_graph(asts_.at(name));
+        const std::string text = pickled_graph(asts_.at(name)).value_or_throw();
         InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
         in = std::move(session.compiler()->import(std::move(in)).value_or_throw());
         if (auto& refused = imported_from(in).refused) throw Failure(*refused);

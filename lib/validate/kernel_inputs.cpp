@@ -40,22 +40,24 @@ Status check_variables(const Executable& kernel, const VariableValues& given) {
   return Unit{};
 }
 
-ChosenVariables choose_variables(const Executable& kernel, const VariableSources& from) {
-  ChosenVariables out;
-  std::mt19937_64 random(from.seed.value_or(0));
-  for (const VariableSpec& v : kernel.variables()) {
-    if (auto given = from.options.find(v.name); given != from.options.end()) {
-      out[v.name] = {given->second, "--var"};
-    } else if (auto value = from.arrays ? integer_in(*from.arrays, v.name) : std::nullopt) {
-      out[v.name] = {*value, "--inputs"};
-    } else if (auto bound = from.recorded.find(v.name); bound != from.recorded.end()) {
-      out[v.name] = {bound->second, "recorded"};
-    } else if (from.seed) {
-      const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
-      out[v.name] = {int64_t(uint64_t(v.min) + (values ? random() % values : random())), "drawn"};
+Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from) {
+  return catch_failures([&] {
+    ChosenVariables out;
+    std::mt19937_64 random(from.seed.value_or(0));
+    for (const VariableSpec& v : kernel.variables()) {
+      if (auto given = from.options.find(v.name); given != from.options.end()) {
+        out[v.name] = {given->second, "--var"};
+      } else if (auto value = from.arrays ? integer_in(*from.arrays, v.name) : std::nullopt) {
+        out[v.name] = {*value, "--inputs"};
+      } else if (auto bound = from.recorded.find(v.name); bound != from.recorded.end()) {
+        out[v.name] = {bound->second, "recorded"};
+      } else if (from.seed) {
+        const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
+        out[v.name] = {int64_t(uint64_t(v.min) + (values ? random() % values : random())), "drawn"};
+      }
     }
-  }
-  return out;
+    return out;
+  });
 }
 
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen) {

@@ -35,9 +35,9 @@ struct VariableSources {
   std::optional<uint64_t> seed = {};  // a random value within the variable's bounds; unset: none
 };
 
-// Returns a value for each variable of the kernel that one of the sources has. Throws Failure if an array with the
-// name of a variable is no integer.
-ChosenVariables choose_variables(const Executable& kernel, const VariableSources& from);
+// Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of
+// a variable is no integer.
+Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from);
 // Returns other choices to try: each variable at its smallest value, and each at its largest. Values that the user
 // gave stay. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
