@@ -441,6 +441,7 @@ class RecordedBisection {
       if (m.depth == 0 && (is_substitution(m) || m.place == call)) {
         // the stage is a function that chooses what is replaced
         out.rule = out.location = call, out.function_location = stage->function;
+        if (m.place != call) out.listed_location = m.place;
         out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
       }
     }
