@@ -15,7 +15,6 @@
 #include "lib/records/input_file.h"
 #include "lib/records/pickled_nodes.h"
 #include "lib/records/rewrite_trace.h"
-#include "lib/run/run_kernel.h"
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"

@@ -4,7 +4,7 @@
 #include "apps/tgc/options.h"
 #include "lib/compare/diff_input.h"
 #include "lib/compare/process_replay.h"
-#include "lib/diff/ci_cases.h"
+#include "lib/diff/run_diff.h"
 #include "lib/driver/source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -19,9 +19,9 @@ struct CompareOptions {
   CiOptions ci;
 };
 
-class Comparison {
+class DiffRun {
  public:
-  explicit Comparison(const CompareOptions& options)
+  explicit DiffRun(const CompareOptions& options)
       : o_(options), style_{use_color(1) && !options.ci.any(), options.max} {}
 
   int run() {
@@ -141,7 +141,7 @@ void add_diff(Command& cmd) {
   cmd.flag("-q,--quiet", o.quiet, "print nothing; the exit code is the result");
   cmd.number("--show", o.show, "N", 0, kMostShown, "of recordings: print N differences in detail; default: 20");
   cmd.number("--max", o.max, "N", 0, kMostShown, "print at most N changes of a graph; default: 40");
-  cmd.runs([&o] { return Comparison(o).run(); });
+  cmd.runs([&o] { return DiffRun(o).run(); });
 }
 
 }  // namespace tgc

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "lib/compilation/schedule_text.h"
-#include "lib/driver/common_targets.h"
-#include "lib/driver/named_records.h"
+#include "lib/driver/input_name.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/records/input_file.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/text/pyrender.h"

@@ -1,8 +1,8 @@
 #include "lib/compilation/outputs.h"
 
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/records/golden.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/repr.h"
 #include "lib/uop/render.h"

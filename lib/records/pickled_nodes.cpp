@@ -6,11 +6,10 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/result.h"
+#include "lib/support/sha256.h"
 #include "lib/uop/arg.h"
-#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
@@ -51,7 +50,6 @@ constexpr Default kParamDefaults[] = {
     {"vmin_vmax", "null"}, {"multiple_of", "null"}, {"name", "null"}, {"addrspace", R"({"value":"AddrSpace.GLOBAL"})"},
     {"axis", "null"}, {"device", "null"}, {"volatile", "false"},
 };
-
 
 std::string float_text(double x) {
   if (!std::isfinite(x)) return R"({"float":")" + std::string(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf") + "\"}";

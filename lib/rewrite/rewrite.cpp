@@ -7,8 +7,8 @@
 #include "lib/rewrite/our_release.h"
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/workspace.h"
-#include "lib/support/check.h"
 #include "lib/support/deadline.h"
+#include "lib/support/result.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 

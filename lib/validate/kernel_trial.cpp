@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
 
 namespace tgc {
 

@@ -10,7 +10,7 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/records/golden.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lib/support/pytext.h"
-#include "lib/text/open_args.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/pyrender_places.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/release.h"
 #include "renderers/renderer.h"
