@@ -7,7 +7,7 @@ import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 import {exampleText, noteOf, verdictOf} from "./proof.js";
-import {nameOfGraph, shownTarget} from "./overview.js";
+import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 
@@ -295,7 +295,8 @@ function overview(app) {
   if (own.function) fact("record", graph.name);
   fact("target", shownTarget(graph.target));
   fact("made for", graph.madeFor);
-  if (own.groups) fact("launch", own.groups + (own.threads ? " groups of " + own.threads + " threads" : " groups"));
+  const threads = own.threads ? " groups of " + shownSize(own.threads) + " threads" : " groups";
+  if (own.groups) fact("launch", shownSize(own.groups) + threads);
   fact("opts", shownOpts(own.opts || "").join(", "));
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);

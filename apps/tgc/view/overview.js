@@ -21,6 +21,9 @@ export function shownTarget(target) {
   return `${device}:${renderer}, ${counted(count, device === "CL" ? "extension" : "feature")}`;
 }
 
+/** Returns a launch size without its last dimensions of 1: "16 x 4" for "16 x 4 x 1". @param {string} [size] */
+export const shownSize = (size = "") => plain(size).replace(/( x 1)+$/, "");
+
 /** Returns the name of a graph: that of the kernel's function, else that of the record. */
 export const nameOfGraph = (g, i = 0) => plain(g.function || g.name || "graph " + i);
 
@@ -66,8 +69,8 @@ export function graphTable(app, entries, close) {
     {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
     {name: "made for", of: ({g}) => plain(graphs[g].made_for || "")},
     {name: "target", of: ({g}) => shownTarget(graphs[g].target) || "tensor graph"},
-    {name: "groups", of: ({g}) => plain(graphs[g].groups || "")},
-    {name: "threads", of: ({g}) => plain(graphs[g].threads || "")},
+    {name: "groups", of: ({g}) => shownSize(graphs[g].groups)},
+    {name: "threads", of: ({g}) => shownSize(graphs[g].threads)},
     {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", ")},
     {name: "nodes", of: ({g}) => String(graphs[g].nodes), value: ({g}) => graphs[g].nodes, num: true},
     {name: "rewrites", of: ({g}) => (graphs[g].rewrites ? String(graphs[g].rewrites) : ""),

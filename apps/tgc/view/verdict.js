@@ -16,7 +16,8 @@ const kMostValue = 50;  // maximum length of a differing value, in characters
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const said = accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
+  const isList = app.state.m && !app.index.schedule;
+  const said = isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
     : app.graph.other ? saidOfOther(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
@@ -37,7 +38,10 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
     const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
     if (right !== undefined && wrong !== undefined)
       items.push(span(`; with ${where || "these inputs"}, that is ${wrong} instead of ${right}`));
-  } else items.push(bold(verdict), span([stage && " in the stage " + stage, detail, failure].filter(Boolean).join(": ")));
+  } else {
+    const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
+    items.push(bold(verdict), span(says.join(": ")));
+  }
   const {s, r} = app.state, isThere = place && place.s === s && place.r === r;
   if (place && !isThere) items.push(buttonOf("show it", () => app.go({...place, d: -1, n: -1})));
   return {kind: "wrong", items};
