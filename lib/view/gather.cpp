@@ -239,6 +239,13 @@ class Gatherer {
     return try_out(imports, *imported, content_.graphs.back());
   }
   Status add_as_recorded(const InputGraph& in) {
+    if (auto status = add_stages(in); !status || !in.record) return status;
+    RecordedGraph& graph = content_.graphs.back();
+    graph.program = in.record->program;
+    graph.runtime = is_runtime_kernel(*in.record, in.info.producer);
+    return Unit{};
+  }
+  Status add_stages(const InputGraph& in) {
     Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
     const RecordedStages recorded = recorded_stages_of(in);
     for (const RecordedStage& s : recorded)
@@ -281,8 +288,7 @@ class Gatherer {
     RecordedGraph graph = record(c, {.assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
-        if (auto info = program_info(*list))
-          graph.ops = info->estimates.ops.str(), graph.mem = info->estimates.mem.str();
+        if (auto info = program_info(*list)) graph.program = golden_program(*info);
     return graph;
   }
 
