@@ -3,29 +3,11 @@
 #include <algorithm>
 
 #include "lib/spec/spec.h"
-#include "passes/kernel/control_flow.h"
-#include "passes/kernel/decompositions.h"
-#include "passes/kernel/devectorize.h"
-#include "passes/kernel/early_movement.h"
-#include "passes/kernel/expander.h"
-#include "passes/kernel/gpudims.h"
-#include "passes/kernel/index_dtype.h"
-#include "passes/kernel/loads.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
-#include "passes/kernel/optimizer/images.h"
-#include "passes/kernel/ranges.h"
-#include "passes/kernel/reduce.h"
-#include "passes/kernel/reduce_simplify.h"
+#include "passes/kernel/optimizer/optimizer.h"
+#include "passes/kernel/stages.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/symbolic/valid.h"
-#include "passes/tensor/bufferize.h"
-#include "passes/tensor/earliest_rewrites.h"
-#include "passes/tensor/indexing.h"
 #include "passes/tensor/movement_index.h"
-#include "passes/tensor/multi.h"
-#include "passes/tensor/remove_bufferize.h"
-#include "passes/tensor/sched_cache.h"
-#include "passes/tensor/split_kernels.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 namespace {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/uop/graph.h"
-#include "passes/kernel/linearizer.h"
+#include "passes/kernel/stages.h"
 
 using namespace tgc;
 

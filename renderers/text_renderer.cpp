@@ -1,9 +1,9 @@
 #include "renderers/text_renderer.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/rewrite/rewrite.h"
+#include "lib/support/counted.h"
 #include "lib/support/pytext.h"
 #include "renderers/names.h"
 
@@ -112,9 +112,9 @@ std::string python_format(std::string_view text, std::span<const std::string_vie
       if (field.empty()) {
         next++;
       } else {
-        auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), index);
-        if (error != std::errc() || end != field.data() + field.size())
-          bad("the field {" + std::string(field) + "} is not a number");
+        const auto number = parse_number<size_t>(field);
+        if (!number) bad("the field {" + std::string(field) + "} is not a number");
+        index = *number;
       }
       if (index >= args.size()) bad("there is no value " + std::to_string(index));
       out += args[index];

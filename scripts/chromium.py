@@ -30,7 +30,7 @@ class Chromium:
 
     self.process = subprocess.Popen(
       [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--hide-scrollbars",
-       "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={self.folder}",
+       "--disable-features=IsolateSandboxedIframes", "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={self.folder}",
        f"--window-size={width},{height}", "about:blank"],
       preexec_fn=connect_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(to_browser), os.close(from_browser)
@@ -84,21 +84,41 @@ class Chromium:
     self.events.clear()
     self.call("Page.navigate", url="about:blank")
     self.call("Page.navigate", url=url)
-    self.until("document.body && document.body.dataset.whole")
+    self.until("document.body && (document.body.dataset.whole || document.querySelector('iframe'))")
 
-  def until(self, condition, seconds=TIMEOUT):
+  def until(self, condition, seconds=TIMEOUT, frame=None):
     end = time.monotonic() + seconds
-    while not self.value(f"!!({condition})"):
+    while not self.value(f"!!({condition})", frame):
       if time.monotonic() > end: raise PageError(f"not true within {seconds} s: {condition}; {self.troubles()}")
       time.sleep(0.02)
 
-  def value(self, expression):
+  def frame(self, seconds=TIMEOUT):
+    """Waits for a frame inside the page, and returns its context for value()."""
+    top = self.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
+
+    def made():
+      contexts = [e["params"]["context"] for e in self.events if e["method"] == "Runtime.executionContextCreated"]
+      return [c["id"] for c in contexts if c["auxData"]["frameId"] != top]
+
+    end = time.monotonic() + seconds
+    while not made():
+      if time.monotonic() > end: raise PageError(f"no frame within {seconds} s")
+      self.value("0")  # reads events
+    return made()[-1]
+
+  def value(self, expression, frame=None):
     """Evaluates a JavaScript expression, awaits a promise, and returns the value."""
-    out = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+    where = {} if frame is None else {"contextId": frame}
+    out = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, **where)
     if "exceptionDetails" in out:
       details = out["exceptionDetails"]
       raise PageError(details.get("exception", {}).get("description", details["text"]))
     return out["result"].get("value")
+
+  def click(self, x, y):
+    """Clicks at a point of the window, in pixels."""
+    for kind in ("mousePressed", "mouseReleased"):
+      self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
   def key(self, key, shift=False):
     code = {" ": "Space"}.get(key, key)

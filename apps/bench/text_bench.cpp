@@ -14,7 +14,6 @@
 #include "lib/records/golden.h"
 #include "lib/records/read_graph.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
-#include "lib/emulate/cuda/launch.h"
-#include "lib/emulate/cuda/module.h"
-#include "lib/emulate/hip/launch.h"
-#include "lib/emulate/hip/module.h"
+#include "lib/emulate/cuda/driver.h"
+#include "lib/emulate/hip/driver.h"
 
 namespace tgc::fuzz {
 namespace {

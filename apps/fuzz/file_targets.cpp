@@ -15,7 +15,6 @@
 #include "lib/records/input_file.h"
 #include "lib/records/pickled_nodes.h"
 #include "lib/records/rewrite_trace.h"
-#include "lib/run/run_kernel.h"
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
@@ -57,7 +56,7 @@ void read_profile(Bytes bytes) {
   auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
   if (!must_say(analyzed)) return;
   for (auto& [name, ast] : analyzed->trace.asts) {
-    auto graph = catch_failures([&] { return pickled_graph(ast); });
+    auto graph = pickled_graph(ast);
     if (must_say(graph)) must_say(load_text({}, InputKind::Json, *graph, name));
   }
   // without the reports that call LLVM, which runs in a worker

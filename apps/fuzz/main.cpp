@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "apps/fuzz/campaign.h"
+#include "lib/support/counted.h"
 
 using namespace tgc::fuzz;
 
@@ -31,8 +32,9 @@ namespace {
 
 template <class Number>
 void read_number(std::string_view text, Number& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) usage("'" + std::string(text) + "' is no number");
+  const auto number = tgc::parse_number<Number>(text);
+  if (!number) usage("'" + std::string(text) + "' is no number");
+  out = *number;
 }
 
 int run_files(const Target& target, const std::vector<std::string>& files) {

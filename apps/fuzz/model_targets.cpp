@@ -2,7 +2,6 @@
 #include "apps/fuzz/target.h"
 #include "lib/model/model.h"
 #include "lib/model/weights.h"
-#include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 
 namespace tgc::fuzz {

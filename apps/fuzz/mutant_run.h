@@ -3,9 +3,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "apps/fuzz/target.h"
+#include "lib/compilation/input_graph.h"
 
 namespace tgc::fuzz {
 
@@ -51,5 +53,21 @@ void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, Mu
 
 // Returns the mutant as JSON that every command reads, for reports; empty if the steps do not apply.
 std::string mutant_as_json(GraphKind kind, Bytes bytes);
+
+// The graphs from which mutants are made: golden kernels, their graphs after stages, their linear lists, and tensor
+// graphs.
+struct Seed {
+  InputKind kind = InputKind::Pyrender;
+  std::string text, name, stage, target;
+  GoldenSettings settings;
+};
+
+// Returns the seeds of a kind. The first call reads the seeds from testdata.
+std::span<const Seed> seeds_of(GraphKind kind);
+
+// Loads a seed, which never fails because seeds are golden graphs.
+InputGraph load_seed(const Seed& seed);
+// Copies a seed into `into` and returns its root.
+UOp copy_seed(const Seed& seed, Graph& into);
 
 }  // namespace tgc::fuzz

@@ -7,8 +7,10 @@
 #include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
 #include "lib/text/formats.h"
+#include "lib/view/server.h"
 
 namespace tgc::fuzz {
+
 namespace {
 
 template <class T>
@@ -61,6 +63,16 @@ void read_records(Bytes bytes) {
   size_t end = std::min(text.find('\n'), text.size());
   must_say(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
   (void)accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
+}
+
+// The target of HTTP requests to the server of `tgc view`.
+
+void read_request(Bytes bytes) {
+  std::string_view text = text_of(bytes);
+  auto request = parse_request(text);
+  if (!must_say(request)) return;
+  must(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
+  must(is_whole_request(text), "half a request was taken");
 }
 
 }  // namespace tgc::fuzz

@@ -1,6 +1,6 @@
 // For builds without parts of tgc: the commands that are nothing without their part say so.
 #include "apps/tgc/command.h"
-#include "lib/support/parts.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"

@@ -4,7 +4,7 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/process.h"
 #include "lib/beam/beam.h"
-#include "lib/beam/beam_plot.h"
+#include "lib/beam/beam_log.h"
 #include "lib/beam/tinygrad_cache.h"
 #include "lib/support/counted.h"
 #include "lib/support/write_file.h"

@@ -39,8 +39,8 @@ class Checker {
     }
     if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
     finish_ci(o_.ci, ci_, o_.json);
-    if (!summary_.compared()) return nothing_compared();
-    return summary_.identical() + summary_.skipped() == summary_.records() ? 0 : 1;
+    require(summary_.check_compared(!o_.plan.filter.empty()));
+    return summary_.all_identical() ? 0 : 1;
   }
 
  private:
@@ -67,15 +67,6 @@ class Checker {
          " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
          (o_.live.empty() ? "" : " --live=" + o_.live) + (o_.isolated ? " --isolated" : "") +
          (o_.traced ? " --traced" : "") + " --show=1\n");
-  }
-
-  int nothing_compared() const {
-    if (summary_.skipped() && summary_.skipped() == summary_.records())
-      return trouble({.message = "nothing was compared: tgc can replay none of the records"});
-    if (summary_.records())
-      return trouble({.message = "nothing was compared", .expected = "stages that the records have"});
-    const char* expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter of ids or targets";
-    return trouble({.message = "nothing was compared: no record was chosen", .expected = expected});
   }
 
   const CheckOptions& o_;

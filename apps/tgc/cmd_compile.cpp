@@ -27,11 +27,19 @@ int compile_inputs(CompileCommand& o) {
 void add_compile(Command& cmd) {
   auto& o = cmd.make<CompileCommand>();
   cmd.describe("Compile the source of every kernel with its target's compiler, and count what fails.",
-               "tgc compile golden.jsonl.gz --target=CUDA");
+               "tgc compile golden.jsonl.gz --target=CUDA",
+               "--resources reports what the compiler reports: LLVM for CPUs and AMD GPUs, ptxas for NVIDIA GPUs.\n"
+               "Without ptxas, the registers are an estimate, which is marked with '~'. Few waves or warps at a time\n"
+               "hide less of the time that loads take; the limiter says which resource would admit more.\n"
+               "Spills are registers on AMD, bytes stored + loaded on NVIDIA, instructions on a CPU (stores + loads).");
   cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
   cmd.group(Group::Input);
   cmd.number("--every", o.plan.every, "N", 1, kMostRuns, "compile only every Nth kernel");
+  cmd.number("--threads", o.plan.threads, "N", 1, 1024,
+             "with --resources: threads of a work group, where the source does not state them");
   cmd.group(Group::Output);
+  cmd.flag("--resources", o.plan.resources,
+           "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
   cmd.json(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.group(Group::Pipeline);

@@ -3,10 +3,10 @@
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/watchers.h"
-#include "lib/driver/environment.h"
+#include "lib/driver/session.h"
 #include "lib/driver/source.h"
-#include "lib/run/debug_prints.h"
 #include "lib/rules/match_stats.h"
+#include "lib/run/debug_prints.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,7 @@
 // tgc lint: finds silent mistakes of jitted programs in recordings of TinyJits.
 #include "apps/tgc/options.h"
 #include "lib/lint/jit_lint.h"
-#include "lib/records/whole_lines.h"
+#include "lib/records/input_file.h"
 
 namespace tgc {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/runtime/npz.h"

@@ -1,7 +1,6 @@
 // tgc stages: lists the stages of the pipeline, or those of a recording.
 #include "apps/tgc/options.h"
-#include "lib/compare/recorded_stage_list.h"
-#include "lib/compilation/stage_list.h"
+#include "lib/compare/stage_list.h"
 
 namespace tgc {
 

@@ -3,7 +3,6 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/trace/explain.h"
-#include "lib/trace/trace.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
 

@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "apps/tgc/options.h"
-#include "lib/compare/structure.h"
-#include "lib/compare/verify_nodes.h"
+#include "lib/compare/verify.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/support/json_writer.h"

@@ -32,7 +32,7 @@ constexpr std::string_view kNotRepeated[] = {
     "kernel", "inputs", "seed", "var", "weights", "recorded", "native", "device", "expect", "reference", "rtol", "atol",
     "ulp", "each-stage", "target", "set", "opts", "live", "from", "against", "tinygrad", "cmd", "graph", "grow",
     "onnx-test", "bench", "repro", "save", "json", "output", "while", "count", "minutes", "known", "findings", "state",
-    "jobs", "color", "help", "version"};
+    "jobs", "color", "help", "version", "bisect", "prove", "no-asm", "strip-paths", "port", "open"};
 
 // Returns the other options that the user gave, each as " --name" or " --name=value".
 std::string others_given(const CLI::App& app) {

@@ -1,8 +1,6 @@
 // Tests of the outputs that compilers make (llvm-ir, asm, binary, sass) and of `tgc compile`, by running tgc.
 #include <doctest/doctest.h>
 
-#include <chrono>
-
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

@@ -1,7 +1,6 @@
 // Tests that tgc runs kernels in workers that cannot harm it, and that it reports how a kernel failed.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;

@@ -3,7 +3,7 @@
 #include "apps/tgc/cli_testing.h"
 #include "lib/contain/confine.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 
 using namespace tgc;
 

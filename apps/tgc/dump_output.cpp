@@ -4,8 +4,6 @@
 
 #include <filesystem>
 
-#include "lib/support/write_file.h"
-
 namespace tgc {
 
 namespace fs = std::filesystem;

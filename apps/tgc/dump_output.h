@@ -1,13 +1,12 @@
 // Writes the texts of `tgc dump` to standard output, a file, or a folder of files KERNEL.NN.STAGE.EXT.
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/tgc/terminal.h"
 #include "lib/compilation/dump.h"
-#include "lib/support/file_name.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 

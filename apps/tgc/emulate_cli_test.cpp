@@ -1,7 +1,6 @@
 // tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;

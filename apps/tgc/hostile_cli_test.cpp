@@ -1,6 +1,5 @@
 // Graphs that once crashed tgc: each command now reports an error or does its work.
 #include <string>
-#include <utility>
 
 #include "apps/tgc/cli_testing.h"
 

@@ -6,7 +6,6 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/records/input_file.h"
-#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;

@@ -6,7 +6,6 @@
 
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;

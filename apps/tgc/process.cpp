@@ -14,7 +14,7 @@
 
 #include "lib/driver/session.h"
 #include "lib/support/crash_context.h"
-#include "lib/support/staged_file.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {

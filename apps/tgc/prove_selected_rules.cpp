@@ -3,7 +3,7 @@
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/contain/temporary_folder.h"
-#include "lib/driver/shard.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/source.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"

@@ -5,10 +5,7 @@
 #include "apps/tgc/run_command.h"
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/run/run_kernel.h"
-#include "lib/run/run_model.h"
-#include "lib/run/run_onnx_cases.h"
-#include "lib/support/clocks.h"
+#include "lib/run/run.h"
 #include "lib/support/deadline.h"
 
 namespace tgc {

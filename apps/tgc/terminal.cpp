@@ -7,13 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "lib/support/pytext.h"
-#include "lib/support/staged_file.h"
 #include "lib/support/visible.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 

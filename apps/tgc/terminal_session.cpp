@@ -6,7 +6,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
 #include "lib/beam/results.h"
-#include "lib/driver/environment.h"
+#include "lib/driver/session.h"
 
 namespace tgc {
 namespace {

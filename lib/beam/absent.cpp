@@ -1,7 +1,7 @@
 // For builds without TGC_BEAM: BEAM=N has no effect but a warning.
 #include "lib/beam/found_opts.h"
 #include "lib/beam/results.h"
-#include "lib/support/parts.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "lib/beam/beam_search.h"
-#include "lib/driver/shard.h"
+#include "lib/driver/failure_collector.h"
 
 namespace tgc {
 

@@ -1,5 +1,7 @@
 // The log of the search of one kernel, round by round, and its reports.
 #pragma once
+#include <string>
+
 #include "lib/beam/candidate.h"
 
 namespace tgc {
@@ -46,5 +48,10 @@ std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
+
+// Draws a search: the time of each candidate and of the best one so far, round by round.
+
+// Returns a self-contained SVG. The time axis is logarithmic; each timed candidate is a dot in its round.
+std::string beam_plot(const BeamLog& log);
 
 }  // namespace tgc

@@ -1,7 +1,7 @@
 // One search from the first round to the last: compiles candidates on all threads, filters them in order, and times
 // them with a TimeSource.
 #pragma once
-#include "lib/beam/measured.h"
+#include "lib/beam/results.h"
 #include "lib/driver/session.h"
 
 namespace tgc {

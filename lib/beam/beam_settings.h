@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/support/settings.h"
-#include "passes/kernel/optimizer/actions.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 

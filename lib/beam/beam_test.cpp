@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lib/beam/beam_plot.h"
+#include "lib/beam/beam_log.h"
 #include "lib/beam/device_times.h"
 #include "lib/beam/results.h"
 #include "lib/records/input_file.h"

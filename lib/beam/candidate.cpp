@@ -2,7 +2,7 @@
 
 #include "lib/execute/lower.h"
 #include "lib/support/sha256.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 #include "renderers/renderer.h"
 

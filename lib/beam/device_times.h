@@ -5,6 +5,8 @@
 // clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as `tgc run
 // --bench`. A device with a driver keeps one worker for the whole search.
 #pragma once
+#include <unordered_map>
+
 #include "lib/beam/beam_search.h"
 #include "lib/execute/execution.h"
 #include "lib/execute/placement.h"
@@ -67,5 +69,30 @@ struct TestGrid {
   double factor;
 };
 TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
+
+// Reads times from a file that scripts/tools/beam_record wrote with the real tinygrad: JSON lines (FORMATS in
+// README.md), plain or gzip.
+class ReplayTimes : public TimeSource {
+ public:
+  static Result<ReplayTimes> open(const std::string& path);
+
+  Identity identity() const { return identity_; }
+  const std::string& target() const { return target_; }
+  size_t width() const { return width_; }
+  bool has(const std::string& kernel) const { return kernels_.contains(kernel); }
+  void begin(const std::string& kernel, Device* compiler) { now_ = &kernels_.at(kernel), compiler_ = compiler; }
+
+  Device* compiler() override { return compiler_; }
+  std::optional<double> time(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
+
+ private:
+  using Times = std::unordered_map<std::string, double>;  // maps the text of the opts to seconds
+  Identity identity_ = Identity::Source;
+  std::string target_;
+  size_t width_ = 2;
+  std::unordered_map<std::string, Times> kernels_;
+  const Times* now_ = nullptr;
+  Device* compiler_ = nullptr;
+};
 
 }  // namespace tgc

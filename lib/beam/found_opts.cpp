@@ -8,7 +8,7 @@
 #include "lib/beam/results.h"
 #include "lib/support/counted.h"
 #include "lib/uop/facts.h"
-#include "passes/kernel/optimizer/found_opts.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

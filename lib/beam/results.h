@@ -1,6 +1,7 @@
 // The results of searches in a SQLite file: a row for each kernel, target, device and width. FORMATS in README.md
 // describes the tables.
 #pragma once
+#include <map>
 
 #include "lib/beam/beam_log.h"
 #include "lib/beam/database.h"
@@ -15,7 +16,7 @@ struct BeamResult {
   double seconds = 0;    // seconds of the kernel; 0: unknown
   std::optional<double> before;
   std::string reference, made;  // reference: device of expected results; made: search time, "2026-11-22 19:00:00"
-  std::optional<std::string> measured;  // the candidates timed before an interruption (measured.h); nullopt: finished
+  std::optional<std::string> measured;  // the candidates timed before an interruption; nullopt: finished
 
   static BeamResult of(const BeamLog& log);
 };
@@ -51,5 +52,11 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
+
+// Writes the measurements of an interrupted search as text, from which the next search resumes.
+using Measured = std::map<std::string, CandidateLog>;  // maps joined(opts) to the log of the classified candidate
+
+std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON
+Measured read_measured(std::string_view text);  // reads measured_text; throws Failure
 
 }  // namespace tgc

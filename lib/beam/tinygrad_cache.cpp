@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "lib/beam/beam.h"
-#include "lib/beam/pickle.h"
+#include "lib/support/pickle.h"
 #include "lib/target/target.h"
 
 namespace tgc {
+
 namespace {
 
 // The suffix of the table's name is tinygrad's cache version (helpers.py: VERSION).
@@ -101,6 +103,172 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       put.bind(device.device).bind(device.suffix).bind_blob(pickled(r.opts)).step();
       out.rows++;
     }
+    return out;
+  });
+}
+
+namespace {
+
+constexpr std::string_view kModule = "tinygrad.codegen.opt";
+
+// The OptOps in the order of their values, which start at 1.
+constexpr OptOps kByValue[] = {OptOps::TC,    OptOps::UPCAST,   OptOps::UNROLL,   OptOps::LOCAL, OptOps::THREAD,
+                               OptOps::GROUP, OptOps::GROUPTOP, OptOps::NOLOCALS, OptOps::PADTO, OptOps::SWAP};
+
+int64_t value_of(OptOps op) { return 1 + std::ranges::find(kByValue, op) - std::begin(kByValue); }
+
+// ---- writing
+
+class Pickler {
+ public:
+  std::string list(std::span<const Opt> opts) {
+    out_ = "]";
+    memoize();
+    if (opts.size() > 1) out_ += '(';
+    for (size_t i = 0; i < opts.size(); i++) {
+      auto known = std::find_if(opts.begin(), opts.begin() + long(i), [&](const Opt& o) {
+        return o.op == opts[i].op && o.axis == opts[i].axis && o.arg == opts[i].arg;
+      });
+      size_t at = size_t(known - opts.begin());
+      if (at < i) objects_.push_back(objects_[at]), get(objects_[at]);
+      else object(opts[i]);
+    }
+    if (!opts.empty()) out_ += opts.size() > 1 ? 'e' : 'a';
+    out_ += '.';
+    constexpr size_t kLeastFrame = 4;
+    std::string frame = out_.size() < kLeastFrame ? "" : "\x95" + little_endian(out_.size(), 8);
+    return "\x80\x04" + frame + out_;
+  }
+
+ private:
+  static std::string little_endian(uint64_t value, size_t bytes) {
+    std::string out;
+    for (size_t i = 0; i < bytes; i++) out += char(value >> 8 * i & 255);
+    return out;
+  }
+  size_t memoize() { return out_ += '\x94', memo_++; }
+  void get(size_t index) { out_ += index < 256 ? "h" + little_endian(index, 1) : "j" + little_endian(index, 4); }
+
+  void text(const std::string& s) {
+    auto [it, is_new] = texts_.emplace(s, memo_);
+    if (!is_new) return get(it->second);
+    out_ += "\x8c" + little_endian(s.size(), 1) + s;
+    memoize();
+  }
+  void global(const std::string& name) {
+    auto known = globals_.find(name);
+    if (known != globals_.end()) return get(known->second);
+    text(std::string(kModule));
+    text(name);
+    out_ += '\x93';
+    globals_[name] = memoize();
+  }
+  void number(int64_t n) {
+    if (n >= 0 && n < 256) out_ += "K" + little_endian(uint64_t(n), 1);
+    else if (n >= 0 && n < 65536) out_ += "M" + little_endian(uint64_t(n), 2);
+    else if (n >= INT32_MIN && n <= INT32_MAX) out_ += "J" + little_endian(uint64_t(n), 4);
+    else throw Failure("an opt has the number " + std::to_string(n) + ", which does not fit 32 bits");
+  }
+  void arg(Arg a) {
+    if (a.is_none()) out_ += 'N';
+    else if (a.is_integral()) number(a.as_int().int64_or_throw("the arg of an Opt"));
+    else if (a.is_tuple() && a.items().size() == 3) {
+      for (Arg item : a.items()) arg(item);
+      out_ += '\x87';
+      memoize();
+    } else throw Failure("an opt has the arg " + a.repr());
+  }
+  void object(const Opt& opt) {
+    global("Opt");
+    out_ += ")\x81";
+    objects_.push_back(memoize());
+    out_ += '}';
+    memoize();
+    out_ += '(';
+    text("op");
+    if (auto known = ops_.find(opt.op); known != ops_.end()) {
+      get(known->second);
+    } else {
+      global("OptOps");
+      number(value_of(opt.op));
+      out_ += '\x85';
+      memoize();
+      out_ += 'R';
+      ops_[opt.op] = memoize();
+    }
+    text("axis");
+    if (opt.axis) number(*opt.axis);
+    else out_ += 'N';
+    text("arg");
+    arg(opt.arg);
+    out_ += "ub";
+  }
+
+  std::string out_;
+  size_t memo_ = 0;
+  std::map<std::string, size_t> texts_, globals_;
+  std::map<OptOps, size_t> ops_;
+  std::vector<size_t> objects_;  // memo numbers of the Opts
+};
+
+// ---- reading
+
+bool is_opt_name(std::string_view module, std::string_view name) {
+  return module == kModule && (name == "Opt" || name == "OptOps");
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Failure(Diag{.message = "a pickle: " + what, .expected = "a list of Opts"});
+}
+
+Arg arg_of(Graph& graph, const PickleValue& v) {
+  if (v.is_none()) return {};
+  if (v.kind() == Pickle::Number && v.number()) return *v.number();
+  if (v.kind() != Pickle::Tuple) refuse("an Opt's arg is no number and no tuple");
+  std::vector<Arg> items;
+  for (size_t i = 0; i < v.size(); i++) {
+    if (v[i].kind() != Pickle::Number || !v[i].number()) refuse("a tuple of something else than numbers");
+    items.push_back(*v[i].number());
+  }
+  return graph.tuple(items);
+}
+
+OptOps opt_op(const PickleValue& v) {
+  if (v.class_name() != "OptOps" || v.size() != 1) refuse("an Opt's op is no OptOps");
+  if (v[0].kind() == Pickle::Text) {
+    auto op = parse_opt_op(v[0].text());
+    if (!op) refuse("there is no OptOps." + std::string(v[0].text()));
+    return *op;
+  }
+  if (v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
+  int64_t n = v[0].number().value_or(0);
+  if (n < 1 || n > int64_t(std::size(kByValue))) refuse("no OptOps has the value " + std::to_string(n));
+  return kByValue[n - 1];
+}
+
+Opt read_opt(Graph& graph, const PickleValue& v) {
+  if (v.class_name() != "Opt") refuse("the list holds something else than Opts");
+  auto op = v.find("op"), axis = v.find("axis"), arg = v.find("arg");
+  if (!op || !axis || !arg) refuse("an Opt without op, axis and arg");
+  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->number())) refuse("an axis that is no number");
+  Opt made{opt_op(*op), {}, arg_of(graph, *arg)};
+  if (!axis->is_none()) made.axis = *axis->number();
+  return made;
+}
+
+}  // namespace
+
+std::string pickle_opts(std::span<const Opt> opts) { return Pickler().list(opts); }
+
+Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes) {
+  return catch_failures([&] {
+    constexpr size_t kMost = 1 << 20;
+    if (bytes.size() > kMost) refuse("it is too long");
+    Pickle pickle = Pickle::read(std::string(bytes), is_opt_name, "a list of Opts").value_or_throw();
+    PickleValue list = pickle.root();
+    if (list.kind() != Pickle::List) refuse("it is no list");
+    std::vector<Opt> out;
+    for (size_t i = 0; i < list.size(); i++) out.push_back(read_opt(graph, list[i]));
     return out;
   });
 }

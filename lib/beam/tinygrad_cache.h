@@ -1,7 +1,12 @@
 // Reads and writes search results in tinygrad 0.12.0's disk cache (helpers.py: diskcache_get, diskcache_put;
 // codegen/opt/search.py: the key of beam_search).
 #pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/beam/results.h"
+#include "passes/kernel/optimizer/scheduler.h"
 
 namespace tgc {
 
@@ -19,5 +24,14 @@ Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& result
 // Copies the results for `target` (empty: all) into `cache`, creating the file if it is missing. If two targets share
 // tinygrad's key, as CPU:CLANG and CPU:LLVM do, the result for tinygrad's default target wins.
 Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cache, const std::string& target);
+
+// Reads and writes lists of Opts as Python pickles, as tinygrad's disk cache stores them. The reader allows
+// only the names Opt and OptOps, and never calls anything; any other pickle is an error.
+
+// Returns the bytes of pickle.dumps (protocol 4). Equal Opts are one object, as in tinygrad's search.
+std::string pickle_opts(std::span<const Opt> opts);
+
+// Reads the Opts, and creates their args in `graph`. Any other pickle is an error.
+Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes);
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
 #include "lib/bench/bench.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -9,7 +8,7 @@
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 
 namespace tgc {
 namespace {

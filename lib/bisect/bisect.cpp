@@ -5,20 +5,18 @@
 
 #include "lib/bisect/failing_kernel.h"
 #include "lib/bisect/recorded.h"
-#include "lib/bisect/recorded_schedule.h"
 #include "lib/bisect/strategies.h"
-#include "lib/compilation/imported_graph.h"
-#include "lib/driver/recorded_refusal.h"
+#include "lib/compilation/input_graph.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/records/read_graph.h"
-#include "lib/run/honoured_options.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
-#include "lib/run/run_kernel.h"
-#include "lib/support/clocks.h"
+#include "lib/run/run_options.h"
+#include "lib/support/deadline.h"
 #include "lib/text/pyrender.h"
-#include "lib/validate/kernel_variables.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "lib/validate/kernel_inputs.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

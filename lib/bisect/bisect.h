@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/bisect/verdict.h"
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 
 namespace tgc {
 

@@ -5,7 +5,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
-#include "lib/run/run_recorded_schedule.h"
+#include "lib/run/run.h"
 #include "lib/support/testing.h"
 
 namespace tgc {

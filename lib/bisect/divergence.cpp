@@ -5,17 +5,17 @@
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
+#include "lib/compilation/graph_compiler.h"
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/compilation/rewrite_log.h"
-#include "lib/compilation/scoped_watch.h"
-#include "lib/compilation/tinygrad_question.h"
+#include "lib/compilation/watchers.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/compile_copy.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
-#include "lib/trace/trace.h"
-#include "lib/uop/copy.h"
+#include "lib/trace/trace_file.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
@@ -66,7 +66,9 @@ class Divergence {
     return std::move(out_);
   }
 
-  Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
+  Compilation begin() const {
+    return compile_copy(session_, in_, target_, in_.graph->settings()).value_or_throw();
+  }
 
   // Compares tgc's linear list, and then its source code, with tinygrad's.
   std::optional<Verdict> find_after_stages() {

@@ -7,14 +7,14 @@
 #include <fstream>
 
 #include "lib/bisect/strategies.h"
-#include "lib/compilation/scoped_watch.h"
-#include "lib/compilation/tinygrad_question.h"
-#include "lib/driver/compile_copy.h"
+#include "lib/compilation/graph_compiler.h"
+#include "lib/compilation/rewrite_log.h"
+#include "lib/compilation/watchers.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
-#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 namespace {
@@ -49,7 +49,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();
   GoldenRecord out{.id = "kernel", .target = kTarget, .ast = pyrender(in.root).value_or_throw()};
-  Compilation c = compile_copy(session, in, kTarget, {});
+  Compilation c = compile_copy(session, in, kTarget, {}).value_or_throw();
   WithoutRule log(without);
   ScopedWatch watched(c, log);
   REQUIRE(c.list().ok());

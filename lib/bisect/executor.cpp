@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "lib/bisect/rewrite_sides.h"
-#include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/watchers.h"
 #include "lib/contain/process.h"
 #include "lib/contain/temporary_folder.h"
-#include "lib/driver/compile_copy.h"
-#include "lib/execute/probe_device.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/execute/placement.h"
 #include "lib/execute/sanitized.h"
 #include "lib/rewrite/rewrite_override.h"
-#include "lib/rules/rule_verdicts.h"
+#include "lib/rules/rule_catalog.h"
 #include "lib/run/repro_command.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/deadline.h"
@@ -121,7 +121,7 @@ void Executor::throw_if_cancelled() const {
 
 Compilation Executor::begin(const std::string& target, const Settings& settings) const {
   throw_if_cancelled();
-  return compile_copy(repro_.session, repro_.in, target, settings);
+  return compile_copy(repro_.session, repro_.in, target, settings).value_or_throw();
 }
 
 bool Executor::passes_on(const std::string& target) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/support/pytext.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "lib/bisect/failure_repro.h"
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {

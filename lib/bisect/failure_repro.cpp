@@ -83,7 +83,7 @@ FailureRepro with_expected(FailureRepro repro) {
   Executable kernel = executable_for_ref(in);
   repro.variables = bound_variables(kernel, o.input.variables);
   if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
-  KernelTrial trial(in.root, in.list, trial_inputs(o, in));
+  KernelTrial trial(in.root, in.list, trial_inputs(o, in).value_or_throw());
   trial.begin(kernel).value_or_throw();
   o.input.variables = trial.variables();
   repro.arrays.inputs = copy_of(trial.inputs());
@@ -91,7 +91,7 @@ FailureRepro with_expected(FailureRepro repro) {
     if (Arrays other = std::move(trial.inputs_of(o.input.drawn).value_or_throw()); !other.empty())
       repro.arrays.inputs = std::move(other);
   std::string file;
-  repro.arrays.expected = given_expected(o, in, file);
+  repro.arrays.expected = given_expected(o, in, file).value_or_throw();
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
   const bool by_ref = o.compare.reference.empty() || o.compare.reference == "REF";
   repro.is_expected_by_ref = repro.arrays.expected.empty() && by_ref;
@@ -145,7 +145,7 @@ std::string write_bundle(const FailureRepro& repro, const Outcome& failure, cons
     if (!value.empty()) bundle.blamed[name] = value;
   bundle.inputs = bundled(repro.arrays.inputs);
   if (repro.arrays.known.empty()) bundle.expected = bundled(repro.arrays.expected);
-  return write_bundle(repro.session, repro.options, repro.in, repro.place, std::move(bundle));
+  return write_bundle(repro.session, repro.options, repro.in, repro.place, std::move(bundle)).value_or_throw();
 }
 
 }  // namespace tgc

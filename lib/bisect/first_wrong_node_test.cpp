@@ -7,7 +7,7 @@
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/compilation.h"
-#include "lib/driver/compile_copy.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/source.h"
 #include "lib/support/lines.h"
 #include "lib/support/testing.h"
@@ -60,7 +60,7 @@ struct Linear {
 
 Linear linear(const char* text, const std::string& device) {
   InputGraph in = loaded(text);
-  Compilation c = compile_copy(Session(), in, device, Settings());
+  Compilation c = compile_copy(Session(), in, device, Settings()).value_or_throw();
   auto listed = c.list();
   std::vector<UOp> list = std::move(listed.value_or_throw());
   return {std::move(c), std::move(list), parse_target(device, Settings()).value_or_throw()};

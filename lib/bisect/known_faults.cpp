@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "lib/bisect/known_tables.h"
 #include "lib/bisect/opened_loop.h"
 #include "lib/support/lines.h"
 #include "lib/uop/graph.h"

@@ -36,4 +36,7 @@ const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after);
 // Returns whether the patterns describe the rewrite.
 bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after);
 
+// The texts of testdata/known_unsound*.md. The build generates the definition.
+extern const std::span<const std::string_view> kKnownTables;
+
 }  // namespace tgc

@@ -436,11 +436,11 @@ class RecordedBisection {
     }
     const GoldenStage* stage = row.recorded;
     if (stage && !stage->at.empty()) {
-      const std::string& call = stage->at[0];
-      out.stage_location = call;
+      const std::string call = out.stage_location = stage->at[0];
       if (m.depth == 0 && (is_substitution(m) || m.place == call)) {
         // the stage is a function that chooses what is replaced
         out.rule = out.location = call, out.function_location = stage->function;
+        if (m.place != call) out.listed_location = m.place;
         out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
       }
     }

@@ -4,7 +4,7 @@
 
 #include "lib/compile/compile.h"
 #include "lib/run/recorded_source.h"
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 #include "lib/runtime/compile_source.h"
 
 namespace tgc {

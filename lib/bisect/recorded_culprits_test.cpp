@@ -6,7 +6,7 @@
 
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 #include "lib/support/testing.h"
 
 namespace tgc {

@@ -1,4 +1,4 @@
-#include "lib/bisect/recorded_schedule.h"
+#include "lib/bisect/recorded.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/run/recorded_schedule.h"
 #include "lib/run/repro_command.h"
-#include "lib/run/run_recorded_schedule.h"
+#include "lib/run/run.h"
 #include "lib/run/tensor_sides.h"
 #include "lib/runtime/npz.h"
-#include "lib/support/clocks.h"
 #include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
 namespace {

@@ -97,7 +97,8 @@ std::string BisectReport::json() const {
     text("failure", failure);
     text("stage", v.stage), text("rule", v.rule), text("branch", v.branch), text("location", v.location);
     text("tinygrad_location", v.tinygrad_location), text("stage_location", v.stage_location);
-    text("function_location", v.function_location), text("pipeline", pipeline);
+    text("function_location", v.function_location), text("listed_location", v.listed_location);
+    text("pipeline", pipeline);
     if (v.rewrite) json.member("rewrite", v.rewrite);
     text("before", v.before), text("after", v.after);
     if (!v.cycle.empty())

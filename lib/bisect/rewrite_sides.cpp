@@ -5,7 +5,7 @@
 
 #include "lib/compilation/rule_sources.h"
 #include "lib/support/lines.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 #include "lib/uop/render.h"
 
 namespace tgc {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lib/bisect/verdict.h"
-#include "lib/validate/application_sides.h"
+#include "lib/validate/side_expressions.h"
 
 namespace tgc {
 

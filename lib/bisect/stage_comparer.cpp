@@ -4,14 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/import/import.h"
-#include "lib/run/emulated_dtypes.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/run/run_kernel.h"
-#include "lib/runtime/random.h"
+#include "lib/run/run.h"
+#include "lib/run/run_stages.h"
 #include "lib/support/counted.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 
@@ -218,7 +216,7 @@ void StageComparer::make_trials() {
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
-  TrialInputs inputs = trial_inputs(options_, in_);
+  TrialInputs inputs = trial_inputs(options_, in_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
   KernelTrial trial(in_.root, in_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
   trial.begin(kernel).value_or_throw();
@@ -226,7 +224,7 @@ void StageComparer::make_trials() {
   Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .is_given = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
-  Arrays expected = given_expected(options_, in_, file);
+  Arrays expected = given_expected(options_, in_, file).value_or_throw();
   if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
@@ -255,7 +253,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     wide.is_edge = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
     const VariableSources drawn{.options = options_.input.variables, .seed = draw.seed + i};
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
-                     : i % 2 ? values_of(choose_variables(kernel, drawn))
+                     : i % 2 ? values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
     const InputDistribution values{draw.seed + i, draw.floats};
     const auto widened = redraw_inputs(in_.root, sets[i], values, kept, wide.inputs);

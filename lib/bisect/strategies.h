@@ -7,7 +7,7 @@
 
 #include "lib/bisect/executor.h"
 #include "lib/live/tinygrad_process.h"
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 
 namespace tgc {
 

@@ -24,6 +24,7 @@ struct Verdict {
   std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty: unknown
   // of a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite
   std::string stage_location = {}, function_location = {};
+  std::string listed_location = {};  // where the recording says that the rewrite was made, if that is not `location`
   uint64_t rewrite = 0;  // position of the culprit among the applications of that rule in that stage, from 1
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};

@@ -4,8 +4,8 @@
 
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
-#include "lib/compilation/scoped_watch.h"
-#include "lib/trace/trace.h"
+#include "lib/compilation/watchers.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 

@@ -4,15 +4,41 @@
 #include <map>
 #include <set>
 
+#include "lib/compare/process_replay.h"
 #include "lib/compilation/schedule_text.h"
-#include "lib/driver/common_targets.h"
-#include "lib/driver/named_records.h"
+#include "lib/diff/renames.h"
+#include "lib/diff/run_diff.h"
+#include "lib/driver/input_name.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/records/input_file.h"
 #include "lib/records/recorded_stages.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
+
+struct DiffInput {
+  bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
+  std::string text, file;
+  std::string producer = {};  // of a graph: the release of a text that names no release; empty: unknown
+  std::vector<Run> runs;
+};
+
+// The stage whose results are compared.
+struct CommonStage {
+  std::string name;    // name of the stage, for example "expander"
+  std::string target;  // the target that the graph names; may be empty
+  bool is_text = false;  // the result of the stage is no graph, but text to compare by lines
+};
+
+// Pairs of runs to compare. Runs with equal id and target are paired in order. If both inputs have only one run, these
+// are paired even with different ids or targets.
+struct RunPairs {
+  std::vector<std::pair<const Run*, const Run*>> pairs;
+  size_t only_a = 0, only_b = 0;
+};
 
 Result<DiffInput> read_records(const Session& session, GoldenReader reader, const InputName& name) {
   DiffInput side{.file = name.shown()};
@@ -76,8 +102,9 @@ Result<Run> run_by_tgc(const Run& recorded) {
   return out;
 }
 
-}  // namespace
 
+// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
+// if a file is truncated. Fails if a file cannot be read or no record matches.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec) {
   std::error_code error;
   if (std::filesystem::is_directory(spec, error)) {
@@ -101,6 +128,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   return side;
 }
 
+// Returns the graph after `stage` of the run with the target `target`, to compare a run with a graph.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
@@ -117,6 +145,8 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
   return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
 }
 
+// Compiles the AST of each run with tgc, with the settings and target of the run. Returns runs with tgc's results at
+// the same stages. If a stage fails, the run ends before this stage.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -131,6 +161,8 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
   return out;
 }
 
+// Returns the stage `asked` (--stage), else the stage that the graph names, else the AST. Fails for an unknown stage,
+// or if `asked` is set although neither input has runs.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
   if (!asked.empty() && a.is_graph && b.is_graph)
     return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",
@@ -161,6 +193,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   return unknown;
 }
 
+// Returns a copy of the input in which each run has only the stage `stage`.
 DiffInput only_stage(DiffInput side, const std::string& stage) {
   for (Run& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
   return side;
@@ -190,6 +223,119 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
   }
   out.only_b = b.runs.size() - out.pairs.size();
   return out;
+}
+
+class DiffRun {
+ public:
+  DiffRun(const Session& session, const std::string& a, const std::string& b, const DiffPlan& plan)
+      : session_(session), a_(a), b_(b), plan_(plan) {}
+
+  DiffReport run() {
+    options_ = DiffOptions::ignoring(plan_.ignore).value_or_throw();
+    renames_ = asked_renames(plan_.renames).value_or_throw();
+    if (plan_.stage.empty() && are_recordings(a_, b_)) return recordings();
+    Session session = session_;
+    session.jobs = 1;
+    DiffInput a = open_diff_input(session, a_).value_or_throw();
+    DiffInput b = (b_.empty() ? made_by_tgc(a) : open_diff_input(session, b_)).value_or_throw();
+    const bool are_runs = !a.is_graph && !b.is_graph;
+    if (are_runs && plan_.stage.empty()) return runs(a, b);
+    CommonStage stage = common_stage(a, b, plan_.stage).value_or_throw();
+    stage_ = stage.name;
+    if (are_runs && stage.is_text) return runs(only_stage(a, stage_), only_stage(b, stage_));
+    if (!plan_.quiet && !plan_.json && a.is_graph != b.is_graph)
+      session.note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
+    const DiffInput graph_a =
+        as_graph(a, stage_, stage.target).value_or_throw();  // before B, so that A's error comes first
+    return graphs(graph_a, as_graph(b, stage_, stage.target).value_or_throw());
+  }
+
+ private:
+  DiffReport graphs(const DiffInput& a, const DiffInput& b) {
+    Graph graph;
+    const ComparedText text_a{a.text, a.file, a.producer}, text_b{b.text, b.file, b.producer};
+    auto [side_a, side_b] = read_renamed(graph, text_a, text_b, renames()).value_or_throw();
+    GraphDiff diff = diff_graphs(side_a, side_b, options_);
+    if (plan_.json) {
+      out_.text = to_json(diff);
+      out_.text.back() = ',';
+      out_.text += "\"stage\":\"" + stage_ + "\"}\n";
+    } else if (!plan_.quiet) {
+      out_.text = to_text(diff, plan_.style);
+    }
+    out_.ci.add(ci_case(a_ + " and " + b_, b_file(), diff));
+    return finish(diff.same);
+  }
+
+  DiffReport recordings() {
+    ReplayDiffPlan plan{options_, plan_.style, plan_.renames, plan_.sources_only, plan_.json};
+    ReplayDiff diff = diff_recordings(session_, a_, b_, plan).value_or_throw();
+    out_.text = plan_.json ? diff.json() : plan_.quiet ? "" : diff.text(plan_.show);
+    out_.ci = diff.ci(b_file());
+    return finish(diff.is_same());
+  }
+
+  DiffReport runs(const DiffInput& a, const DiffInput& b) {
+    RunPairs paired = pair_runs(a, b);
+    if (paired.pairs.empty()) throw Failure("nothing was compared: the two sides have no record in common");
+    size_t different = 0;
+    std::map<std::string, size_t> first;
+    std::vector<std::string> diffs;  // JSON texts of the diffs
+    for (auto [a, b] : paired.pairs) {
+      RunDiff diff = diff_runs(*a, *b, options_, renames()).value_or_throw();
+      if (!diff.same) different++, first[diff.stage]++;
+      out_.ci.add(ci_case(*a, b_file(), diff));
+      if (plan_.json) diffs.push_back(to_json(diff, *a));
+      else if (!plan_.quiet && !diff.same)
+        out_.text += "--- " + shown_record(a->id, a->target) + "\n" + to_text(diff, plan_.style);
+    }
+    size_t n = paired.pairs.size();
+    bool same = !different && !paired.only_a && !paired.only_b;
+    if (plan_.json) {
+      out_.text = json_text([&](JsonWriter& json) {
+        json.object([&] {
+          json.member("same", same).member("runs", n).member("different", different);
+          json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
+          json.key("diffs").array([&] {
+            for (const std::string& d : diffs) json.line().raw(d);
+          });
+        });
+      });
+    } else if (!plan_.quiet && (n > 1 || paired.only_a || paired.only_b || (same && b_.empty()))) {
+      out_.text += counted(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
+      for (auto& [stage, count] : first)
+        out_.text += "first difference at " + stage + ": " + std::to_string(count) + "\n";
+      if (paired.only_a) out_.text += std::to_string(paired.only_a) + " only in " + a_ + "\n";
+      if (paired.only_b) out_.text += std::to_string(paired.only_b) + " only in " + b_ + "\n";
+    }
+    for (auto& [count, where] : {std::pair(paired.only_a, a_), std::pair(paired.only_b, b_)})
+      if (count)
+        out_.ci.add({.verdict = CiVerdict::Failed, .name = where, .rule = "kernel-missing",
+                 .message = counted(count, "run") + " only here", .file = b_file()});
+    return finish(same);
+  }
+
+  DiffReport finish(bool same) {
+    out_.same = same;
+    return std::move(out_);
+  }
+  std::string b_file() const { return InputName::parse(b_.empty() ? a_ : b_).shown(); }
+  const Renames* renames() const { return renames_ ? &*renames_ : nullptr; }
+
+  const Session& session_;
+  const std::string &a_, &b_;
+  const DiffPlan& plan_;
+  DiffOptions options_;
+  std::optional<Renames> renames_;  // the renames that --renames names
+  DiffReport out_{.ci = diff_ci_report()};
+  std::string stage_;  // if a record is compared with a graph: the record's stage to compare
+};
+
+}  // namespace
+
+Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
+                               const DiffPlan& plan) {
+  return catch_failures([&] { return DiffRun(session, a, b, plan).run(); });
 }
 
 }  // namespace tgc

@@ -1,50 +1,35 @@
-// Opens the two inputs of `tgc diff`: each is a graph, or runs of the pipeline with their result after every stage.
+// `tgc diff`: compares two inputs. Each is a graph, or runs of the pipeline with their result after every stage.
 #pragma once
 #include <string>
-#include <vector>
 
-#include "lib/diff/run_diff.h"
+#include "lib/diff/graph_diff.h"
 #include "lib/driver/session.h"
+#include "lib/support/ci_report.h"
 
 namespace tgc {
 
-struct DiffInput {
-  bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
-  std::string text, file;
-  std::string producer = {};  // of a graph: the release of a text that names no release; empty: unknown
-  std::vector<Run> runs;
+struct DiffPlan {
+  std::string ignore = {};    // --ignore: the differences to ignore
+  std::string stage = {};     // the stage to compare; empty: all stages of runs, else the stage that a graph names
+  std::string renames = {};   // --renames: see ReplayDiffPlan
+  DiffStyle style = {};
+  bool sources_only = false;  // of recordings: compare only the kernels' sources
+  bool json = false;          // the format of DiffReport::text
+  bool quiet = false;         // make no text
+  size_t show = 20;           // of recordings: number of differences in detail
 };
 
-// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
-// if a file is truncated. Fails if a file cannot be read or no record matches.
-Result<DiffInput> open_diff_input(const Session& session, const std::string& spec);
-
-// Returns the graph after `stage` of the run with the target `target`, to compare a run with a graph.
-Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target);
-
-// Compiles the AST of each run with tgc, with the settings and target of the run. Returns runs with tgc's results at
-// the same stages. If a stage fails, the run ends before this stage.
-Result<DiffInput> made_by_tgc(const DiffInput& side);
-
-// The stage whose results are compared.
-struct CommonStage {
-  std::string name;    // name of the stage, for example "expander"
-  std::string target;  // the target that the graph names; may be empty
-  bool is_text = false;  // the result of the stage is no graph, but text to compare by lines
+struct DiffReport {
+  bool same = false;
+  std::string text;  // for people, or JSON
+  CiReport ci;
 };
-// Returns the stage `asked` (--stage), else the stage that the graph names, else the AST. Fails for an unknown stage,
-// or if `asked` is set although neither input has runs.
-Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
 
-// Returns a copy of the input in which each run has only the stage `stage`.
-DiffInput only_stage(DiffInput side, const std::string& stage);
-
-// Pairs of runs to compare. Runs with equal id and target are paired in order. If both inputs have only one run, these
-// are paired even with different ids or targets.
-struct RunPairs {
-  std::vector<std::pair<const Run*, const Run*>> pairs;
-  size_t only_a = 0, only_b = 0;
-};
-RunPairs pair_runs(const DiffInput& a, const DiffInput& b);
+// Compares two inputs: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote.
+// If `b` is empty, compares the records of `a` with what tgc makes of their ASTs. Compares two recordings by process
+// replay (process_replay.h). Warns if a file is truncated. Fails if a file cannot be read, or if nothing can be
+// compared.
+Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
+                               const DiffPlan& plan);
 
 }  // namespace tgc

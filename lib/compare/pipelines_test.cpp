@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "lib/compare/recorded_stage_list.h"
+#include "lib/compare/stage_list.h"
 #include "lib/compilation/stage_selection.h"
 #include "lib/driver/source.h"
 #include "lib/records/golden.h"

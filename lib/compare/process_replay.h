@@ -10,7 +10,9 @@
 #include "lib/diff/graph_diff.h"
 #include "lib/diff/renames.h"
 #include "lib/driver/session.h"
+#include "lib/records/golden.h"
 #include "lib/support/ci_report.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -59,5 +61,18 @@ bool are_recordings(const std::string& a, const std::string& b);
 // or if the recordings have no record in common.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
+
+// Finds the rule that made two recordings of one graph differ, from the rule matches that both recorded.
+struct ReplayCulprit {
+  // tinygrad's rule, "uop/symbolic.py:217"; "A -> B" if rule B rewrote a node in place of rule A; empty: unknown
+  std::string rule;
+  std::string first_match;  // if the rule is unknown: the rule of the first match that differs; may be empty
+};
+
+// `stage` is the first stage whose results differ; `result_a` and `result_b` are its results, in one Graph. The rule is
+// one that matched in one recording only, and preferably rewrote a node which the other recording has after the stage.
+// Rules of uop/ops.py substitute and remove tags: they do what another rule asks for, and are skipped.
+ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
+                           const std::string& stage, UOp result_a, UOp result_b);
 
 }  // namespace tgc

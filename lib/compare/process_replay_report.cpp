@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "lib/compare/process_replay.h"
-#include "lib/diff/ci_cases.h"
-#include "lib/support/count_rows.h"
+#include "lib/diff/run_diff.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
+#include "lib/support/table.h"
 
 namespace tgc {
 namespace {

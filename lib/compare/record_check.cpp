@@ -1,29 +1,60 @@
 #include "lib/compare/record_check.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <unordered_map>
 
 #include "lib/compare/resume_check.h"
 #include "lib/compilation/compilation.h"
 #include "lib/compilation/schedule_text.h"
 #include "lib/compilation/selection.h"
-#include "lib/driver/runtime_kernel.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/records/recorded_stages.h"
 #include "lib/records/round_trip.h"
 #include "lib/spec/spec.h"
-#include "lib/support/line_diff.h"
 #include "lib/support/lines.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/text/graph_json.h"
-#include "lib/text/graph_lines.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_places.h"
 #include "lib/text/repr.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 
 namespace tgc {
+
 namespace {
+
+// Keys for comparing two pyrender texts line by line independently of node names.
+
+// Returns one key per line of the text: a hash of the line, in which each name is replaced by the key of the line that
+// defines the name. Lines with equal keys build equal nodes. The key of a line depends only on its node's subgraph.
+std::vector<uint64_t> graph_line_keys(std::string_view text) {
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  auto is_word = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
+  std::unordered_map<std::string_view, uint64_t> names;
+  std::vector<uint64_t> keys;
+  for (std::string_view line : lines_of(text)) {
+    if (line.substr(0, 4) == "def ") names.clear();
+    size_t indent = line.find_first_not_of(' '), equals = line.find(" = ");
+    std::string_view defined = equals == line.npos ? std::string_view() : line.substr(indent, equals - indent);
+    uint64_t key = 0;
+    auto mix = [&](uint64_t v) { key = (key ^ v) * 0x9E3779B97F4A7C15ull, key ^= key >> 29; };
+    for (size_t i = defined.empty() ? 0 : equals; i < line.size();) {
+      size_t end = i + 1;
+      if (is_word(line[i]))
+        while (end < line.size() && is_word(line[end])) end++;
+      std::string_view word = line.substr(i, end - i);
+      auto known = word[0] == 'c' ? names.find(word) : names.end();
+      if (known != names.end()) mix(known->second);
+      else mix(std::hash<std::string_view>()(word));
+      i = end;
+    }
+    if (!defined.empty()) names[defined] = key;
+    keys.push_back(key);
+  }
+  return keys;
+}
 
 // The outputs of a kernel that a record may have, in addition to the graphs after the stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};

@@ -47,7 +47,7 @@ struct RecordReport {
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
                           std::string_view producer = {});
 
-// Compares records with what one pipeline makes of their ASTs: tgc's own, or a live one (live_check.h).
+// Compares records with what one pipeline makes of their ASTs: tgc's own, or a live one (replay.h).
 class RecordChecker {
  public:
   virtual ~RecordChecker() = default;

@@ -1,8 +1,7 @@
 #include "lib/compare/record_list.h"
 
-#include "lib/driver/named_records.h"
-#include "lib/driver/recorded_refusal.h"
-#include "lib/driver/runtime_kernel.h"
+#include "lib/driver/input_name.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/records/golden.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"

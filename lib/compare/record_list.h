@@ -16,7 +16,7 @@ struct ListedRecord {
   std::string what;      // the kernel's function name; "3 kernels" for a schedule; or "refused"
   std::string error = {};  // what tinygrad raised while it compiled, its first line; empty: it compiled
   std::string made_for;  // the user's operation, "relu (model.py:12::forward)"; empty: not recorded
-  bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/runtime_kernel.h)
+  bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
 };
 
 struct RecordList {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/compare/record_check.h"
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/session.h"
-#include "lib/driver/shard.h"
 #include "lib/support/ci_report.h"
 
 namespace tgc {
@@ -61,9 +61,9 @@ class ReplaySummary {
 
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
-  size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
-  // Returns whether anything was compared; if not, counts such as identical() mean nothing.
-  bool compared() const { return compared_ > 0; }
+  // Fails if nothing was compared. `is_filtered`: ReplayPlan::filter is set.
+  Status check_compared(bool is_filtered) const;
+  bool all_identical() const { return identical_ + skipped_ == records_; }
   std::string text() const;  // returns the counts as a table
   std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 

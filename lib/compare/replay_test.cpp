@@ -29,10 +29,10 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   ReplaySummary all = counted({kKernels}, "");
   CHECK(all.records() > 100);
   CHECK(all.identical() == all.records());
-  CHECK(all.compared());
+  CHECK(all.check_compared(false).ok());
   CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").records() == all.records() + 1);
   CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // an observer must not change results
-  CHECK_FALSE(counted({kKernels}, "", "nosuch").compared());
+  CHECK_FALSE(counted({kKernels}, "", "nosuch").check_compared(true).ok());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
   CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // all: CPU
   Cancel cancel;
@@ -42,7 +42,7 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
         "cancelled");
   ReplaySummary kernels = counted({kKernels}, "kernels");
   CHECK(kernels.records() == all.records());
-  CHECK_FALSE(kernels.compared());
+  CHECK_FALSE(kernels.check_compared(false).ok());
   ReplayPlan plan{.check = *make_check_plan(""), .id = "nothing"};
   CHECK(replay(session, kKernels, plan, [](auto&, auto&) {}).diag().message == "no record has the id 'nothing'");
   CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");

@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "lib/compilation/schedule_listing.h"
+#include "lib/compilation/schedule_text.h"
 #include "lib/rewrite/fault.h"
 #include "lib/spec/spec.h"
-#include "lib/support/check.h"
-#include "lib/support/clocks.h"
 #include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/log.h"
-#include "lib/target/recorded_target.h"
+#include "lib/support/result.h"
+#include "lib/target/target.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
-#include "passes/tensor/sched_cache.h"
+#include "lib/uop/graph.h"
+#include "passes/kernel/optimizer/optimizer.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 

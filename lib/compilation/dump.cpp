@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <optional>
 
 #include "lib/compilation/fusion.h"
-#include "lib/compilation/schedule_listing.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/pyrender.h"

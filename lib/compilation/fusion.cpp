@@ -1,15 +1,13 @@
 #include "lib/compilation/fusion.h"
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 
 #include "lib/support/counted.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
 #include "lib/uop/sint.h"
-#include "passes/tensor/indexing.h"
-#include "passes/tensor/remove_bufferize.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 namespace {

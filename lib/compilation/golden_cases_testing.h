@@ -11,7 +11,7 @@
 #include "lib/compilation/compilation.h"
 #include "lib/records/golden.h"
 #include "lib/support/testing.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 

@@ -1,15 +1,17 @@
 #include "lib/compilation/graph_compiler.h"
 
-#include <charconv>
-
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/compilation/stage_rows.h"
+#include "lib/support/counted.h"
 #include "lib/support/name_table.h"
 #include "lib/support/version.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
+#include "lib/text/pyrender.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {
+
 namespace {
 
 // Returns whether a graph is after a stage whose name is unknown, but near a stage of tgc's own pipeline. Any other
@@ -144,11 +146,9 @@ class OwnCompiler : public GraphCompiler {
     auto whole = Compilation::begin(std::move(in), std::move(*job));
     if (!whole) return whole.diag();
     if (auto& schedule = whole->schedule(); !schedule) return schedule.diag();
-    size_t number = 0;
-    auto [end, error] = std::from_chars(kernel.data(), kernel.data() + kernel.size(), number);
-    const bool is_number = error == std::errc() && end == kernel.data() + kernel.size();
-    auto made = is_number ? whole->kernel(number)
-                          : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
+    const auto number = parse_number<size_t>(kernel);
+    auto made = number ? whole->kernel(*number)
+                       : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
     if (made) return std::move(*made).take();
     Diag diag = made.diag();
     diag.file = file;
@@ -226,6 +226,19 @@ class OwnCompiler : public GraphCompiler {
 
 std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices) {
   return std::make_shared<OwnCompiler>(std::move(choices));
+}
+
+CompileQuestion question_about(const InputGraph& graph) {
+  CompileQuestion out{.id = graph.info.name, .target = graph.info.target, .is_tensor_graph = graph.is_tensor_graph};
+  const Settings& settings = graph.graph->settings();
+  for (const SettingInfo& s : all_settings())
+    out.settings.emplace_back(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));
+  const StageRow* last = find_row(graph.info.stage);
+  for (const StageRow& row : stage_rows())
+    if (last && row.kernel && &row <= last) out.after.emplace_back(row.name);
+  out.nodes = graph_to_json(graph.root, {});
+  if (auto text = pyrender(graph.root)) out.ast = *text;
+  return out;
 }
 
 }  // namespace tgc

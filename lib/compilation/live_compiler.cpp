@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "lib/compilation/graph_compiler.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/import/export.h"
 #include "lib/import/upgrade.h"

@@ -4,9 +4,8 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/replay_rewrites.h"
-#include "lib/compilation/scoped_watch.h"
 #include "lib/compilation/watchers.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {

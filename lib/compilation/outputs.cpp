@@ -1,8 +1,8 @@
 #include "lib/compilation/outputs.h"
 
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/records/golden.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/repr.h"
 #include "lib/uop/render.h"
@@ -92,7 +92,8 @@ std::string variable_text(UOp var) {
 // Returns a launch size as tinygrad prints it: as infix text or, if the expression has no infix form, as repr text.
 std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
 
-// Converts launch facts to the form that golden records have.
+}  // namespace
+
 GoldenProgram golden_program(const ProgramInfo& info) {
   GoldenProgram p{.name = info.name, .function_name = info.function_name, .applied_opts = info.applied_opts.str()};
   p.ops = size_text(info.estimates.ops), p.lds = size_text(info.estimates.lds), p.mem = size_text(info.estimates.mem);
@@ -104,6 +105,8 @@ GoldenProgram golden_program(const ProgramInfo& info) {
   p.globals = info.globals, p.outs = info.outs, p.ins = info.ins;
   return p;
 }
+
+namespace {
 
 Result<std::string> program(KernelOutputs& k) {
   if (!k.list()) return k.list().diag();

@@ -13,7 +13,9 @@
 
 namespace tgc {
 
+struct GoldenProgram;
 struct GoldenRecord;
+struct ProgramInfo;
 
 // Returns the target for which the source of a record is compiled: the recorded one, as far as tgc knows it. Fails if
 // tgc has no compiler for it. `settings` are those of the record.
@@ -25,6 +27,9 @@ struct CompileOptions {
   bool lines = false;      // assembly is shown with source lines
   std::string machine;     // processor for CPU targets, "aarch64[:CPU]"; empty: this computer's
 };
+
+// Converts launch facts to the form that golden records have.
+GoldenProgram golden_program(const ProgramInfo& info);
 
 // The outputs of one kernel. Outputs share one linear list and one source, which are made when first needed.
 class KernelOutputs {

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "lib/compilation/dump.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compilation/rewrite_log.h"
 #include "lib/compilation/stage_selection.h"
 #include "lib/compilation/trace_events.h"

@@ -5,7 +5,6 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/recorded_rewrites.h"
-#include "lib/compilation/recorded_trace.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/rewrite/apply_rewrites.h"
@@ -13,8 +12,6 @@
 
 namespace tgc {
 namespace {
-
-using Kind = RecordedStage::Kind;
 
 class RecordedPipeline : public Pipeline {
  public:
@@ -44,7 +41,7 @@ class RecordedPipeline : public Pipeline {
     const RecordedStages recorded = recorded_stages_of(in_);
     std::vector<Stage> out;
     for (size_t i = 0; i < recorded.size(); i++) {
-      const bool is_stage = recorded[i].kind == Kind::Stage;
+      const bool is_stage = recorded[i].kind == RecordedStage::Kind::Stage;
       out.push_back({&recorded_row(kind_of(recorded[i]), recorded[i].name, i),
                      is_stage ? std::optional(recorded.is_changed(i)) : std::nullopt});
     }
@@ -74,9 +71,9 @@ class RecordedPipeline : public Pipeline {
     for (size_t i = 0; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
       if (!(*wanted)[i] || !s.text || s.same) continue;
-      if (s.kind == Kind::Ast) out.push_back(ast_);
-      if (s.kind == Kind::Stage) out.push_back(rows_[i - 1].result);
-      if (s.kind != Kind::Kernel) continue;
+      if (s.kind == RecordedStage::Kind::Ast) out.push_back(ast_);
+      if (s.kind == RecordedStage::Kind::Stage) out.push_back(rows_[i - 1].result);
+      if (s.kind != RecordedStage::Kind::Kernel) continue;
       auto kernel = parse(*graph_, *s.text, s.name, detect_kind(*s.text));
       if (!kernel) return kernel.diag();
       out.push_back(kernel->root);
@@ -213,9 +210,9 @@ class RecordedPipeline : public Pipeline {
     return out;
   }
   StageRow::Kind kind_of(const RecordedStage& s) const {
-    if (s.kind == Kind::Ast) return StageRow::Kind::Ast;
-    if (s.kind == Kind::Output) return StageRow::Kind::Output;
-    return s.kind == Kind::Stage && record_ && record_->target.empty() ? StageRow::Kind::Tensor
+    if (s.kind == RecordedStage::Kind::Ast) return StageRow::Kind::Ast;
+    if (s.kind == RecordedStage::Kind::Output) return StageRow::Kind::Output;
+    return s.kind == RecordedStage::Kind::Stage && record_ && record_->target.empty() ? StageRow::Kind::Tensor
                                                                       : StageRow::Kind::Kernel;
   }
 
@@ -248,8 +245,8 @@ class RecordedPipeline : public Pipeline {
     auto read = parse(graph, *s.text, s.name, detect_kind(*s.text));
     if (!read) return read.diag();
     info.settings = is_own_release() ? in_.info.settings : read->info.settings;
-    if (s.kind == Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
-    const bool is_input = s.kind == Kind::Ast || s.kind == Kind::Kernel;
+    if (s.kind == RecordedStage::Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
+    const bool is_input = s.kind == RecordedStage::Kind::Ast || s.kind == RecordedStage::Kind::Kernel;
     if (is_input) info.stage = !in_.info.stage.empty() ? in_.info.stage : plan.self_describing ? "ast" : "";
     return read->list.empty() ? write_graph(plan.format.value_or(Format::Pyrender), read->root, info)
                               : write_list(plan.format.value_or(Format::Uops), read->list, info);
@@ -266,7 +263,7 @@ class RecordedPipeline : public Pipeline {
     UOp last = ast_ = ast.root;
     for (size_t i = 1; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
-      if (s.kind != Kind::Stage) continue;
+      if (s.kind != RecordedStage::Kind::Stage) continue;
       Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.same ? last : UOp(),
               .recorded = &record_->stages[i - 1]};
       if (!s.same && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;

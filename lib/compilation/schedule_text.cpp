@@ -1,8 +1,12 @@
 #include "lib/compilation/schedule_text.h"
 
-#include <unordered_map>
+#include <algorithm>
 
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 #include "lib/text/pyrender.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -44,6 +48,161 @@ std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::ma
     if (!k.fixedvars.empty()) out += "fixed" + values_text(k.fixedvars);
   }
   return out + "variables" + values_text(var_vals);
+}
+
+namespace {
+
+std::string bytes_text(int64_t bytes) {
+  char text[32];
+  if (bytes < 100000) return std::to_string(bytes) + " B";
+  std::snprintf(text, sizeof text, "%.2f MB", double(bytes) / 1e6);
+  return text;
+}
+
+std::string_view name_of_item(const ScheduleItem& item) {
+  return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
+}
+
+// Returns the numbers of the buffers of `item` whose access has the flag `how` (read or written).
+std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
+  auto accesses = accesses_of(item);
+  std::vector<size_t> out;
+  for (size_t i = 0; i < accesses.size(); i++)
+    if (accesses[i].*how) out.push_back(item.buffers[i]);
+  return out;
+}
+
+std::string joined(const std::vector<size_t>& numbers) {
+  std::string out;
+  for (size_t n : numbers) out += (out.empty() ? "" : " ") + std::to_string(n);
+  return out;
+}
+
+std::string values_text(const std::vector<std::pair<std::string, int64_t>>& values) {
+  std::string out;
+  for (auto& [name, value] : values) out += (out.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  return out;
+}
+
+std::string use_of(const ScheduleBuffer& b) {
+  return b.is_input && b.is_output ? "input, output" : b.is_input ? "input" : b.is_output ? "output" : "";
+}
+
+std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
+  std::string out;
+  if (buffer.view_of) out = "bytes " + std::to_string(buffer.offset) + ".. of " + std::to_string(*buffer.view_of);
+  else if (place.shared) out = "shared " + std::to_string(*place.shared) + " + " + std::to_string(place.offset);
+  else if (place.same_as) out = "the memory of " + std::to_string(*place.same_as);
+  return out;
+}
+
+std::string buffer_table(const Schedule& s, const MemoryPlan& plan) {
+  std::vector<std::vector<std::string>> rows{{"buffer", "device", "dtype", "size", "bytes", "use", "place"}};
+  for (size_t i = 0; i < s.buffers.size(); i++) {
+    const ScheduleBuffer& b = s.buffers[i];
+    rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size),
+                    std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
+  }
+  return table(rows, "rllrrll");
+}
+
+std::string kernel_table(const Schedule& s, std::span<const std::string> made_for) {
+  bool known = std::ranges::any_of(made_for, [](const std::string& m) { return !m.empty(); });
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "what", "nodes", "writes", "reads", "with", known ? "made for" : ""}};
+  for (size_t i = 0; i < s.items.size(); i++) {
+    const ScheduleItem& item = s.items[i];
+    rows.push_back({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
+                    joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
+                    values_text(item.fixed_vars), known ? made_for[i] : ""});
+  }
+  return table(rows, "rlrllll");
+}
+
+// ---- the schedule as JSON
+
+void write_values(JsonWriter& json, std::string_view key, const std::vector<std::pair<std::string, int64_t>>& values) {
+  json.key(key).object([&] {
+    for (auto& [name, number] : values) json.member(name, number);
+  });
+}
+
+void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string& made_for) {
+  json.object([&] {
+    json.member("op", name_of(item.ast.op()))
+        .member("ast_nodes", toposort(item.ast).size())
+        .member("buffers", item.buffers);
+    json.member("writes", touched(item, &BufferAccess::writes)).member("reads", touched(item, &BufferAccess::reads));
+    write_values(json, "fixedvars", item.fixed_vars);
+    if (!made_for.empty()) json.member("made_for", made_for);
+  });
+}
+
+void write_place(JsonWriter& json, const BufferPlace& place) {
+  json.key("place").object([&] {
+    if (place.shared) json.member("shared", *place.shared).member("offset", place.offset);
+    if (place.same_as) json.member("same_as", *place.same_as);
+  });
+}
+
+void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& place, const std::string* name) {
+  json.object([&] {
+    json.member("device", b.device).member("dtype", b.dtype.repr()).member("size", b.size).member("bytes", b.nbytes());
+    json.member("input", b.is_input).member("output", b.is_output).member("view_of", b.view_of)
+        .member("offset", b.offset);
+    write_place(json, place);
+    if (name) json.member("name", *name);
+  });
+}
+
+}  // namespace
+
+std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
+                             std::span<const std::string> made_for) {
+  auto count = [&](bool ScheduleBuffer::* what) {
+    return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; }));
+  };
+  std::string out = "key " + to_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
+                    counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
+                    ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
+  out += "memory " + bytes_text(plan.total_before) + ", planned " + bytes_text(plan.total_after) +
+         "; of this, buffers that the planner moves " + bytes_text(plan.planned_before) + ", planned " +
+         bytes_text(plan.planned_after) + "\n";
+  for (size_t i = 0; i < plan.shared.size(); i++)
+    out +=
+        "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
+  if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
+  return out + "\n" + kernel_table(s, made_for) + "\n" + buffer_table(s, plan);
+}
+
+std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
+                          std::span<const std::string> made_for,
+                          const std::unordered_map<UOp, std::string>& buffer_names) {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("key", to_hex(key));
+    json.key("kernels").array([&] {
+      for (size_t i = 0; i < s.items.size(); i++) write_kernel(json, s.items[i], made_for.empty() ? "" : made_for[i]);
+    });
+    json.key("buffers").array([&] {
+      for (size_t i = 0; i < s.buffers.size(); i++) {
+        auto name = buffer_names.find(s.buffers[i].uop);
+        write_buffer(json, s.buffers[i], plan.places[i], name == buffer_names.end() ? nullptr : &name->second);
+      }
+    });
+    json.key("shared").array([&] {
+      for (auto& shared : plan.shared)
+        json.object([&] { json.member("device", shared.device).member("bytes", shared.size); });
+    });
+    json.member("outputs", s.outputs);
+    write_values(json, "var_vals", s.var_vals);
+    json.key("bytes").object([&] {
+      json.member("before", plan.total_before).member("after", plan.total_after);
+      json.member("planned_before", plan.planned_before).member("planned_after", plan.planned_after);
+    });
+  });
+  return out + "\n";
 }
 
 }  // namespace tgc

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "lib/support/counted.h"
 #include "lib/support/lines.h"
 #include "lib/support/settings.h"
 
@@ -81,9 +81,7 @@ Result<Op> op_of_word(std::string_view word) {
 
 std::optional<uint32_t> number_after(std::string_view text, char mark) {
   if (!text.empty() && text[0] == mark) text.remove_prefix(1);
-  uint32_t n = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(n) : std::nullopt;
+  return parse_number<uint32_t>(text);
 }
 
 }  // namespace tgc

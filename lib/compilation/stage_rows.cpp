@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "lib/records/recorded_stages.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "lib/records/read_graph.h"
 #include "lib/rewrite/stats.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/text/formats.h"
 
 namespace tgc {

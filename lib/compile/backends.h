@@ -30,6 +30,7 @@ std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if this job and artifact need NVIDIA's own compilers, libraries or programs.
 bool wants_nvidia(const CompileJob& job, Artifact what);
+bool has_ptxas();  // returns whether ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 

@@ -9,10 +9,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
-#include <optional>
 #include <vector>
 
-#include "lib/support/staged_file.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 

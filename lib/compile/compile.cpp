@@ -12,7 +12,6 @@
 #include "lib/compile/llvm_fault.h"
 #include "lib/compile/own_folder.h"
 #include "lib/compile/self_contained.h"
-#include "lib/support/clocks.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 #include "lib/support/log.h"
@@ -21,7 +20,7 @@ namespace tgc {
 namespace {
 
 // Part of every cache key. Increment it when the same source and flags produce different bytes.
-constexpr std::string_view kRevision = "10";
+constexpr std::string_view kRevision = "11";
 
 // The language that each renderer prints, if tgc has a compiler for it.
 struct RendererLanguage {
@@ -135,7 +134,8 @@ std::string_view name_of(Language language) {
 }
 
 std::string_view name_of(Artifact artifact) {
-  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm", "passes"};
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm", "passes",
+                                               "resources"};
   return names[size_t(artifact)];
 }
 

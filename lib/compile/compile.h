@@ -27,6 +27,7 @@ enum class Artifact : uint8_t {
   Sass,      // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
   Passes,    // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
+  Resources,  // the report that resources_of() reads (resources.h): assembly with sizes of stacks, or ptxas's log
 };
 std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 

@@ -11,7 +11,7 @@
 #include "lib/compile/job_bytes.h"
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {

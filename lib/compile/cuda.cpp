@@ -147,7 +147,8 @@ Diag ptxas_error(const std::string& log) {
   return diag;
 }
 
-std::string assemble(const std::string& ptx, const CompileJob& job) {
+// Returns the cubin or, for Artifact::Resources, the log of `ptxas -v`.
+std::string assemble(const std::string& ptx, const CompileJob& job, Artifact what = Artifact::Cubin) {
   std::string tool = find_tool("ptxas");
   if (tool.empty()) throw Failure(Diag{.message = "ptxas is missing", .expected = "NVIDIA's CUDA toolkit"});
   TemporaryFolder folder;
@@ -155,9 +156,10 @@ std::string assemble(const std::string& ptx, const CompileJob& job) {
   write_file(in, ptx).value_or_throw();
   std::vector<std::string> command{tool, "-arch=" + job.arch, "-o", out, in};
   if (job.lines) command.insert(command.begin() + 1, "--generate-line-info");
+  if (what == Artifact::Resources) command.insert(command.begin() + 1, "-v");
   auto ran = run_process(command).value_or_throw();
   if (ran.exit_code != 0) throw Rejected(ptxas_error(ran.err + ran.out));
-  return read_whole_file(out);
+  return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out).value_or_throw();
 }
 
 // Disassembles a cubin. `lines`: nvdisasm's option that adds source lines, or empty.
@@ -185,7 +187,7 @@ std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
 constexpr std::string_view kLinesOfSource = "-g", kLinesOfPtx = "-gp";
 
 std::string behind_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
-  if (what == Artifact::Cubin) return assemble(ptx, job);
+  if (what == Artifact::Cubin || what == Artifact::Resources) return assemble(ptx, job, what);
   if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.lines ? lines : "");
   return ptx;
 }
@@ -209,9 +211,11 @@ std::string compile_cuda(const CompileJob& job, Artifact what) {
                     kLinesOfSource);
 }
 
+bool has_ptxas() { return !find_tool("ptxas").empty(); }
+
 bool wants_nvidia(const CompileJob& job, Artifact what) {
   if (job.language != Language::Cuda && job.language != Language::Ptx) return false;
-  if (what == Artifact::Cubin || what == Artifact::Sass) return true;
+  if (what == Artifact::Cubin || what == Artifact::Sass || what == Artifact::Resources) return true;
   return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
 }
 
@@ -228,7 +232,8 @@ std::string compile_ptx(const CompileJob& job, Artifact what) {
 
 std::string cuda_identity(const CompileJob& job, Artifact what) {
   std::string out = job.language == Language::Cuda ? file_identity(find_nvrtc()) + llvm_identity(job) : "";
-  if (what == Artifact::Cubin || what == Artifact::Sass) out += file_identity(find_tool("ptxas"));
+  if (what == Artifact::Cubin || what == Artifact::Sass || what == Artifact::Resources)
+    out += file_identity(find_tool("ptxas"));
   if (what == Artifact::Sass) out += file_identity(find_tool("nvdisasm")) + file_identity(find_tool("cuobjdump"));
   return out;
 }

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "lib/support/parts.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 namespace {

@@ -26,7 +26,8 @@ bool is_noise(std::string_view line) {
 }
 
 bool opens_debug_section(std::string_view line) {
-  return line.starts_with(".section") && line.find(".debug_") != line.npos;
+  return line.starts_with(".section") &&
+         (line.find(".debug_") != line.npos || line.find(".stack_sizes") != line.npos);
 }
 bool opens_section(std::string_view line) {
   return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"});

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Form form_of(Artifact what) {
-  return what == Artifact::LlvmIr ? Form::Ir : what == Artifact::Assembly ? Form::Assembly : Form::Object;
+  if (what == Artifact::LlvmIr) return Form::Ir;
+  return what == Artifact::Assembly || what == Artifact::Resources ? Form::Assembly : Form::Object;
 }
 
 bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
@@ -111,6 +112,7 @@ std::string by_clang(const CompileJob& job, Artifact what) {
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
   if (job.lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
+  if (what == Artifact::Resources && !is_amd(job)) args.push_back("-fstack-size-section");
   return take(clang().compile(job.source, file, args, form_of(what)));
 }
 

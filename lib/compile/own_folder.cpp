@@ -12,7 +12,6 @@
 
 #include "lib/compile/cache.h"
 #include "lib/contain/temporary_folder.h"
-#include "lib/support/file_name.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {

@@ -6,11 +6,12 @@
 #include "lib/compile/load.h"
 #include "lib/driver/source.h"
 #include "lib/runtime/compile_source.h"
-#include "lib/support/clocks.h"
 #include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/quantile.h"
+#include "passes/program.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
@@ -34,6 +35,20 @@ Artifact artifact_of(const CompileJob& job) {
   return Artifact::Binary;
 }
 
+// Returns the number of threads of a work group; 0: the sizes are symbolic, or the runtime chooses them.
+uint32_t threads_of(const std::optional<std::array<Sint, 3>>& local_size) {
+  if (!local_size) return 0;
+  int64_t out = 1;
+  for (Sint size : *local_size) out *= size.is_int() ? size.as_int().to_int64().value_or(0) : 0;
+  return uint32_t(out);
+}
+uint32_t threads_of(const GoldenRecord& record) {
+  if (!record.program || !record.program->has_local_size) return 0;
+  uint32_t out = 1;
+  for (const std::string& size : record.program->local_size) out *= uint32_t(std::atoi(size.c_str()));
+  return out;
+}
+
 // Compiles a source. If this computer can execute the resulting object, also loads the object.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
@@ -49,6 +64,15 @@ void compile_source(CompiledSource& c, bool cache) {
       if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
   }
   c.cpu_milliseconds = (thread_seconds() + compile_worker_seconds() - cpu) * 1e3;
+  c.milliseconds = seconds_since(begin) * 1e3;
+}
+
+// Sets the resources of a source, or its failure. `threads`: of a work group, if the source does not state them.
+void report_resources(CompiledSource& c, uint32_t threads) {
+  if (!c.threads) c.threads = threads;
+  auto begin = Clock::now();
+  if (auto found = resources_of(c.job)) c.resources = std::move(*found);
+  else c.failure = found.diag().text();
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 
@@ -76,7 +100,9 @@ Status CompileAll::add(InputGraph graph) {
   if (!source) return refuse(target, kernel->name(), source.diag()), Unit{};
   if (auto list = kernel->list(); list)
     if (auto allowed = check_custom(*list); !allowed) return refuse(target, kernel->name(), allowed.diag()), Unit{};
-  add_source(target, kernel->name(), *source, [&] { return kernel->compile_job(); });
+  auto info = kernel->list().ok() ? program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
+  add_source(target, kernel->name(), *source, info ? threads_of(info->local_size) : 0,
+             [&] { return kernel->compile_job(); });
   return Unit{};
 }
 
@@ -93,7 +119,7 @@ Status CompileAll::add_recorded(const InputGraph& graph) {
   if (!record->source)
     return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
-  add_source(name, record->id, *record->source, [&]() -> Result<CompileJob> {
+  add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
     auto outputs = KernelOutputs::recorded(*record, settings);
     return outputs ? compile_job_of(*outputs) : outputs.diag();
   });
@@ -101,13 +127,13 @@ Status CompileAll::add_recorded(const InputGraph& graph) {
 }
 
 void CompileAll::add_source(const std::string& target, const std::string& kernel, const std::string& source,
-                            const std::function<Result<CompileJob>()>& make_job) {
+                            uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
   if (!seen_.insert({target, sha256(source)}).second) return;
   Group& group = groups_[target];
   group.sources++;
   auto job = make_job();
   if (job) job->timeout_seconds = plan_.timeout_seconds;
-  if (job) sources_.push_back({target, kernel, std::move(*job)});
+  if (job) sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .threads = threads});
   else group.why_none = job.diag().message;
 }
 
@@ -120,7 +146,9 @@ void CompileAll::refuse(const std::string& target, const std::string& kernel, co
 Status CompileAll::compile() {
   auto one = [&](size_t i) -> Status {
     if (session_.cancelled()) return Diag{"cancelled"};
-    return compile_source(sources_[i], plan_.use_cache), Unit{};
+    CompiledSource& c = sources_[i];
+    if (!plan_.resources) return compile_source(c, plan_.use_cache), Unit{};
+    return report_resources(c, plan_.threads), Unit{};
   };
   auto tell = [&](size_t i) {
     session_.progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
@@ -144,7 +172,7 @@ bool CompileAll::any_failed() const {
   return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });
 }
 
-std::string CompileAll::text() const {
+std::string CompileAll::totals_text() const {
   std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
                               "median ms");
   for (const auto& [name, g] : groups_) {
@@ -153,6 +181,13 @@ std::string CompileAll::text() const {
       out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, quantile(g.times, 0.5));
     else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
   }
+  return out;
+}
+
+std::string CompileAll::text() const {
+  std::string out = plan_.resources ? resources_text(sources_) : totals_text();
+  for (const auto& [name, g] : groups_)
+    if (plan_.resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
   for (const Refused& r : refused_) out += "\nno source: " + r.text() + "\n";
@@ -170,11 +205,12 @@ std::string CompileAll::json(bool times) const {
     });
     json.key("sources").array([&] {
       for (const CompiledSource& c : sources_)
-        if (times || !c.failure.empty())
+        if (times || plan_.resources || !c.failure.empty())
           json.line().object([&] {
             json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
             json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f");
             json.member("bytes", c.bytes);
+            if (plan_.resources) write_resources(json, c);
           });
     });
     json.key("refused").array([&] {

@@ -4,19 +4,25 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "lib/compile/resources.h"
 #include "lib/driver/session.h"
 #include "lib/support/sha256.h"
 
 namespace tgc {
+
+class JsonWriter;
 
 struct CompilePlan {
   std::vector<std::string> inputs;
   bool use_cache = true;
   size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
+  bool resources = false;        // report the registers, memory and occupancy of each source
+  uint32_t threads = 0;          // of a work group, for the occupancy of sources that do not state them; 0: unknown
 };
 
 // A source and the result of compiling it.
@@ -26,7 +32,13 @@ struct CompiledSource {
   std::string failure;                            // the compiler's error; empty if the source compiled
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
+  uint32_t threads = 0;                    // of a work group; 0: unknown
+  std::vector<KernelResources> resources;  // of each function that is a kernel, if CompilePlan::resources
 };
+
+// Returns the resources of the sources as a table, or writes those of one source as the member "resources".
+std::string resources_text(std::span<const CompiledSource> sources);
+void write_resources(JsonWriter& json, const CompiledSource& source);
 
 class CompileAll {
  public:
@@ -38,7 +50,8 @@ class CompileAll {
 
   bool any_failed() const;
   Status any_source() const;           // an error if kernels were read, but none has a source
-  std::string text() const;            // a table with a row for each target, then the failures
+  // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
+  std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.
   std::string json(bool times) const;
 
@@ -55,10 +68,12 @@ class CompileAll {
   Status add(InputGraph graph);
   Status add_recorded(const InputGraph& graph);
   // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.
-  void add_source(const std::string& target, const std::string& kernel, const std::string& source,
+  // `threads` are those of a work group; 0: unknown.
+  void add_source(const std::string& target, const std::string& kernel, const std::string& source, uint32_t threads,
                   const std::function<Result<CompileJob>()>& make_job);
   void refuse(const std::string& target, const std::string& kernel, const Diag& diag);
   Status compile();
+  std::string totals_text() const;  // the table with a row for each target
 
   const Session& session_;
   const CompilePlan& plan_;

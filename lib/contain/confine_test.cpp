@@ -2,7 +2,7 @@
 // rights, for each kind of worker, with Landlock's newest version, with version 2 (Linux 5.19 to 6.1) and without it.
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -1,7 +1,7 @@
 #include "lib/contain/contain.h"
 #include "lib/support/arena.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "lib/contain/system.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 
 extern char** environ;
@@ -147,6 +146,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
+    if (options.stop && options.stop()) throw Failure("cancelled");
     Pipe alive;  // its end makes the guard kill what the command left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
     const pid_t pid = start_process({.argv = guarded_shell(command), .in = ProcessStart::kNothing, .out = output,
@@ -175,11 +175,11 @@ std::string find_program(std::string_view name, const std::vector<std::string>& 
   return {};
 }
 
-std::string read_whole_file(const std::string& path) {
+Result<std::string> read_whole_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  if (!in) throw Failure(Diag{.message = "cannot read", .file = path});
+  if (!in) return Diag{.message = "cannot read", .file = path};
   return text.str();
 }
 

@@ -73,6 +73,6 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options = 
 // Returns the path of a program in PATH or else in `folders`; empty if it is in none of them.
 std::string find_program(std::string_view name, const std::vector<std::string>& folders = {});
 
-std::string read_whole_file(const std::string& path);  // throws Failure
+Result<std::string> read_whole_file(const std::string& path);
 
 }  // namespace tgc

@@ -72,6 +72,10 @@ TEST_CASE("shell: the exit code; at the time limit, what the command started is 
   CHECK(!is_there());
   CHECK(run_shell(starts_child + "exit 3").value_or_throw() == 3);
   CHECK(!is_there());
-  CHECK(run_shell("sleep 20", {.stop = [] { return true; }}).diag().message == "cancelled");
+  int asked = 0;
+  CHECK(run_shell("sleep 20", {.stop = [&] { return ++asked > 3; }}).diag().message == "cancelled");
+  const std::string started = folder.file("started");
+  CHECK(run_shell("touch " + started, {.stop = [] { return true; }}).diag().message == "cancelled");
+  CHECK(!fs::exists(started));
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }

@@ -5,7 +5,6 @@
 #include "lib/diff/graph_diff.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
-#include "lib/support/line_diff.h"
 #include "lib/support/lines.h"
 
 namespace tgc {

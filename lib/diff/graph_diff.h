@@ -1,7 +1,6 @@
 // Computes the difference of two graphs: the added nodes, the removed nodes, and the nodes with another op, dtype, arg
 // or sources. Does not list a node that differs only because a node below it changed.
 #pragma once
-#include <memory>
 #include <string>
 #include <vector>
 

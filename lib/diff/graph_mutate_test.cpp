@@ -1,7 +1,6 @@
 #include "lib/diff/testing.h"
 
 #include <algorithm>
-#include <set>
 #include <map>
 
 #include "lib/uop/facts.h"

@@ -8,12 +8,14 @@
 #include "lib/records/input_file.h"
 #include "lib/records/read_graph.h"
 #include "lib/records/recorded_stages.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
-#include "lib/support/line_diff.h"
+#include "lib/support/lines.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/uop_table.h"
 
 namespace tgc {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -323,6 +325,33 @@ std::string to_json(const RunDiff& d, const Run& run) {
         });
     });
   });
+}
+
+CiReport diff_ci_report() {
+  static constexpr CiRule kRules[] = {
+      {"graph-differs", "Two graphs differ in structure."},
+      {"kernel-differs", "A kernel or schedule differs after a stage."},
+      {"kernel-missing", "Only one of the recordings has the kernel or schedule."},
+  };
+  return CiReport("diff", kRules);
+}
+
+CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff) {
+  CiCase out{.name = name, .file = file};
+  if (diff.same) return out;
+  out.verdict = CiVerdict::Failed, out.rule = "graph-differs";
+  out.message = counted(diff.changes.size(), "change"), out.details = to_text(diff);
+  return out;
+}
+
+CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff) {
+  CiCase out{.name = run.id + (run.target.empty() ? "" : " (" + run.target + ")"), .file = file};
+  if (diff.same) return out;
+  out.verdict = CiVerdict::Failed, out.rule = "kernel-differs";
+  out.message = "'" + diff.stage + "' differs";
+  if (!diff.blame.empty() && !diff.blame[0].rule.empty()) out.message += ", by the rule " + diff.blame[0].rule;
+  out.details = to_text(diff);
+  return out;
 }
 
 }  // namespace tgc

@@ -9,6 +9,7 @@
 #include "lib/diff/graph_diff.h"
 #include "lib/diff/renames.h"
 #include "lib/records/golden.h"
+#include "lib/support/ci_report.h"
 
 namespace tgc {
 
@@ -79,5 +80,12 @@ std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
 // "blame":[{"rule","file","line","rewrite","node"}]}, after the members "id" and "target" of `run`. "rule", "file" and
 // "line" are missing if code of the stage outside its rules made the node.
 std::string to_json(const RunDiff& diff, const Run& run);
+
+// Cases of CI reports (lib/support/ci_report.h) for differences of graphs and runs.
+CiReport diff_ci_report();  // returns an empty report of `tgc diff`
+
+// Return the case of one comparison. `file` is the place of a failure.
+CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff);
+CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff);
 
 }  // namespace tgc

@@ -4,7 +4,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "lib/diff/graph_diff.h"
 

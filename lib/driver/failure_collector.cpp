@@ -1,7 +1,10 @@
 #include "lib/driver/failure_collector.h"
 
+#include <charconv>
+
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -39,6 +42,28 @@ Status FailureCollector::for_each_pipeline(const std::string& spec, const std::s
     auto pipeline = session_.pipeline(std::move(graph));
     return pipeline ? each(**pipeline) : Status(pipeline.diag());
   });
+}
+
+Result<Compilation> compile_copy(const Session& session, const InputGraph& in, const std::string& target,
+                                 const Settings& settings) {
+  InputGraph copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
+  copy.root = copy_into(*copy.graph, in.root);
+  auto job = session.job_for(in);
+  if (!job) return job.diag();
+  job->target = target;
+  return Compilation::begin(std::move(copy), std::move(*job));
+}
+
+Result<Shard> Shard::parse(const std::string& text) {
+  constexpr uint64_t kMost = 65536;
+  Shard out;
+  const char *at = text.data(), *end = at + text.size();
+  auto number = std::from_chars(at, end, out.number);
+  if (number.ec == std::errc() && number.ptr < end && *number.ptr == '/') {
+    auto of = std::from_chars(number.ptr + 1, end, out.of);
+    if (of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.of && out.of <= kMost) return out;
+  }
+  return Diag{.message = "'" + text + "' is no shard", .expected = "K/N with K from 1 to N"};
 }
 
 }  // namespace tgc

@@ -1,9 +1,15 @@
-// The parts of an INPUT: InputName of source.h.
+#include "lib/driver/input_name.h"
+
+#include <unistd.h>
+
 #include <filesystem>
 
-#include "lib/driver/source.h"
+#include "lib/model/onnx.h"
 #include "lib/records/input_file.h"
-#include "lib/support/file_name.h"
+#include "lib/support/counted.h"
+#include "lib/support/open_input.h"
+#include "lib/support/write_file.h"
+#include "lib/text/json_scan.h"
 
 namespace tgc {
 
@@ -34,6 +40,57 @@ std::string InputName::stem() const {
 std::string InputName::without_extension(const std::string& graph, bool is_record) const {
   if (is_record || !id.empty() || file == "-") return file_name_of(graph);
   return fs::path(file).replace_extension().string();
+}
+
+Result<bool> is_model_file(const std::string& path) {
+  if (path == "-") return false;
+  int file = open_input(path);
+  if (file < 0) return false;  // not an error here, because the code that reads the file reports it
+  char head[16];
+  ssize_t size = ::read(file, head, sizeof head);
+  ::close(file);
+  std::error_code error;
+  if (size < 0 && !fs::is_directory(path, error)) return Diag{.message = "cannot read", .file = path};
+  return onnx::looks_like_model({head, size < 0 ? 0 : size_t(size)});
+}
+
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
+  VariableValues out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    const auto value = parse_number<int64_t>(text.substr(std::min(text.size(), equals + 1)));
+    if (equals == text.npos || equals == 0 || !value)
+      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
+    if (!out.emplace(text.substr(0, equals), *value).second)
+      return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
+  }
+  return out;
+}
+
+Result<NamedRecords> NamedRecords::open(const InputName& name) {
+  auto reader = GoldenReader::open(name.file);
+  if (!reader) return reader.diag();
+  return NamedRecords(std::move(*reader), name.id);
+}
+
+Result<bool> NamedRecords::next_line(GoldenLine& line) {
+  for (;;) {
+    auto more = reader_.next_line(line);
+    if (!more || !*more || id_.empty()) return more;
+    if (!may_name_record(id_, line)) continue;
+    auto is_named = catch_failures([&] {
+      std::string id, target;
+      JsonScanner in(line.text, reader_.path(), line.line);
+      in.object([&](std::string_view key) {
+        if (key == "id") id = in.string();
+        else if (key == "target") target = in.string();
+        else in.skip();
+      });
+      return names_record(id_, line.distinct_id(std::move(id)), target);
+    });
+    if (!is_named) return is_named.diag();
+    if (*is_named) return true;
+  }
 }
 
 }  // namespace tgc

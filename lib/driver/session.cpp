@@ -1,8 +1,17 @@
 #include "lib/driver/session.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/environment.h"
+#include "lib/compile/compile.h"
+#include "lib/compile/llvm_fault.h"
 #include "lib/live/tinygrad_process.h"
+#include "lib/rewrite/fault.h"
+#include "lib/rules/rule_catalog.h"
+#include "lib/target/target.h"
+#include "renderers/misprint.h"
 
 namespace tgc {
 
@@ -39,5 +48,122 @@ Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()
 
 Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
 Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { return compiler()->pipeline(std::move(in)); }
+
+namespace {
+
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+bool is_set(const char* name) {
+  std::string value = value_of(name);
+  return !value.empty() && value != "0";
+}
+
+constexpr const char* kDevices[] = {"CPU", "CUDA", "NV", "AMD", "METAL", "CL", "WEBGPU", "QCOM"};
+
+struct Switch {
+  const char *variable, *device, *target;
+};
+constexpr Switch kRenderers[] = {{"CPU_LLVM", "CPU", "CPU:LLVM"},
+                                 {"CUDA_PTX", "CUDA", "CUDA:PTX"},
+                                 {"NV_PTX", "NV", "NV:PTX"},
+                                 {"AMD_LLVM", "AMD", "AMD:LLVM"}};
+
+struct Idle {
+  const char *variable, *what;
+};
+constexpr Idle kIdle[] = {
+    {"VIZ", "`tgc view INPUT` shows every graph and rewrite in a browser"},
+    {"JIT", "nothing is captured; a tensor graph is scheduled each time"},
+    {"PROFILE", "`tgc run --bench=N` and DEBUG=2 tell times"},
+    {"DEVICE", "it is no variable of tinygrad 0.12.0; DEV=NAME and --target=NAME pick a device"},
+    {"CLANG", "it is no variable of tinygrad 0.12.0; --target=CPU:CLANG picks the renderer"},
+    {"LLVM", "it is no variable of tinygrad 0.12.0; CPU_LLVM=1 and --target=CPU:LLVM pick the renderer"},
+    {"GPU", "it is no variable of tinygrad 0.12.0; CL=1 and --target=CL pick the device"},
+};
+
+}  // namespace
+
+std::string target_of_environment() {
+  std::string device = value_of("DEV");
+  std::transform(device.begin(), device.end(), device.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  for (const char* name : kDevices)
+    if (device.empty() && value_of(name) == "1") device = name;
+  for (const Switch& s : kRenderers)
+    if (is_set(s.variable) && (device == s.device || (device.empty() && s.device == std::string("CPU"))))
+      return s.target;
+  return device;
+}
+
+std::vector<std::string> ignored_variables() {
+  std::vector<std::string> out;
+  for (const Idle& idle : kIdle)
+    if (is_set(idle.variable))
+      out.push_back(std::string(idle.variable) + "=" + value_of(idle.variable) + " does nothing here: " + idle.what);
+  return out;
+}
+
+namespace {
+
+Status no_such(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
+  constexpr size_t kFew = 12;
+  std::string near = nearest_names(name, names);
+  if (near.empty() && names.size() <= kFew)
+    for (std::string_view one : names) near += (near.empty() ? "" : ", ") + std::string(one);
+  return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
+              .expected = (near.empty() ? "" : near + ", or ") +
+                          "a name that `tgc patterns` or `tgc help faults` lists"};
+}
+
+Status check_renderer(std::string_view name) {
+  auto names = renderer_names();
+  return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : no_such("renderer", name, names);
+}
+
+// Returns an error if no rule, shortcut or other target of this fault exists.
+Status check_fault(const FaultSpec& fault) {
+  using In = FaultSpec::In;
+  std::vector<std::string_view> names;
+  const char* what = "rule";
+  std::string_view name = fault.rule;
+  if (fault.in == In::Renderer) {
+    if (auto good = check_renderer(name.substr(0, name.find('.'))); !good && name.find('.') != name.npos) return good;
+    name.remove_prefix(std::min(name.find('.') + 1, name.size()));
+    what = "op that can be printed otherwise";
+    for (int op = 0; op < kNumOps; op++)
+      if (kMisprinted.contains(Op(op))) names.push_back(name_of(Op(op)));
+  } else if (fault.in == In::Llvm) {
+    what = "fault in LLVM";
+    names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
+  } else if (fault.in == In::Shortcut) {
+    what = "shortcut";
+    for (const Shortcut* s : shortcuts()) names.push_back(s->name);
+  } else {
+    for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
+  }
+  if (std::ranges::find(names, name) != names.end()) return Unit{};
+  return no_such(what, name, names);
+}
+
+}  // namespace
+
+Status check_fault_of_environment() {
+  auto fault = fault_of_environment();
+  if (!fault) return fault.diag();
+  if (!*fault) return Unit{};
+  if (auto good = check_fault(**fault); !good) return good;
+  for (const FaultSpec& other : (*fault)->others)
+    if (auto good = check_fault(other); !good) return good;
+  return Unit{};
+}
+
+std::vector<std::string> fault_warnings() {
+  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  if (in_llvm && *in_llvm && llvm_fault_came_about()) fault_came_about(**in_llvm);
+  return take_fault_warnings();
+}
+
+bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }
 
 }  // namespace tgc

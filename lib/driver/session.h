@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "lib/compilation/graph_compiler.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
+#include "lib/support/result.h"
 
 namespace tgc {
 
@@ -89,5 +90,23 @@ struct Session {
   // Returns a callback that returns cancelled(). The session must outlive the callback.
   std::function<bool()> stop() const { return [this] { return cancelled(); }; }
 };
+
+// Reads environment variables that are not settings (lib/support/settings.h): those that choose the default device and
+// renderer, those that tgc ignores (users are warned), and TRACK_MATCH_STATS. Also checks TGC_FAULT (seeded faults).
+
+// Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
+// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if the environment selects no device.
+std::string target_of_environment();
+
+// Returns a warning for each set variable that tgc ignores, such as VIZ, or CLANG, which tinygrad 0.12.0 ignores, too.
+std::vector<std::string> ignored_variables();
+
+// Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
+Status check_fault_of_environment();
+// Returns a warning for each seeded fault, in a rule or in LLVM, that had no effect (take_fault_warnings).
+std::vector<std::string> fault_warnings();
+
+// Returns whether the variable TRACK_MATCH_STATS asks to print the rules' match statistics when the command ends.
+bool tracks_match_stats();
 
 }  // namespace tgc

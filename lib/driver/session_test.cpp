@@ -3,15 +3,14 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "lib/driver/source.h"
 #include "lib/records/recorded_stages.h"
-#include "lib/support/file_name.h"
 #include "lib/support/testing.h"
+#include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 
 using namespace tgc;

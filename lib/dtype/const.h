@@ -2,7 +2,6 @@
 // Arithmetic follows Python: bools are ints, and an int combined with a float becomes a float. Only truncate() rounds a
 // value to a dtype.
 #pragma once
-#include <cstring>
 #include <string>
 
 #include "lib/dtype/dtype.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>

@@ -1,13 +1,13 @@
 #include "lib/emulate/driver.h"
 
 #include <unistd.h>
+#include <ctime>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <thread>
 
 namespace tgc::emulate {

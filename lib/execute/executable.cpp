@@ -4,12 +4,11 @@
 
 #include "lib/rewrite/rewrite.h"
 #include "lib/runtime/array.h"
-#include "lib/runtime/ref/ref_device.h"
 #include "lib/support/counted.h"
 #include "lib/support/pytext.h"
-#include "lib/uop/atomic.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
+#include "lib/uop/uop.h"
 #include "renderers/renderer.h"
 
 namespace tgc {

@@ -1,17 +1,17 @@
 #include "lib/execute/execution.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "lib/compile/driver_room.h"
 #include "lib/contain/bytes.h"
 #include "lib/runtime/host_device.h"
-#include "lib/runtime/npy.h"
-#include "lib/runtime/random.h"
-#include "lib/runtime/ref/ref_device.h"
+#include "lib/runtime/npz.h"
 #include "lib/support/deadline.h"
 
 namespace tgc {
+
 namespace {
 
 // Buffers of a device, freed by the destructor.
@@ -219,6 +219,33 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
 Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
                           const ExecuteOptions& options) {
   return begin_execution(kernel, device, inputs, variables, options)();
+}
+
+Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
+  const uint64_t memory = available_memory();
+  auto answer = contain(
+      [&](Worker& worker) -> Result<std::string> {
+        return catch_failures([&] {
+          worker.confine({.rights = Rights::Compute, .memory = memory});
+          program.run(buffers, variables).value_or_throw();
+          return std::string();
+        });
+      },
+      {});
+  return answer ? Status(Unit{}) : Status(answer.diag());
+}
+
+Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
+               bool in_process) {
+  if (!in_process) return run_in_worker(program, buffers, variables);
+  auto done = program.run(buffers, variables);
+  return done ? Status(Unit{}) : Status(done.diag());
+}
+
+Array shared_copy(const Array& array) {
+  Array out = Array::shared(array.dtype(), {array.shape().begin(), array.shape().end()});
+  if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());
+  return out;
 }
 
 }  // namespace tgc

@@ -4,7 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "lib/execute/execution.h"
 #include "lib/runtime/device.h"
+#include "lib/support/result.h"
+#include "lib/support/settings.h"
 #include "lib/target/target.h"
 
 namespace tgc {
@@ -36,5 +39,12 @@ Placement place_in_ref();
 
 // Returns whether kernels for the target can run on this computer: its device is found, or it is the CPU.
 bool works_here(const std::string& target);
+
+// Probes whether any kernel runs for a placement (device, target). If none does, because a compiler, a driver or one of
+// tgc's engines is missing, a failure there says nothing about the kernel that failed.
+
+// Compiles and runs a kernel that stores one number, without rewrites and therefore without seeded faults. Always
+// succeeds for REF. Remembers successful placements. Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
+Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

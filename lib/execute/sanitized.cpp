@@ -81,7 +81,7 @@ struct Ran {
 
 // Copies a file to an executable file, because a worker may not change the mode of the linker's output.
 void make_runnable(const std::string& from, const std::string& to) {
-  std::string bytes = read_whole_file(from);
+  std::string bytes = read_whole_file(from).value_or_throw();
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
   size_t written = 0;
   for (ssize_t n; fd >= 0 && written < bytes.size(); written += size_t(n))

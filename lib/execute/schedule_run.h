@@ -11,15 +11,46 @@
 #include <vector>
 
 #include "lib/execute/executable.h"
-#include "lib/execute/observer.h"
+#include "lib/execute/lower.h"
 #include "lib/execute/placement.h"
-#include "lib/execute/schedule_memory.h"
 #include "lib/runtime/array.h"
+#include "passes/tensor/memory_planner.h"
 
 namespace tgc {
 
 class ContainedDevice;
 class Watcher;
+
+// ScheduleMemory: the memory of a schedule's buffers on a device.
+
+// The initial values of buffers, such as inputs and weights, by BUFFER node.
+using BufferValues = std::unordered_map<UOp, HostData>;
+
+// Allocates the buffers. Buffers between kernels share memory as the memory planner says. If the device
+// takes host addresses, initial values are used in place if they are aligned and are mapped weights or at least 1
+// MB large. Other initial values are copied. The destructor frees all.
+class ScheduleMemory {
+ public:
+  // `device` must be open and outlive this object. `is_ref` says whether `device` is REF. Throws Failure if `known` has
+  // no value for an input buffer, or if the device has too little memory.
+  ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
+                 const Settings& settings);
+  ~ScheduleMemory();
+  ScheduleMemory(const ScheduleMemory&) = delete;
+  ScheduleMemory& operator=(const ScheduleMemory&) = delete;
+
+  const DeviceBuffer& at(size_t buffer) const { return places_[buffer]; }  // by its number in the schedule
+  const MemoryPlan& plan() const { return plan_; }
+
+ private:
+  DeviceBuffer allocate(uint64_t bytes);
+  DeviceBuffer hold(const HostData& data);
+
+  Device& device_;
+  bool is_ref_;
+  MemoryPlan plan_;
+  std::vector<DeviceBuffer> owned_, places_;
+};
 
 // A buffer of a schedule, by its number, and the dtype and shape of the array to return with its content.
 struct WantedArray {
@@ -71,7 +102,7 @@ class ScheduleRunner {
 
   Placement& place() { return place_; }
 
-  // From now on, makes one kernel for each operation of the graph (unfused.h).
+  // From now on, makes one kernel for each operation of the graph.
   void do_not_fuse() { fuses_ = false; }
 
   // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.

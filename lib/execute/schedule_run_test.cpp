@@ -7,11 +7,10 @@
 
 #include "lib/runtime/contained_device.h"
 #include "lib/runtime/host_device.h"
-#include "lib/runtime/ref/ref_device.h"
+#include "lib/runtime/ref/ref.h"
 #include "lib/support/sanitized.h"
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 #include "lib/uop/facts.h"
-#include "lib/uop/movement.h"
 
 namespace tgc {
 namespace {

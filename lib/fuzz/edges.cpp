@@ -1,4 +1,4 @@
-#include "lib/fuzz/edges.h"
+#include "lib/fuzz/generator.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "lib/uop/facts.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

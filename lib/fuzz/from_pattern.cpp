@@ -1,4 +1,4 @@
-#include "lib/fuzz/from_pattern.h"
+#include "lib/fuzz/generator.h"
 
 #include <cstdlib>
 #include <limits>

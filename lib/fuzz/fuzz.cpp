@@ -9,22 +9,20 @@
 
 #include "lib/compare/record_check.h"
 #include "lib/compare/replay.h"
-#include "lib/compilation/scoped_watch.h"
-#include "lib/execute/probe_device.h"
+#include "lib/compilation/watchers.h"
+#include "lib/execute/placement.h"
 #include "lib/fuzz/known.h"
-#include "lib/fuzz/live_fuzz.h"
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
 #include "lib/reduce/reduce.h"
 #include "lib/rewrite/hits.h"
 #include "lib/run/repro_command.h"
-#include "lib/support/clocks.h"
 #include "lib/support/crash_context.h"
-#include "lib/support/file_name.h"
+#include "lib/support/deadline.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {

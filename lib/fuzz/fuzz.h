@@ -13,7 +13,7 @@ struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t count = 1000;  // number of graphs to make
   double minutes = 0;  // if positive: duration of the run, used instead of `count`
-  std::string graph;  // name of the only graph to make (recipe.h); empty: make all
+  std::string graph;  // name of the only graph to make (maker.h); empty: make all
   std::string device;  // run every kernel there, too; empty: run one in 16 on the CPU, with LLVM and clang
   std::vector<std::string> grow;  // golden files, whose kernels and tensor graphs are mutated
   std::string known;  // path of a file of known unsound rules (known.h); empty: none
@@ -65,5 +65,13 @@ struct FuzzReport {
 };
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
+
+// Fuzzes the tinygrad of a live pipeline: `tgc fuzz --live`.
+
+// Draws kernels (lib/fuzz/random_kernel.h), writes each in the IR of the session's live pipeline, and lets it
+// compile them. Runs the AST, every recorded stage and the recorded list in REF, and the recorded source on its device.
+// A kernel whose results differ from those of its AST is compiled once more with its rewrites and bisected. Reports one
+// kernel for each rule, or for each stage if no rule is found. spec.graph is the number of the only kernel to draw.
+FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec);
 
 }  // namespace tgc

@@ -4,8 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "lib/rewrite/rules.h"
+#include "lib/target/target.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -60,5 +61,31 @@ UOp smaller_kernel(UOp ast, int64_t most);
 // Returns another kernel that computes the same: with x + 0 or x * 1 for an index, with swapped sources, or with a loop
 // split into two. Returns the empty UOp if no such change is possible.
 UOp equivalent_kernel(UOp ast, Chance& chance);
+
+// Generates random kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. They
+// find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
+
+// Returns a random AST that does one of the following:
+//   - compares a multiple of an index with a number near another multiple, up to the end of int64
+//   - casts an index near the largest integer that a float holds exactly to that float, and compares it
+//   - divides, compares and shifts small integers by constants near the ends of their dtype
+UOp edge_kernel(Graph& graph, Chance& chance);
+
+// Returns an AST whose loops become threads. At least one size of the grid exceeds the target's launch limit. Returns
+// the empty UOp if the target has no such limit, or if its limit is too large for REF.
+UOp grid_kernel(Graph& graph, Chance& chance, const Target& target);
+
+// Generates kernels from the patterns (left sides) of rules. A kernel stores nodes that match the pattern, with random
+// nodes where the pattern matches any node. This tests also rules that rarely apply to other kernels.
+
+// Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes before. Returns the empty UOp
+// if no AST can contain such nodes, or if the randomly chosen dtypes contradict each other.
+UOp pattern_kernel(Graph& graph, Chance& chance, const Rule& rule);
+
+// Generates small random tensor graphs; equal seeds give equal graphs. They have movements, reductions and arithmetic
+// on one or several devices, copies, assignments, files, variables in shapes, and tensors without elements.
+
+// Returns the sink of a tensor graph with a few outputs. Throws Failure if random choices contradict each other.
+UOp tensor_graph(Graph& graph, Chance& chance);
 
 }  // namespace tgc

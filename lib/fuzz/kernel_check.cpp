@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "lib/run/failure_signature.h"
 #include "lib/text/print_uops.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/expected_divergence.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/compare_outputs.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/rounding_effect.h"
 
 namespace tgc {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "lib/compilation/input_graph.h"
+#include "lib/compilation/rewrite_log.h"
 #include "lib/execute/execution.h"
 #include "lib/fuzz/generator.h"
-#include "lib/compilation/rewrite_log.h"
 
 namespace tgc {
 

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "lib/bisect/bisect.h"
-#include "lib/bisect/known_tables.h"
+#include "lib/bisect/known_faults.h"
 #include "lib/records/input_file.h"
 #include "lib/support/lines.h"
 

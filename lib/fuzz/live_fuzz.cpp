@@ -1,21 +1,21 @@
-#include "lib/fuzz/live_fuzz.h"
+#include "lib/fuzz/fuzz.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <mutex>
 
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/fuzz/kernel_check.h"
 #include "lib/fuzz/known.h"
 #include "lib/fuzz/random_kernel.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/run/repro_command.h"
-#include "lib/support/clocks.h"
+#include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/write_file.h"
-#include "lib/validate/expected_divergence.h"
+#include "lib/validate/compare_outputs.h"
 
 namespace tgc {
 namespace {
@@ -49,9 +49,9 @@ class LiveCampaign {
     const auto begin = Clock::now();
     uint64_t first = 0, end = spec_.count;
     if (!spec_.graph.empty()) {
-      auto [at, error] = std::from_chars(spec_.graph.data(), spec_.graph.data() + spec_.graph.size(), first);
-      if (error != std::errc() || *at) throw Failure("--graph=" + spec_.graph + " is no number of a kernel");
-      end = first + 1;
+      const auto number = parse_number<uint64_t>(spec_.graph);
+      if (!number) throw Failure("--graph=" + spec_.graph + " is no number of a kernel");
+      first = *number, end = first + 1;
     } else if (spec_.minutes > 0) {
       end = UINT64_MAX;
     }

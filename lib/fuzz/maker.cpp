@@ -1,9 +1,11 @@
 #include "lib/fuzz/maker.h"
 
-#include "lib/fuzz/edges.h"
-#include "lib/fuzz/from_pattern.h"
+#include <charconv>
+
+#include "lib/compare/replay.h"
+#include "lib/compilation/graph_compiler.h"
+#include "lib/fuzz/generator.h"
 #include "lib/fuzz/random_kernel.h"
-#include "lib/fuzz/tensor_graph.h"
 #include "lib/records/golden.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"
@@ -12,6 +14,7 @@
 #include "lib/text/pyrender.h"
 
 namespace tgc {
+
 namespace {
 
 constexpr const char* kTargets[] = {
@@ -259,6 +262,78 @@ std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chanc
     if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
   }
   return std::move(*out);
+}
+
+namespace {
+
+// Removes the number at the beginning of `text` and returns it; nullopt if there is none.
+std::optional<uint64_t> take_number(std::string_view& text) {
+  uint64_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(size_t(end - text.data()));
+  return n;
+}
+
+std::optional<Recipe::Step> parse_step(std::string_view text) {
+  auto number = take_number(text);
+  if (!number) return std::nullopt;
+  Recipe::Step out{.number = *number};
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    auto kernel = take_number(text);
+    if (!kernel) return std::nullopt;
+    out.kernel = *kernel;
+  } else if (text.size() > 1 && text.starts_with(':')) {
+    out.rule = text.substr(1);
+    text = {};
+  }
+  return text.empty() ? std::optional(out) : std::nullopt;
+}
+
+}  // namespace
+
+std::string Recipe::text() const {
+  std::string out;
+  for (const Step& s : steps) {
+    out += (out.empty() ? "" : "/") + std::to_string(s.number);
+    if (s.kernel) out += "." + std::to_string(*s.kernel);
+    if (!s.rule.empty()) out += ":" + s.rule;
+  }
+  return out;
+}
+
+Result<Recipe> parse_recipe(std::string_view text) {
+  Recipe out;
+  for (std::string_view rest = text;;) {
+    size_t slash = rest.find('/');
+    auto step = parse_step(rest.substr(0, slash));
+    if (!step)
+      return Diag{.message = "'" + std::string(text) + "' names no graph of a campaign",
+                  .expected = "its name as `tgc fuzz` tells it: 9411, 9411.2, 9411:RULE, 9411/2077"};
+    out.steps.push_back(std::move(*step));
+    if (slash == rest.npos) return out;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+GoldenSettings changed_settings(const Settings& settings) {
+  GoldenSettings out;
+  for (const SettingInfo& s : all_settings())
+    if (settings.*s.value != s.default_value) out[std::string(s.name)] = std::to_string(settings.*s.value);
+  return out;
+}
+
+Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph,
+                                           const std::string& name) {
+  return catch_failures([&] {
+    CheckPlan plan = std::move(make_check_plan("").value_or_throw());
+    plan.explain = true;
+    InputGraph in = std::move(load_recorded(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
+    in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
+    auto record = std::move(tinygrad.ask(question_about(in)).value_or_throw());
+    return check_record(record, in.graph->settings(), plan);
+  });
 }
 
 }  // namespace tgc

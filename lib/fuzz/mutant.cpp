@@ -233,12 +233,14 @@ std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes) {
   return out;
 }
 
-std::vector<UOp> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
-                         const Donor& donor) {
+Result<std::vector<UOp>> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
+                                 const Donor& donor) {
   if (nodes.empty()) return nodes;
-  Mutator mutator(std::move(nodes), is_list, donor);
-  for (const MutationStep& step : steps) mutator.apply(step);
-  return std::move(mutator).take();
+  return catch_failures([&] {
+    Mutator mutator(std::move(nodes), is_list, donor);
+    for (const MutationStep& step : steps) mutator.apply(step);
+    return std::move(mutator).take();
+  });
 }
 
 }  // namespace tgc

@@ -31,7 +31,8 @@ std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
 // Applies the steps to `nodes`, a toposort or (is_list) a linear list. Returns the new nodes in the same kind of order;
-// the root of a toposort is last. Ignores steps that do not apply. Throws Failure if a step makes an invalid dtype.
-std::vector<UOp> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps, const Donor& donor);
+// the root of a toposort is last. Ignores steps that do not apply. Fails if a step makes an invalid dtype.
+Result<std::vector<UOp>> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
+                                 const Donor& donor);
 
 }  // namespace tgc

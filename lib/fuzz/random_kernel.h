@@ -3,7 +3,6 @@
 // two stores; sometimes a variable.
 #pragma once
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "lib/uop/facts.h"

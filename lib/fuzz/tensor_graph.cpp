@@ -1,11 +1,11 @@
-#include "lib/fuzz/tensor_graph.h"
+#include "lib/fuzz/generator.h"
 
 #include <algorithm>
 #include <array>
 
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
-#include "passes/tensor/multi.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 namespace {

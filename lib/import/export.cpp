@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "lib/import/upgrade.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 #include "lib/uop/integer_math.h"
 
 namespace tgc::import {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "lib/import/importer.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 
 namespace tgc {
 namespace {

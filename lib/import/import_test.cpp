@@ -9,7 +9,7 @@
 #include "lib/import/upgrade.h"
 #include "lib/records/read_graph.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/release_names.h"
+#include "lib/uop/release.h"
 
 using namespace tgc;
 

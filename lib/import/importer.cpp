@@ -5,7 +5,7 @@
 
 #include "lib/import/upgrade.h"
 #include "lib/support/deadline.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/wellformed.h"
 

@@ -1,6 +1,6 @@
 // Upgrades of numbers: constants, casts and arithmetic.
 #include "lib/import/upgrade.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 #include "lib/uop/integer_math.h"
 
 namespace tgc::import {

@@ -3,8 +3,8 @@
 
 #include "lib/import/tensor_lowering.h"
 #include "lib/support/deadline.h"
-#include "lib/uop/atomic.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/uop.h"
 
 namespace tgc::import {
 

@@ -3,7 +3,7 @@
 
 #include "lib/import/tensor_lowering.h"
 #include "lib/support/counted.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 #include "lib/uop/exec_alu.h"
 
 namespace tgc::import {

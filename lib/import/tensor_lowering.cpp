@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "lib/support/deadline.h"
-#include "lib/text/open_args.h"
-#include "lib/uop/copy.h"
+#include "lib/text/repr.h"
+#include "lib/uop/graph.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc::import {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 
 namespace tgc::import {
 

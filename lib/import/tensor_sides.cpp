@@ -3,7 +3,7 @@
 #include <set>
 
 #include "lib/import/tensor_lowering.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 
 namespace tgc::import {
 

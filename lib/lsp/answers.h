@@ -1,6 +1,7 @@
 // Writes what the language server answers, as JSON of the protocol.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "lib/lsp/open_document.h"
 #include "lib/support/json_writer.h"
@@ -22,5 +23,13 @@ void write_location(JsonWriter& json, const std::string& uri, const OpenDocument
 void write_symbols(JsonWriter& json, OpenDocument& text);
 // Writes the commands of each graph or record.
 void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);
+
+// Texts from files as Markdown. A name may contain characters that make links, images or headings of it.
+
+// Returns `text` as code: between more backticks than any row of backticks in it has.
+std::string code_span(std::string_view text);
+// Returns `text` with all characters escaped that have a meaning in Markdown or HTML; line breaks become blanks. A
+// single word stays as it is.
+std::string plain_markdown(std::string_view text);
 
 }  // namespace tgc

@@ -3,10 +3,10 @@
 
 #include <random>
 
-#include "lib/lsp/document.h"
-#include "lib/lsp/links.h"
-#include "lib/lsp/message_reader.h"
+#include "lib/lsp/analysis.h"
+#include "lib/lsp/open_document.h"
 #include "lib/lsp/sections.h"
+#include "lib/lsp/serve.h"
 #include "lib/lsp/server.h"
 #include "lib/records/testing.h"
 #include "lib/support/json_writer.h"

@@ -6,7 +6,7 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/contain/contain.h"
 #include "lib/driver/source.h"
-#include "lib/lsp/markdown.h"
+#include "lib/lsp/answers.h"
 #include "lib/trace/provenance.h"
 #include "lib/uop/release.h"
 

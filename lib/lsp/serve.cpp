@@ -2,29 +2,21 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 
-#include "lib/lsp/message_reader.h"
+#include "lib/lsp/serve.h"
 #include "lib/lsp/server.h"
+#include "lib/support/limits.h"
+#include "lib/support/lines.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
-namespace {
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) text.remove_prefix(size_t(n));
-  }
-  return true;
-}
-
-}  // namespace
 
 int serve_lsp(int in, int out, const std::string& program) {
   bool is_connected = true;
-  LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)); },
+  LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)) == 0; },
                    program);
   ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // so that a large answer needs few switches between processes
   MessageReader reader;
@@ -49,6 +41,58 @@ int serve_lsp(int in, int out, const std::string& program) {
     }
   }
   return 1;
+}
+
+namespace {
+
+constexpr size_t kLongestHeader = 1 << 13;
+
+// Returns the Content-Length of a header; nullopt if it has none, or one that is no number or too large.
+std::optional<size_t> content_length(std::string_view header) {
+  constexpr std::string_view kName = "content-length:";
+  for (std::string_view line : lines_of(header)) {
+    auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? char(a - 'A' + 'a') : a) == b; };
+    if (line.size() < kName.size() || !std::equal(kName.begin(), kName.end(), line.begin(), [&](char b, char a) {
+          return same(a, b);
+        }))
+      continue;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t", kName.size()), line.size()));
+    size_t length = 0;
+    auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), length);
+    const std::string_view rest = line.substr(size_t(end - line.data()));
+    const int64_t most = limit(Limit::InputBytes);
+    if (error != std::errc() || rest.find_first_not_of(" \t\r") != rest.npos) return std::nullopt;
+    return most && length > size_t(most) ? std::nullopt : std::optional(length);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void MessageReader::add(std::string_view bytes) {
+  if (at_ > buffer_.size() / 2) buffer_.erase(0, at_), at_ = 0;
+  buffer_ += bytes;
+}
+
+std::optional<std::string> MessageReader::next() {
+  const std::string_view left = std::string_view(buffer_).substr(at_);
+  size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
+  if (end == left.npos) {
+    if (left.size() < kLongestHeader) return std::nullopt;
+    at_ += kLongestHeader;  // too long for a header
+    return "";
+  }
+  const auto length = content_length(left.substr(0, end + 2));
+  end += 4;
+  if (!length) return at_ += end, "";
+  if (left.size() - end < *length) return std::nullopt;
+  std::string out(left.substr(end, *length));
+  at_ += end + *length;
+  return out;
+}
+
+std::string framed(std::string_view json) {
+  return "Content-Length: " + std::to_string(json.size()) + "\r\n\r\n" + std::string(json);
 }
 
 }  // namespace tgc

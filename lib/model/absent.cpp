@@ -1,6 +1,6 @@
 // For builds without TGC_ONNX: opening a model is an error, so no other function here is ever called.
 #include "lib/model/conformance.h"
-#include "lib/support/parts.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 namespace {

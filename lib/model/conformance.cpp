@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "lib/model/realize.h"
-#include "lib/model/tensor_state.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

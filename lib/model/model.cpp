@@ -5,7 +5,6 @@
 #include <set>
 
 #include "lib/model/realize.h"
-#include "lib/model/tensor_state.h"
 #include "lib/model/weights.h"
 #include "lib/support/limits.h"
 #include "lib/uop/facts.h"

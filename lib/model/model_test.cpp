@@ -9,7 +9,6 @@
 
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
-#include "lib/model/tensor_state.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/limits.h"
 #include "lib/support/testing.h"

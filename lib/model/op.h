@@ -107,7 +107,7 @@ std::span<const OpDef> resize_ops();  // ops_resize.cpp: Resize, Upsample
 std::span<const OpDef> sample_ops();  // ops_sample.cpp: grids, deformable convolution, regions
 std::span<const OpDef> attention_ops();  // ops_attention.cpp: attention, rotary embedding
 std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
-std::span<const OpDef> loss_ops();        // ops_loss.cpp
+std::span<const OpDef> loss_ops();        // ops_nn.cpp
 std::span<const OpDef> training_ops();    // ops_training.cpp: optimizer steps
 std::span<const OpDef> recurrent_ops();   // ops_recurrent.cpp: RNN, GRU, LSTM
 std::span<const OpDef> text_ops();        // ops_text.cpp: strings

@@ -1,6 +1,6 @@
 // Quantization to small integers with a scale and a zero point.
 #include "lib/model/op.h"
-#include "lib/model/tensor_state.h"
+#include "lib/model/realize.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,5 @@
 // Ops that read images at fractional coordinates: GridSample, AffineGrid, DeformConv, RoiAlign; and NonMaxSuppression.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "lib/model/op.h"

@@ -1,5 +1,4 @@
 // Signal processing: windows, Fourier transforms (as products with cosine and sine matrices), mel filters.
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 

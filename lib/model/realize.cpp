@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/model/tensor_state.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

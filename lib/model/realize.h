@@ -3,10 +3,14 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/execute/schedule_run.h"
 #include "lib/model/tensor.h"
+#include "lib/runtime/array.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -23,5 +27,20 @@ std::optional<Array> plain_value(const Tensor& tensor);
 
 // Returns the non-empty buffers with unknown values that the tensors depend on.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
+
+// State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
+struct TensorState {
+  std::string device = "CPU";
+  int64_t uniques = 0;                          // number of the next UNIQUE; also how many were made
+  std::unordered_map<UOp, HostData> data = {};  // the bytes of each BUFFER whose values are known
+};
+
+inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }
+inline UOp device_node(Graph& graph) {
+  return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device));
+}
+inline UOp next_unique(Graph& graph) {
+  return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).uniques++);
+}
 
 }  // namespace tgc

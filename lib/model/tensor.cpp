@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "lib/model/tensor_state.h"
+#include "lib/model/realize.h"
 #include "lib/runtime/array.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"

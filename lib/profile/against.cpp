@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lib/profile/report.h"
-#include "lib/run/kernel_line.h"
+#include "lib/run/run_report.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/table.h"

@@ -2,17 +2,37 @@
 // an INPUT that has the kernels, such as a recording. Each source is compiled with a line table, which is used only if
 // the compiled code is that of the profile, byte for byte.
 #pragma once
+#include <array>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/driver/session.h"
-#include "lib/profile/lane_access.h"
 #include "lib/profile/profile_file.h"
+#include "lib/uop/uop.h"
 
 namespace tgc::profile {
 
 struct Profile;
+
+// How the lanes of a wave access memory: from the index expression of each load and store of a kernel.
+struct LaneAccess {
+  uint32_t lanes = 0;           // that access memory
+  uint32_t bytes = 0;           // of each lane
+  uint32_t lines = 0;           // different cache lines that they touch
+  uint32_t fewest_lines = 0;    // that hold as many bytes
+  int64_t stride = 0;           // bytes from one lane's to the next one's; 0: not the same for all lanes
+};
+inline constexpr uint32_t kCacheLine = 128;  // bytes, of the L2 cache and of RDNA's L0 and L1
+
+// The sizes of a kernel's work group along x, y and z.
+std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
+
+// Returns how the first wave of the first work group accesses memory in the first iteration of all loops. `access` is a
+// LOAD or STORE of a linear list. Empty if it is not of global memory, or if its address depends on loaded values.
+std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
 // A node of the kernel's linear list, as `tgc dump --stage=linear` shows it.
 struct LinearNode {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/compile/occupancy.h"
 #include "lib/profile/report.h"
 #include "lib/support/counted.h"
 
@@ -62,12 +63,8 @@ std::optional<Resources> resources_of(const KernelRun& run) {
   };
   const bool is_wave32 = word(56) >> 10 & 1;
   if (!is_wave32) return {};
-  // processors with 1,536 registers for each lane of a SIMD instead of 1,024, which are given in larger portions
-  const bool has_more = run.arch == "gfx1100" || run.arch == "gfx1101" || run.arch == "gfx1151" ||
-                        run.arch.starts_with("gfx12");
-  const uint32_t all = has_more ? 1536 : 1024, portion = has_more ? 24 : 16;
   Resources out{.vector_registers = ((word(48) & 63) + 1) * 8, .local_bytes = word(0)};
-  out.fitting_waves = std::min(kMostWaves, all / ((out.vector_registers + portion - 1) / portion * portion));
+  out.fitting_waves = amd_processor(run.arch).value_or(AmdProcessor()).fitting_waves(out.vector_registers);
   return out;
 }
 

@@ -1,7 +1,6 @@
 // The analysis of a profile: each thread trace summarized, and the instructions of each run of a kernel.
 #pragma once
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <numeric>
 
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
+#include "lib/support/counted.h"
 #include "lib/support/limits.h"
 #include "lib/support/open_input.h"
 #include "lib/support/pytext.h"
@@ -27,10 +26,7 @@ constexpr uint64_t kMostValues = uint64_t(1) << 24;  // of all counters
 double decimal_of(const PickleValue& v) {
   if (auto n = v.real()) return *n;
   if (v.class_name() == "Decimal" && v.size() == 1) {
-    std::string_view text = v[0].text();
-    double out = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (error == std::errc() && end == text.data() + text.size()) return out;
+    if (auto n = parse_number<double>(v[0].text())) return *n;
   }
   fail("a time is no number");
 }

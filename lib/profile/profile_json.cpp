@@ -3,7 +3,6 @@
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
-#include "lib/profile/roofline.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {

@@ -7,7 +7,6 @@
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
-#include "lib/profile/roofline.h"
 
 namespace tgc::profile {
 namespace {

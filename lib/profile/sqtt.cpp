@@ -1,7 +1,5 @@
 #include "lib/profile/sqtt.h"
 
-#include <algorithm>
-
 namespace tgc::profile {
 namespace {
 

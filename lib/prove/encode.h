@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lib/prove/lane_values.h"
+#include "lib/prove/lanes.h"
 #include "lib/validate/isolated_expr.h"
 
 namespace tgc {
@@ -122,6 +122,8 @@ class Encoder {
   SmtValue comparison(UOp u, int lane);
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast(UOp u, int lane);
+  SmtValue cast_of_int(UOp u, const SmtValue& a, int lane);
+  SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);  // `a` has the dtype `from`
   SmtValue where(UOp u, int lane);
   SmtValue threefry(UOp u, int lane);
   SmtValue unknown(UOp u, int lane);

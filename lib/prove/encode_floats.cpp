@@ -209,90 +209,96 @@ SmtValue Encoder::cast(UOp u, int lane) {
   if (is_real() && dtypes::is_float(from) && !dtypes::is_float(to) && !is_exact_real(u.src(0))) return rounded(u, lane);
   if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.floats != FloatSense::Real)
     a.term = float_cast(from, dtypes::float32, a.term), from = dtypes::float32;
-  const bool bits = senses_.ints == IntSense::Bits;
   if (dtypes::is_bool(from)) {
     if (dtypes::is_int(to)) return made(ite(a.term, literal(1, to), literal(0, to)));
     return made(ite(a.term, float_literal(1, to), float_literal(0, to)));
   }
-  if (dtypes::is_int(from)) {
-    if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + literal(0, from) + "))");
-    if (dtypes::is_int(to) && bits) {
-      int w = width_of(to), v = width_of(from);
-      if (w == v) return {a.term, intervals_.of(u, lane), a.defined};
-      if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
-      return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
-                  a.term + ")");
-    }
-    if (dtypes::is_int(to)) {
-      Interval i = a.interval;
-      bool fits = is_index(to) ||
-                  (i.least && i.most && *i.least >= dtypes::min(to).to_int() && *i.most <= dtypes::max(to).to_int());
-      if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
-      return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
-    }
-    if (is_real() && !bits) {
-      const std::string real = define(to, "(to_real " + a.term + ")");
-      const bool fits = to.bitsize() >= 32 || can_lossless_cast(from, to);
-      return made(fits ? real : float_cast(dtypes::float64, to, real));
-    }
-    // REF converts to float or double, and rounds narrow floats from these
-    DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
-    std::string term;
-    if (is_ieee() && bits)
-      term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
-             a.term + ")";
-    else
-    {  // the float depends on the number alone
-      const std::string name = "CAST_" + name_of_scalar(first) + "_" + (bits ? name_of_scalar(from) : "integer");
-      term = call(function(name, sort(from), sort(first)), a.term);
-    }
-    SmtValue out = made(float_cast(first, to, term));
-    if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the same value
-      const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
-      for (auto& [name, result] :
-           {std::pair("CAST_" + dtypes_of, sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
-        function(name, sort(to), result);
-      text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
-               out.term + ")))\n";
-    }
-    return out;
+  if (dtypes::is_int(from)) return cast_of_int(u, a, lane);
+  return dtypes::is_float(from) ? cast_of_float(u, a, from, lane) : unknown(u, lane);
+}
+
+SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
+  const DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
+  auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
+  const bool bits = senses_.ints == IntSense::Bits;
+  if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + literal(0, from) + "))");
+  if (dtypes::is_int(to) && bits) {
+    int w = width_of(to), v = width_of(from);
+    if (w == v) return {a.term, intervals_.of(u, lane), a.defined};
+    if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
+    return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
+                a.term + ")");
   }
-  if (dtypes::is_float(from) && dtypes::is_float(to)) {
-    return made(float_cast(from, to, a.term));
+  if (dtypes::is_int(to)) {
+    Interval i = a.interval;
+    bool fits = is_index(to) ||
+                (i.least && i.most && *i.least >= dtypes::min(to).to_int() && *i.most <= dtypes::max(to).to_int());
+    if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
+    return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
   }
-  if (dtypes::is_float(from) && dtypes::is_bool(to)) {
+  if (is_real() && !bits) {
+    const std::string real = define(to, "(to_real " + a.term + ")");
+    const bool fits = to.bitsize() >= 32 || can_lossless_cast(from, to);
+    return made(fits ? real : float_cast(dtypes::float64, to, real));
+  }
+  // REF converts to float or double, and rounds narrow floats from these
+  DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
+  std::string term;
+  if (is_ieee() && bits)
+    term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
+           a.term + ")";
+  else {  // the float depends on the number alone
+    const std::string name = "CAST_" + name_of_scalar(first) + "_" + (bits ? name_of_scalar(from) : "integer");
+    term = call(function(name, sort(from), sort(first)), a.term);
+  }
+  SmtValue out = made(float_cast(first, to, term));
+  if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the same value
+    const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
+    for (auto& [name, result] :
+         {std::pair("CAST_" + dtypes_of, sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
+      function(name, sort(to), result);
+    text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
+             out.term + ")))\n";
+  }
+  return out;
+}
+
+SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) {
+  const DType to = u.dtype().scalar();
+  auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
+  const bool bits = senses_.ints == IntSense::Bits;
+  if (dtypes::is_float(to)) return made(float_cast(from, to, a.term));
+  if (dtypes::is_bool(to)) {
     if (senses_.floats == FloatSense::Real) return made("(not (= " + a.term + " 0.0))");
     if (is_ieee() && has_ieee_sort(from)) return made("(not (fp.isZero " + a.term + "))");
     return made(call(function("CAST_bool_" + name_of_scalar(from), sort(from), "Bool"), a.term));
   }
-  if (dtypes::is_float(from) && dtypes::is_int(to)) {
-    if (senses_.floats == FloatSense::Real && !bits && !is_index(to)) {
-      SmtValue out = made(ite("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
-      out.defined = both(out.defined, "(and (<= " + literal(dtypes::min(to).to_int(), to) + " " + out.term +
-                                          ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
-      return out;
-    }
-    // its value outside the integer's range is undefined
-    const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
-    SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
-    assert_interval(out.term, out.interval, to);
-    std::string fits = function("fits_" + dtypes_of, sort(from), "Bool");
-    if (is_ieee() && has_ieee_sort(from) && bits && !is_index(to)) {
-      const bool s = is_signed(to);
-      double low = s ? -std::ldexp(1, to.bitsize() - 1) : 0, high = std::ldexp(1, to.bitsize() - (s ? 1 : 0));
-      std::string whole = define(from, "(fp.roundToIntegral RTZ " + a.term + ")");
-      std::string in = "(and (fp.leq " + float_literal(low, from) + " " + whole + ") (fp.lt " + whole + " " +
-                       float_literal(high, from) + "))";
-      return {define(to, ite(in,
-                             "((_ " + std::string(s ? "fp.to_sbv " : "fp.to_ubv ") + std::to_string(to.bitsize()) +
-                                 ") RTZ " + a.term + ")",
-                             out.term)),
-              intervals_.of(u, lane), both(a.defined, in)};
-    }
-    out.defined = both(out.defined, call(fits, a.term));
+  if (!dtypes::is_int(to)) return unknown(u, lane);
+  if (senses_.floats == FloatSense::Real && !bits && !is_index(to)) {
+    SmtValue out = made(ite("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
+    out.defined = both(out.defined, "(and (<= " + literal(dtypes::min(to).to_int(), to) + " " + out.term +
+                                        ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
     return out;
   }
-  return unknown(u, lane);
+  // its value outside the integer's range is undefined
+  const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
+  SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
+  assert_interval(out.term, out.interval, to);
+  std::string fits = function("fits_" + dtypes_of, sort(from), "Bool");
+  if (is_ieee() && has_ieee_sort(from) && bits && !is_index(to)) {
+    const bool s = is_signed(to);
+    double low = s ? -std::ldexp(1, to.bitsize() - 1) : 0, high = std::ldexp(1, to.bitsize() - (s ? 1 : 0));
+    std::string whole = define(from, "(fp.roundToIntegral RTZ " + a.term + ")");
+    std::string in = "(and (fp.leq " + float_literal(low, from) + " " + whole + ") (fp.lt " + whole + " " +
+                     float_literal(high, from) + "))";
+    return {define(to, ite(in,
+                           "((_ " + std::string(s ? "fp.to_sbv " : "fp.to_ubv ") + std::to_string(to.bitsize()) +
+                               ") RTZ " + a.term + ")",
+                           out.term)),
+            intervals_.of(u, lane), both(a.defined, in)};
+  }
+  out.defined = both(out.defined, call(fits, a.term));
+  return out;
 }
 
 std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType db) const {
@@ -312,6 +318,33 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
   std::string same = call("=", wide(a, da), wide(b, db));
   if (a.unwrapped.empty() && b.unwrapped.empty()) return same;
   return call("or", call("=", a.exact(), b.exact()), same);  // polynomials that are equal are so modulo 2**n
+}
+
+// The Threefry 2x32 cipher with 20 rounds (Random123) as SMT-LIB text over bit-vectors.
+
+using namespace smt;
+
+SmtValue Encoder::threefry(UOp u, int lane) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const DType word = dtypes::uint32;
+  auto part = [&](const std::string& x, const char* bits) {
+    return define(word, "((_ extract " + std::string(bits) + ") " + x + ")");
+  };
+  auto sum = [&](const std::string& a, const std::string& b) { return define(word, call("bvadd", a, b)); };
+  const std::string x = source(u, 0, lane).term, key = source(u, 1, lane).term;
+  const std::string low = part(key, "31 0"), high = part(key, "63 32");
+  const std::string keys[] = {
+      high, define(word, call("bvxor", call("bvxor", low, high), literal(0x1BD11BDA, word))), low};
+  std::string a = sum(part(x, "31 0"), keys[2]), b = sum(part(x, "63 32"), keys[0]);
+  for (int i = 0; i < 5; i++) {
+    for (int r : kRotations[i % 2]) {
+      a = sum(a, b);
+      b = define(word, call("bvxor", a, "((_ rotate_left " + std::to_string(r) + ") " + b + ")"));
+    }
+    a = sum(a, keys[i % 3]);
+    b = sum(sum(b, keys[(i + 1) % 3]), literal(i + 1, word));
+  }
+  return {define(u.dtype(), call("concat", b, a)), intervals_.of(u, lane), defined(u, lane)};
 }
 
 }  // namespace tgc

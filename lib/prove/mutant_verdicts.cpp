@@ -1,17 +1,16 @@
 #include "lib/prove/mutant_verdicts.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <random>
 
+#include "lib/compilation/rewrite_log.h"
 #include "lib/prove/counterexample.h"
 #include "lib/prove/random_instances.h"
 #include "lib/prove/right_sides.h"
 #include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
-#include "lib/support/clocks.h"
-#include "lib/compilation/rewrite_log.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
 namespace {

@@ -2,9 +2,11 @@
 // counterexample, so that a reader sees where the sides part.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/prove/encode.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
@@ -17,5 +19,17 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
 
 // Returns a counterexample as text, the leaves before the sides: "data1 = 3, before = 1, after = 0".
 std::string point_text(const std::map<std::string, std::string>& point);
+
+// What becomes of values that are proven in a weak sense only. A comparison, a BITCAST, or a cast to a narrower dtype
+// or an integer may make a large difference of a tiny one. So the graph around a weakly proven rewrite decides whether
+// its proof holds.
+
+// Returns whether the graph has an op that may make a large difference of a tiny one.
+bool has_decisions(UOp root);
+
+// Returns the op of the graph under `root` that depends on `weak`, a value that is proven in this sense only, and that
+// the proof does not cover; empty: there is none. A WHERE that chooses between values which are equal where the choice
+// changes, as in max(x, 0), does not count.
+std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense);
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/prove/lane_values.h"
+#include "lib/prove/lanes.h"
 #include "lib/prove/linear_sums.h"
 #include "lib/validate/side_expressions.h"
 

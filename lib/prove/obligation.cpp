@@ -5,11 +5,9 @@
 
 #include "lib/compile/cache.h"
 #include "lib/prove/proof_time.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/support/log.h"
 #include "lib/support/sha256.h"
-#include "lib/support/z3.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

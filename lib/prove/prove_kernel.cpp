@@ -10,9 +10,7 @@
 #include "lib/prove/prove_list.h"
 #include "lib/prove/stage_runner.h"
 #include "lib/prove/store_order.h"
-#include "lib/prove/store_races.h"
-#include "lib/prove/weak_values.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 

@@ -6,7 +6,7 @@
 #include "lib/prove/launch_contract.h"
 #include "lib/prove/proof_time.h"
 #include "lib/rewrite/rewrite.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/log.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "lib/compilation/rewrite_log.h"
 #include "lib/prove/counterexample.h"
 #include "lib/prove/random_instances.h"
 #include "lib/prove/right_sides.h"
@@ -11,9 +12,8 @@
 #include "lib/prove/stage_runner.h"
 #include "lib/rewrite/matcher.h"
 #include "lib/rewrite/rewrite.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/target/target.h"
-#include "lib/compilation/rewrite_log.h"
 #include "lib/validate/side_expressions.h"
 
 namespace tgc {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/rules/rule_verdicts.h"
+#include "lib/rules/rule_catalog.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,6 @@
 #include "lib/prove/prove_schedule.h"
 
-#include "lib/run/run_recorded_schedule.h"
+#include "lib/run/run.h"
 #include "lib/support/counted.h"
 
 namespace tgc {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/prove/counterexample.h"
 #include "lib/prove/contracts.h"
+#include "lib/prove/counterexample.h"
 #include "lib/prove/launch_contract.h"
-#include "lib/prove/selected_term.h"
+#include "lib/prove/side_evaluator.h"
 #include "lib/uop/graph.h"
-#include "lib/validate/application_sides.h"
+#include "lib/validate/side_expressions.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "lib/prove/contracts.h"
 #include "lib/uop/graph.h"
-#include "passes/kernel/decompositions.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "lib/execute/execution.h"
 #include "lib/prove/side_evaluator.h"
-#include "lib/run/emulated_dtypes.h"
+#include "lib/run/run_stages.h"
 #include "lib/runtime/random.h"
 #include "lib/validate/compare_outputs.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 #include "lib/validate/truncate_loops.h"

@@ -1,12 +1,17 @@
 #include "lib/prove/store_order.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <vector>
 
+#include "lib/prove/contracts.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/render.h"
 
 namespace tgc {
+
 namespace {
 
 // The elements that a store writes. `elements` is empty if they are not constant.
@@ -110,6 +115,156 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
   if (r.kind != RewriteProof::Kind::Proven && r.kind != RewriteProof::Kind::Sampled) return;
   r.kind = RewriteProof::Kind::Unknown, r.by = {};
   r.why = "a store does not wait for another store to the same memory";
+}
+
+namespace {
+
+bool is_parallel(UOp u) {
+  if (u.is(Op::SPECIAL)) return true;
+  if (u.is(Op::DEFINE_VAR)) return u.arg().is_tuple() && u.arg()[0] == Arg("core_id");
+  if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().empty()) return false;
+  const Arg type = u.arg().items().back();
+  for (AxisType t : {AxisType::GLOBAL, AxisType::THREAD, AxisType::LOCAL, AxisType::WARP, AxisType::GROUP_REDUCE})
+    if (type == Arg(t)) return true;
+  return false;
+}
+bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}) || is_parallel(u); }
+
+// Returns the number of values of a loop; -1 if it is not known.
+int64_t loop_size(UOp loop) {
+  auto most = loop.vmax().to_int().to_int64();
+  auto least = loop.vmin().to_int().to_int64();
+  return most && least && *least == 0 ? *most + 1 : -1;
+}
+
+// The index of a store as a sum of loops, each times a factor, and a rest.
+struct Linear {
+  std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};  // by node id of the loop
+  bool is_linear = true;
+};
+
+void add_terms(UOp u, int64_t factor, Linear& out) {
+  std::vector<std::pair<UOp, int64_t>> stack{{u, factor}};
+  while (!stack.empty() && out.is_linear) {
+    auto [x, by] = stack.back();
+    stack.pop_back();
+    if (x.is_const()) continue;
+    if (x.is(Op::CAST) && dtypes::is_int(x.src(0).dtype())) stack.emplace_back(x.src(0), by);
+    else if (x.is(Op::ADD)) stack.emplace_back(x.src(0), by), stack.emplace_back(x.src(1), by);
+    else if (is_loop(x)) out.terms.try_emplace(x.id(), x, 0).first->second.second += by;
+    else if (x.in({Op::MUL, Op::SHL}) && x.src(1).is_const() && x.src(1).arg().is_int()) {
+      auto n = x.src(1).arg().as_int().to_int64();
+      if (n && x.is(Op::SHL)) n = *n >= 0 && *n < 62 ? std::optional<int64_t>(int64_t(1) << *n) : std::nullopt;
+      int64_t next = 0;
+      if (!n || __builtin_mul_overflow(by, *n, &next)) out.is_linear = false;
+      else stack.emplace_back(x.src(0), next);
+    } else {
+      out.is_linear = false;
+    }
+  }
+}
+
+// Returns whether different values of the parallel loops always give different indices: each factor is larger than the
+// span of all smaller ones. Serial loops may repeat an index.
+bool are_apart(const Linear& index, int64_t width) {
+  std::vector<std::tuple<int64_t, int64_t, bool>> all;  // factor, size, parallel
+  for (auto& [id, term] : index.terms) {
+    const int64_t size = loop_size(term.first), factor = std::abs(term.second);
+    if (size == 1) continue;
+    if (size < 0) return false;
+    all.emplace_back(factor, size, is_parallel(term.first));
+  }
+  std::ranges::sort(all);
+  int64_t span = width - 1;  // the largest difference of indices with the same larger digits
+  for (auto [factor, size, parallel] : all) {
+    int64_t more = 0;
+    if (parallel && factor <= span) return false;
+    if (__builtin_mul_overflow(factor, size - 1, &more) || __builtin_add_overflow(span, more, &span)) return false;
+  }
+  return true;
+}
+
+// The memory, the index and the gate of a store; no memory: it stores to no global memory.
+struct StoredPlace {
+  UOp memory, index;
+};
+StoredPlace stored_place(UOp store) {
+  StoredPlace out;
+  UOp u = store.src(0);
+  while (u.num_src() && !u.in(ops::Defines)) {
+    if (u.is(Op::INDEX) && u.num_src() > 1 && !out.index) out.index = u.src(1);
+    u = u.src(0);
+  }
+  if (u.is(Op::DEFINE_GLOBAL)) out.memory = u;
+  return out;
+}
+
+bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); }
+
+// Returns whether all values of the loops, serial ones too, give different indices, by trying them.
+bool are_apart_by_trying(UOp index) {
+  UOp at = index;
+  while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);
+  if (std::ranges::any_of(toposort(at), [](UOp u) { return is_parallel(u) && u.is(Op::DEFINE_VAR); })) return false;
+  const auto most = at.vmax().to_int().to_int64();
+  if (!most || *most < 0 || *most >= 1 << 20) return false;
+  return is_one_to_one_into(at, *most + 1);
+}
+
+}  // namespace
+
+std::set<std::string> parallel_axes(UOp root) {
+  std::set<std::string> out;
+  for (UOp u : toposort(root))
+    if (is_parallel(u) && loop_size(u) != 1) out.insert(u.arg().repr() + " " + std::to_string(loop_size(u)));
+  return out;
+}
+
+UOp find_store_race(UOp root) {
+  std::vector<UOp> all = toposort(root), parallel;
+  for (UOp u : all)
+    if (is_parallel(u) && loop_size(u) != 1) parallel.push_back(u);
+  if (parallel.empty()) return {};
+  for (UOp store : all) {
+    if (!store.is(Op::STORE) || store.num_src() < 2) continue;
+    const StoredPlace place = stored_place(store);
+    if (!place.memory || !place.index) continue;
+    std::vector<UOp> own;
+    bool is_missing = false;  // a thread's index does not count, but its value
+    for (UOp loop : parallel) {
+      if (depends_on(place.index, loop)) own.push_back(loop);
+      else is_missing |= depends_on(store.src(1), loop);
+    }
+    if (is_missing) return store;
+    if (own.empty()) continue;
+    UOp index = place.index;
+    while (index.is(Op::WHERE) && index.src(2).is_const() && index.src(2).is_invalid()) index = index.src(1);
+    const int64_t width = std::max<int64_t>(store.src(1).dtype().count(), store.src(0).dtype().base().count());
+    bool is_apart = index.dtype().count() == 1;
+    if (index.is(Op::VECTORIZE) || index.is(Op::VCONST)) continue;  // the stage before it is checked
+    Linear linear;
+    add_terms(index, 1, linear);
+    is_apart = is_apart && ((linear.is_linear && are_apart(linear, width)) || are_apart_by_trying(index));
+    if (!is_apart) return store;
+  }
+  return {};
+}
+
+UOp find_missing_barrier(UOp root) {
+  const std::vector<UOp> all = toposort(root);
+  auto is_local_index = [](UOp u) { return u.is(Op::SPECIAL) && u.arg().text().starts_with("l") && loop_size(u) != 1; };
+  if (std::ranges::none_of(all, is_local_index)) return {};
+  auto memory_of = [](UOp u) {
+    while (u.num_src() && !u.in(ops::Defines)) u = u.src(0);
+    return u;
+  };
+  for (UOp after : all) {
+    if (!after.is(Op::AFTER) || !memory_of(after).is(Op::DEFINE_LOCAL)) continue;
+    for (UOp dependency : after.src().subspan(1))
+      for (UOp u : toposort(dependency, [](UOp x) { return !x.is(Op::BARRIER); }))
+        if (u.is(Op::STORE) && memory_of(u.src(0)) == memory_of(after)) return after;
+  }
+  return {};
 }
 
 }  // namespace tgc

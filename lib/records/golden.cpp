@@ -5,7 +5,6 @@
 #include "lib/records/input_file.h"
 #include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
-#include "lib/records/whole_lines.h"
 #include "lib/support/counted.h"
 #include "lib/support/visible.h"
 #include "lib/text/json_scan.h"

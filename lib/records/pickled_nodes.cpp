@@ -6,11 +6,10 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/result.h"
+#include "lib/support/sha256.h"
 #include "lib/uop/arg.h"
-#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
@@ -51,7 +50,6 @@ constexpr Default kParamDefaults[] = {
     {"vmin_vmax", "null"}, {"multiple_of", "null"}, {"name", "null"}, {"addrspace", R"({"value":"AddrSpace.GLOBAL"})"},
     {"axis", "null"}, {"device", "null"}, {"volatile", "false"},
 };
-
 
 std::string float_text(double x) {
   if (!std::isfinite(x)) return R"({"float":")" + std::string(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf") + "\"}";
@@ -448,27 +446,30 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std:
                      .expected = "a graph of tinygrad 0.12.0, 0.13.0 or 0.14.0"});
 }
 
-std::string pickled_graph(PickleValue root) {
-  std::vector<PickleValue> all, stack{root};
-  std::unordered_set<uint32_t> seen;
-  PickleBudget budget;
-  while (!stack.empty()) {
-    PickleValue v = stack.back();
-    stack.pop_back();
-    if (v.class_name() != "UOp" || v.size() < kFields) fail("a node has other fields than op, dtype, src, arg and tag");
-    if (!seen.insert(v.id()).second) continue;
-    all.push_back(v);
-    budget.spend(kSourceBytes * v[kSources].size());
-    for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
-  }
-  const PickleDialect& dialect = fitting_dialect(all, root);
-  PickledNodes nodes(dialect);
-  nodes.add(root);
-  std::string out = R"({"format":"tgc-graph","version":1,)";
-  if (dialect.release != Release::v0_12) out += "\"producer\":" + json_string(dialect.producer) + ",";
-  out += "\"nodes\":[";
-  for (const std::string& line : nodes.lines()) out += (out.back() == '[' ? "\n" : ",\n") + line;
-  return out + "\n]}\n";
+Result<std::string> pickled_graph(PickleValue root) {
+  return catch_failures([&] {
+    std::vector<PickleValue> all, stack{root};
+    std::unordered_set<uint32_t> seen;
+    PickleBudget budget;
+    while (!stack.empty()) {
+      PickleValue v = stack.back();
+      stack.pop_back();
+      if (v.class_name() != "UOp" || v.size() < kFields)
+        fail("a node has other fields than op, dtype, src, arg and tag");
+      if (!seen.insert(v.id()).second) continue;
+      all.push_back(v);
+      budget.spend(kSourceBytes * v[kSources].size());
+      for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
+    }
+    const PickleDialect& dialect = fitting_dialect(all, root);
+    PickledNodes nodes(dialect);
+    nodes.add(root);
+    std::string out = R"({"format":"tgc-graph","version":1,)";
+    if (dialect.release != Release::v0_12) out += "\"producer\":" + json_string(dialect.producer) + ",";
+    out += "\"nodes\":[";
+    for (const std::string& line : nodes.lines()) out += (out.back() == '[' ? "\n" : ",\n") + line;
+    return out + "\n]}\n";
+  });
 }
 
 }  // namespace tgc

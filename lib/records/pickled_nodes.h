@@ -66,9 +66,9 @@ class PickledNodes {
   std::vector<std::string> lines_;
 };
 
-// Returns the graph under `root`, a kernel's AST, as tgc's JSON (graph_json.h). Throws Failure if the numbers of its
+// Returns the graph under `root`, a kernel's AST, as tgc's JSON (graph_json.h). Fails if the numbers of its
 // ops fit no version of tinygrad, or several.
-std::string pickled_graph(PickleValue root);
+Result<std::string> pickled_graph(PickleValue root);
 
 // Returns the dialect whose numbers of ops fit all nodes of a pickle: a node with a KernelInfo is a SINK, a RANGE has
 // an AxisType, an ADD has two sources, and so on. Throws Failure if none fits, or if several do and read the nodes

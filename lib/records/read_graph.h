@@ -48,4 +48,11 @@ struct ReadReport {
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
+// Reads a graph and returns which part of the text makes which node, for editors.
+
+// Like read_graph with `take_malformed`. Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes`
+// has the nodes above the error.
+Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                                        ReadReport& report, std::vector<NodeAt>& nodes);
+
 }  // namespace tgc

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
+#include "lib/support/sha256.h"
 #include "lib/text/json_scan.h"
 
 namespace tgc {

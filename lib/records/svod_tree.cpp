@@ -4,8 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "lib/text/open_args.h"
 #include "lib/text/py_values.h"
+#include "lib/text/repr.h"
 
 namespace tgc {
 namespace {

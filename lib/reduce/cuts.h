@@ -1,7 +1,9 @@
 // Cuts a kernel: keeps only one of its nodes, or replaces nodes by loads from buffers that hold the values that REF
 // computed for the nodes, so that the rest of the kernel computes the same. The resulting graph is well formed.
 #pragma once
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
@@ -26,5 +28,13 @@ int64_t first_free_buffer(UOp root);
 // `variables` and `in_ref`. Keeps nodes that cannot be stored. Returns a case without a root if it replaces no node.
 TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
+
+// Delta debugging (Zeller's ddmin) on the nodes of a test case. The test is usually the prefilter.
+
+// Removes sets of nodes from the case `given` until no single node can be removed. A removed node `u` is replaced by
+// replacement(u) (steps.h). Returns `given` and then all accepted cases in order: may_fail() is true for each of them,
+// and each was made from the previous one.
+std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
+                            const std::function<bool(const TestCase&)>& may_fail);
 
 }  // namespace tgc

@@ -1,17 +1,16 @@
 #include "lib/reduce/interestingness.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/bisect/strategies.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/contain/process.h"
 #include "lib/contain/temporary_folder.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/spec/loops.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/write_file.h"
 #include "lib/uop/facts.h"
 

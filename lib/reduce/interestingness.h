@@ -5,7 +5,6 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "lib/bisect/bisect.h"
 #include "lib/bisect/recorded.h"

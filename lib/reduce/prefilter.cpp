@@ -1,12 +1,12 @@
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/reduce/prefilter.h"
 
 #include <algorithm>
 #include <cctype>
 #include <unordered_set>
 
-#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/rewrite_log.h"
-#include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/watchers.h"
 #include "lib/execute/executable.h"
 #include "lib/reduce/validity_checks.h"
 #include "lib/rewrite/rewrite_override.h"

@@ -6,10 +6,9 @@
 #include <thread>
 
 #include "lib/reduce/cuts.h"
-#include "lib/reduce/ddmin.h"
-#include "lib/reduce/initial_case.h"
 #include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
+#include "lib/reduce/test_case.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/first_wrong.h"
 #include "lib/uop/facts.h"

@@ -1,7 +1,6 @@
 // Reduces a failing kernel to a small kernel that fails in the same way, for `tgc reduce`. Begins at the rewrite that
 // bisect blames, makes large cuts first, and ends when no single step gives a smaller failing kernel.
 #pragma once
-#include <functional>
 #include <string>
 
 #include "lib/reduce/interestingness.h"

@@ -4,11 +4,11 @@
 #include <deque>
 
 #include "lib/compilation/rewrite_log.h"
-#include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/watchers.h"
 #include "lib/reduce/cuts.h"
 #include "lib/reduce/steps.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {

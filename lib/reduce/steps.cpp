@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "lib/reduce/cuts.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/run/repro_bundle.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {

@@ -1,11 +1,9 @@
 // Compiles the patterns of rules into match programs and masks (bucket.h).
 #include "lib/rewrite/bucket.h"
 
-#include <algorithm>
-#include <atomic>
 #include <bit>
 
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc {
 

@@ -9,7 +9,6 @@
 // next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "lib/uop/uop.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc {
 namespace {

@@ -5,16 +5,50 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "lib/rewrite/negative_cache.h"
 #include "lib/rewrite/rules.h"
 
 namespace tgc {
 
+class Matcher;
 class RewriteOverride;
 class RuleStats;
+
+// Negative cache: stores with each node which rules declined the node, so that later rewrites do not try these rules on
+// it again. A rule that reads no context and declined a node once always declines it, because nodes never change. The
+// rules have also declined all nodes below the node, because a rewrite handles sources first.
+//
+// A node stores a number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The sets are
+// numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried on the
+// node. Private to lib/rewrite.
+
+// The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
+struct RemainingRules {
+  const Matcher* rest;                   // matches the rules that may still apply
+  uint16_t then;                         // number of the node's new set, once all rules of `rest` declined it too
+  std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
+};
+
+// The RemainingRules of one matcher, indexed by the number of the node's set. Entries are made on first use.
+class RemainingRulesTable {
+ public:
+  static constexpr size_t kSets = 256;  // maximum number of sets; further sets get no number and are not cached
+
+  RemainingRulesTable() = default;
+  ~RemainingRulesTable();
+  const RemainingRules& get(const Matcher& matcher, uint16_t tried) const {
+    const RemainingRules* made = made_[tried].load(std::memory_order_acquire);
+    return made ? *made : make(matcher, tried);
+  }
+
+ private:
+  const RemainingRules& make(const Matcher& matcher, uint16_t tried) const;
+  mutable std::array<std::atomic<const RemainingRules*>, kSets> made_ = {};
+};
 
 class Matcher {
  public:
@@ -39,7 +73,7 @@ class Matcher {
     return std::ranges::any_of(wanted_,
                                [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
   }
-  // Returns the rules to try on a node for which the negative cache (negative_cache.h) stores the set number `tried`.
+  // Returns the rules to try on a node for which the negative cache stores the set number `tried`.
   const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;

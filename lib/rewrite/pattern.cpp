@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "lib/support/arena.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 #include "lib/uop/render.h"
 
 namespace tgc::pat {

@@ -4,16 +4,21 @@
 #include <chrono>
 
 #include "lib/rewrite/hits.h"
-#include "lib/rewrite/our_release.h"
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/workspace.h"
-#include "lib/support/check.h"
 #include "lib/support/deadline.h"
+#include "lib/support/result.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
 namespace {
+
+// Returns `graph`. Throws Failure if its release is not 0.12.0, because the rules are those of 0.12.0.
+Graph& of_our_release(Graph& graph) {
+  if (graph.is_foreign()) throw Failure("the rules are tinygrad 0.12.0's, and the graph is of another release");
+  return graph;
+}
 
 const Shortcut kAppliesNowhere("applies-nowhere", "walking a graph that lacks the ops that the rules are for");
 const Shortcut kKnownResults("known-results",

@@ -1,6 +1,5 @@
 // Applies a rule set to a graph until nothing changes (uop/ops.py:graph_rewrite, RewriteContext.unified_rewrite).
 #pragma once
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -1,10 +1,9 @@
 #include "lib/rewrite/rules.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "lib/rewrite/matcher.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc {
 

@@ -1,9 +1,6 @@
 #include "lib/rewrite/stats.h"
 
-#include <algorithm>
-
 #include "lib/rewrite/bucket.h"
-#include "lib/rewrite/ticks.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,8 @@
 // Counts tries, hits and time per rule, for `tgc stats`.
 #pragma once
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -63,5 +65,18 @@ class RuleStats {
   uint32_t matches_ = 0;
   uint64_t start_ticks_, start_ns_;
 };
+
+// Cheap clocks for RuleStats. Private to lib/rewrite.
+inline uint64_t now_ns() {
+  return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return now_ns();
+#endif
+}
 
 }  // namespace tgc

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "lib/rewrite/deferred_frames.h"
-#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/shortcut.h"
-#include "lib/support/inline_stack.h"
+#include "lib/support/arena.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -53,7 +53,7 @@ class Pages {
 // The rewriter's fields in a node; all access to them goes through this class.
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
-  // the number of the set of rules that declined the node (negative_cache.h)
+  // the number of the set of rules that declined the node (matcher.h)
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 

@@ -2,38 +2,20 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "lib/compilation/rule_sources.h"
-#include "lib/rules/rule_verdicts.h"
 #include "lib/spec/tables.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
-#include "passes/kernel/control_flow.h"
-#include "passes/kernel/decompositions.h"
-#include "passes/kernel/devectorize.h"
-#include "passes/kernel/early_movement.h"
-#include "passes/kernel/expander.h"
-#include "passes/kernel/gpudims.h"
-#include "passes/kernel/index_dtype.h"
-#include "passes/kernel/loads.h"
-#include "passes/kernel/optimizer/images.h"
-#include "passes/kernel/ranges.h"
-#include "passes/kernel/reduce.h"
-#include "passes/kernel/reduce_simplify.h"
-#include "passes/kernel/renderer_rules.h"
-#include "passes/kernel/split_ends.h"
+#include "passes/kernel/optimizer/optimizer.h"
+#include "passes/kernel/stages.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/symbolic/valid.h"
-#include "passes/tensor/bufferize.h"
-#include "passes/tensor/earliest_rewrites.h"
-#include "passes/tensor/indexing.h"
 #include "passes/tensor/movement_index.h"
-#include "passes/tensor/multi.h"
-#include "passes/tensor/remove_bufferize.h"
-#include "passes/tensor/sched_cache.h"
-#include "passes/tensor/split_kernels.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
+
 namespace {
 
 // Calls X(NAME) for each rule set, in pipeline order. NAME is the set's name in tinygrad, and also tgc's function.
@@ -290,6 +272,49 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
         json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.rules); });
     });
   });
+}
+
+namespace {
+
+struct VerdictRow {
+  std::string_view set, rules;  // `rules` has the names and verdicts of the rules, in order: "add-zero:proven, ..."
+};
+constexpr VerdictRow kVerdictRows[] = {
+#define X(set, rules) {set, rules},
+#include "lib/rules/rule_verdicts.def"
+#undef X
+};
+
+// Maps (set, rule) to the verdicts of the rules of this name, in the order of the set.
+using Verdicts = std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>>;
+
+const Verdicts& verdicts() {
+  static const Verdicts table = [] {
+    Verdicts out;
+    for (auto [set, rules] : kVerdictRows)
+      while (!rules.empty()) {
+        std::string_view rule = rules.substr(0, rules.find(','));
+        rules.remove_prefix(std::min(rules.size(), rule.size() + 2));
+        size_t colon = rule.rfind(':');
+        out[{set, rule.substr(0, colon)}].push_back(rule.substr(colon + 1));
+      }
+    return out;
+  }();
+  return table;
+}
+
+}  // namespace
+
+std::string_view verdict_of(const Rule& rule) {
+  auto it = verdicts().find({rule.set, rule.name});
+  if (it == verdicts().end()) return {};
+  size_t number = 0;  // among the rules of this name in the set
+  for (uint32_t id = rule.id; id-- > 0;) {
+    const Rule* earlier = rule_of(id);
+    if (!earlier || earlier->set != rule.set) break;
+    number += earlier->name == rule.name;
+  }
+  return number < it->second.size() ? it->second[number] : std::string_view();
 }
 
 }  // namespace tgc

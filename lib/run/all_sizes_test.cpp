@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "lib/driver/source.h"
-#include "lib/runtime/npz.h"
 
 namespace tgc {
 namespace {

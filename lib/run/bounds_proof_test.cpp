@@ -1,10 +1,10 @@
 #include "lib/run/bounds_proof.h"
 
-#include <deque>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <deque>
 
-#include "lib/support/skip_test.h"
+#include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/graph.h"
 

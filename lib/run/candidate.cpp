@@ -1,16 +1,15 @@
 #include "lib/run/candidate.h"
 
-#include "lib/compilation/imported_graph.h"
-#include "lib/driver/compile_copy.h"
-#include "lib/driver/recorded_device.h"
-#include "lib/driver/recorded_refusal.h"
+#include "lib/compilation/input_graph.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/execute/sanitized.h"
 #include "lib/records/repro.h"
 #include "lib/run/recorded_source.h"
 #include "lib/run/run_stages.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/text/print_uops.h"
 
 namespace tgc {
@@ -56,7 +55,7 @@ class OwnCandidate : public RunCandidate {
 
   std::optional<Diag> refusal(Placement& place) override {
     if (!in_.list.empty() || !place.target) return std::nullopt;
-    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings());
+    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings()).value_or_throw();
     auto& made = compilation_->list();
     if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
     if (!made) return made.diag();

@@ -6,8 +6,8 @@
 #include "lib/support/counted.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "passes/kernel/linearizer.h"
-#include "passes/tensor/sched_cache.h"
+#include "passes/kernel/stages.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 namespace {

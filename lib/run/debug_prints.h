@@ -11,8 +11,8 @@
 #include <string>
 
 #include "lib/driver/session.h"
-#include "lib/execute/observer.h"
-#include "lib/run/kernel_line.h"
+#include "lib/execute/lower.h"
+#include "lib/run/run_report.h"
 #include "passes/program.h"
 
 namespace tgc {

@@ -1,9 +1,8 @@
 #include "lib/run/failure_signature.h"
 
-#include <algorithm>
 #include <cctype>
 
-#include "lib/execute/probe_device.h"
+#include "lib/execute/placement.h"
 #include "lib/run/candidate.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/support/deadline.h"
@@ -94,7 +93,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
       kernel = std::move(*compiled);
     }
 
-    TrialInputs given = trial_inputs(options, in);
+    TrialInputs given = trial_inputs(options, in).value_or_throw();
     given.seed = options.input.seed.value_or(0);  // a smaller kernel may read other arrays than the file has
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
     trial.begin(*kernel).value_or_throw();
@@ -105,7 +104,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
     std::string source;
-    Arrays expected = given_expected(options, in, source);
+    Arrays expected = given_expected(options, in, source).value_or_throw();
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
       auto reference = trial.reference();

@@ -1,11 +1,11 @@
-#include "lib/run/jit_order.h"
+#include "lib/run/schedule_order.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "lib/run/call_simulator.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 
 namespace tgc::calls {
 namespace {

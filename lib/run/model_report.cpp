@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"

@@ -12,9 +12,9 @@
 #include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
-#include "lib/support/file_name.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,6 @@
 // Explains what `tinygrad_export.py --watch-nan` found (python/tgc/export/watch_nan.py): which operation of a recorded
 // kernel made a NaN or an infinity of numbers, with the numbers, and which line of the program asked for it.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,271 +1,270 @@
 #include "lib/run/recorded_run.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/run/repro_command.h"
-#include "lib/support/clocks.h"
+#include "lib/runtime/npz.h"
 #include "lib/support/deadline.h"
+#include "lib/validate/hazard.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
+namespace {
 
-std::string data_name(int64_t slot) {
-  return slot < 0 ? "value" + std::to_string(value_slot(0) - slot) : "data" + std::to_string(slot);
-}
+constexpr double kMostWork = 3e8;   // UOps of a kernel in which hazards are looked for
+constexpr double kSmall = 4e6;      // UOps that REF evaluates in a tenth of a second
+constexpr double kMoreSeconds = 1;  // time limit of all runs with inputs of all sizes
+constexpr int64_t kEnough = 64;     // elements that show most faults; arrays with fewer are drawn several times
+constexpr int64_t kMostTurns = 8;
+
+}  // namespace
 
 void RecordedRun::run() {
-  if (!in_.record)
-    throw Failure(Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release_)) +
-                                  " without a recorded schedule",
-                       .file = in_.file,
-                       .expected = "--live=PYTHON, whose tinygrad makes the schedule, or a recording"});
-  const GoldenRecord& record = *in_.record;
-  const Settings settings = session_.settings_for().value_or_throw();
-  const bool compiles = session_.over.native || !o_.device.name.empty();
-  place_ = compiles ? std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw())
-                    : place_in_ref();
-  check_emulation(*place_);
   auto begin = Clock::now();
-  if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
-  for (const GoldenMetadata& m : record.metadata)
-    if (m.name == "late read")
-      report_.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
-                              " read what it stores, as tinygrad's frontend made the graph");
-  if (!o_.input.arrays.empty())
-    given_ = std::move(read_arrays(expanded(o_.input.arrays, o_.input, in_)).value_or_throw());
-  {
-    const DeadlineScope limit(o_.device.trial_seconds());
-    read_variables();
-    reference_ = std::move(read_tensor_reference(session_, record, release_, parameters_).value_or_throw());
-    if (!record.kernels.empty())
-      recorded_ = std::move(
-          read_recorded_schedule(session_, record, release_, parameters_, sizes()).value_or_throw());
-    if (recorded_) check_kernel_order();
-  }
+  graph_.read();
+  if (graph_.schedule) check_kernel_order();
   report_.build_seconds = seconds_since(begin);
-  draw_buffers();
-  const size_t runs = 1 + (recorded_ ? 1 : record.stages.size());  // of the graph, and of what is compared with it
-  if (!compiles && work() * double(runs) > kMostOfAllRuns)
-    place_ = std::move(placement_for_model(session_, "CPU", settings).value_or_throw()), is_compiled_ = true;
-  report_.device = place_->label, report_.device_option = place_->device_option();
+  graph_.draw_buffers();
+  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.in.record->stages.size()));  // the graph, and what is compared
   begin = Clock::now();
   SlotArrays actual;
-  if (recorded_) {
-    session_.progress("the kernels of " + in_.info.name);
-    auto ran = catch_failures([&] { return compiled_or_in_ref([&] { return run_recorded(); }); });
+  if (graph_.schedule) {
+    graph_.session.progress("the kernels of " + graph_.in.info.name);
+    auto ran = catch_failures([&] { return sides_.run_recorded(); });
     if (!ran && !(finds_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
     actual = std::move(*ran);
   }
   report_.total_seconds = seconds_since(begin);
-  if (o_.compare.reference == "none") return show(actual), save();
-  session_.progress("the tensor graph of " + in_.info.name);
-  report_.reference = is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF"
-                                   : kRefOfGraph;
-  compare_with_reference(actual);
+  if (graph_.options.compare.reference == "none") return show(actual, {}), save();
+  graph_.session.progress("the tensor graph of " + graph_.in.info.name);
+  report_.reference = sides_.name_of_reference();
+  RecordedComparison comparison(graph_, sides_, not_compared_);
+  compare(comparison, actual);
+  not_decided_ = comparison.not_decided();
   const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
-  if (recorded_ && (!differs || !report_.stages || report_.stages->stage.empty()))
+  if (graph_.schedule && (!differs || !report_.stages || report_.stages->stage.empty()))
     find_hazard_in_kernels(differs);
   const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
-  report_.stores_nothing = !recorded_ && (reference_.program.outputs.empty() || no_stage_changes);
-  show(actual);
+  report_.stores_nothing = !graph_.schedule && (graph_.reference.program.outputs.empty() || no_stage_changes);
+  show(actual, comparison.expected());
   save();
-  if (report_.result() == RunReport::Result::Failed && !o_.output.save_failures.empty()) keep(actual);
-}
-
-// Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
-std::vector<VariableValues> RecordedRun::more_values() const {
-  std::vector<VariableValues> out;
-  for (bool largest : {false, true}) {
-    VariableValues values;
-    bool is_other = false;
-    for (auto& [name, bounds] : parameters_.bounds) {
-      if (find_array(given_, name) || !parameters_.variables.by_name.contains(name)) continue;
-      const int64_t value = largest ? bounds.second : bounds.first;
-      is_other |= parameters_.variables.by_name.at(name) != value && !o_.input.variables.contains(name);
-      values[name] = value;
-    }
-    for (auto& [name, value] : o_.input.variables) values[name] = value;
-    if (is_other) out.push_back(std::move(values));
-  }
-  return out;
-}
-
-// The values of variables: --var, else the file of --inputs, else the recording.
-void RecordedRun::read_variables() {
-  parameters_ = std::move(read_parameters(session_, *in_.record, release_).value_or_throw());
-  VariableValues given(o_.input.variables.begin(), o_.input.variables.end());
-  for (auto& [name, source] : parameters_.sources)
-    if (const Array* a = find_array(given_, name); a && a->size() == 1)
-      given.emplace(name, int64_t(element_as_double(*a, 0)));
-  if (!given.empty())
-    parameters_ = std::move(read_parameters(session_, *in_.record, release_, given).value_or_throw());
-  report_.variables = parameters_.sources;
-  if (!o_.input.is_only_kernel) return;
-  for (auto& [name, value] : o_.input.variables)
-    if (!parameters_.sources.contains(name))
-      throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in_.file});
-}
-
-void RecordedRun::draw_buffers() {
-  floats_ = input_distribution(in_.root).floats;
-  draw_buffers_of(reference_);
-  if (!recorded_) return;
-  for (auto& [slot, numbers] : recorded_->buffers) {
-    const ScheduleBuffer& b = recorded_->kernels.schedule.buffers[numbers[0]];
-    draw(slot, b.dtype, b.size * int64_t(numbers.size()));
-  }
-}
-
-void RecordedRun::draw_buffers_of(const TensorReference& reference) {
-  const auto& memories = reference.program.memories;
-  for (size_t i = 0; i < memories.size(); i++)
-    if (reference.inputs[i] >= 0)
-      draw(reference.inputs[i], memories[i].dtype, memories[i].size,
-           memories[i].is_replicated ? memories[i].devices : 1);
-}
-
-// `copies`: the number of parts that have the same content.
-void RecordedRun::draw(int64_t slot, DType dtype, int64_t size, int64_t copies) {
-  auto& array = buffers_[slot];
-  if (array) return;
-  array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
-  if (const Array* a = find_array(given_, data_name(slot))) {
-    if (a->dtype() != dtype || a->size() != size)
-      throw Failure("the buffer '" + data_name(slot) + "' is " + array->describe() + ", the file has " +
-                    a->describe());
-    *array = a->copy();
-    return;
-  }
-  report_.seed = o_.input.seed.value_or(0);
-  if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
-  fill_random(*array, *report_.seed, data_name(slot), floats_);
-  const size_t part = array->nbytes() / size_t(copies);
-  for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
-}
-
-// The dtype and size of each buffer of the graph.
-std::map<int64_t, BufferSize> RecordedRun::sizes() const {
-  std::map<int64_t, BufferSize> out;
-  for (size_t i = 0; i < reference_.inputs.size(); i++) {
-    const TensorMemory& m = reference_.program.memories[i];
-    if (reference_.inputs[i] >= 0) out[reference_.inputs[i]] = {m.dtype, m.size * m.dtype.itemsize()};
-  }
-  return out;
+  if (report_.result() == RunReport::Result::Failed && !graph_.options.output.save_failures.empty())
+    keep(actual, comparison.expected());
 }
 
 void RecordedRun::check_kernel_order() {
-  report_.order = check_order(session_, *in_.record, release_, *recorded_, parameters_);
-  not_compared_ = note_order(report_.order, *recorded_, report_.notes);
+  const DeadlineScope limit(graph_.options.device.trial_seconds());
+  report_.order = check_order(graph_.session, *graph_.in.record, graph_.release, *graph_.schedule, graph_.parameters);
+  not_compared_ = note_order(report_.order, *graph_.schedule, report_.notes);
 }
 
-ScheduleOptions RecordedRun::options_for(const Placement& place) const {
-  return {.in_process = in_process_ || o_.device.in_process,
-          .timeout_seconds = o_.device.timeout_for(place),
-          .trial_seconds = o_.device.trial_seconds(),
-          .compile_seconds = o_.device.timeout_seconds.value_or(0)};
+void RecordedRun::compare(RecordedComparison& comparison, const SlotArrays& actual) {
+  comparison.compute();
+  if (!graph_.options.compare.expect.empty()) comparison.take_expected();
+  comparison.find_invalid();
+  if (graph_.schedule) report_.outputs = comparison.compare(actual);
+  const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
+  if (graph_.options.compare.each_stage || !graph_.schedule || (differs && finds_stage_))
+    compare_stages(comparison, differs);
 }
 
-SlotArrays RecordedRun::run_recorded() {
-  const Schedule& schedule = recorded_->kernels.schedule;
-  BufferValues known;
-  std::vector<WantedArray> wanted;
-  for (auto& [slot, numbers] : recorded_->buffers) {
-    const auto& array = buffers_.at(slot);
-    const size_t bytes = array->nbytes() / numbers.size();
-    for (size_t d = 0; d < numbers.size(); d++) {
-      const ScheduleBuffer& b = schedule.buffers[numbers[d]];
-      if (size_t(b.nbytes()) != bytes) throw Failure("a buffer has another size in the schedule than in the graph");
-      known[b.uop] = {array->data() + d * bytes, bytes, array};
-      wanted.push_back({numbers[d], b.dtype, {b.size}});
+// ---- the recorded stages
+
+void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) {
+  StageDifference out;
+  std::vector<Comparison> last, wrong;
+  std::set<std::string> names;
+  std::vector<std::string> doubtful;  // the stages that differ since the last right one
+  for (const GoldenStage& stage : graph_.in.record->stages) {
+    const std::string* text = text_of(stage);
+    // a second stage of the same name is a stage of another function, whose PARAMs are unknown
+    if (!names.insert(stage.name).second || !text) continue;
+    graph_.session.progress("the stage '" + stage.name + "' of " + graph_.in.info.name);
+    auto read =
+        read_tensor_stage(graph_.session, *graph_.in.record, graph_.release, graph_.parameters, *text, stage.name);
+    if (read) graph_.draw_buffers_of(*read);  // a stage may add buffers
+    auto arrays = read ? sides_.run_other(*read, true) : Result<SlotArrays>(read.diag());
+    if (arrays && arrays->empty()) continue;  // a graph of values, before the stage that stores them
+    std::vector<Comparison> compared;
+    if (arrays) {
+      auto done =
+          catch_failures([&] { return comparison.compare(*arrays, std::ranges::count(read->outputs, -1) == 0); });
+      if (done) compared = std::move(*done);
+      else arrays = done.diag();
     }
-  }
-  ScheduleOptions options = options_for(*place_);
-  options.timed_runs = report_.timed_runs = o_.device.timed_runs;
-  ScheduleRunner runner(*place_, unsigned(session_.settings_for().value_or_throw().cpu_count()));
-  report_.ran = std::move(runner.run(schedule, known, wanted, options).value_or_throw());
-  SlotArrays out;
-  size_t next = 0;
-  for (auto& [slot, numbers] : recorded_->buffers) {
-    Array whole(buffers_.at(slot)->dtype(), {buffers_.at(slot)->size()});
-    size_t at = 0;
-    for (size_t d = 0; d < numbers.size(); d++, next++) {
-      const Array& part = report_.ran.values[next];
-      std::memcpy(whole.data() + at, part.data(), part.nbytes());
-      at += part.nbytes();
+    if (!arrays && arrays.diag().kernel_fault) {
+      out.stages_run++;
+      doubtful.push_back(stage.name);
+      continue;
     }
-    out.emplace(slot, std::move(whole));
+    if (!arrays) {
+      out.refused.push_back(stage.name + ": " + arrays.diag().message);
+      continue;
+    }
+    out.stages_run++;
+    if (std::ranges::all_of(compared, &Comparison::passed)) {
+      for (const std::string& name : doubtful) note_import(name);
+      doubtful.clear();
+      out.before = stage.name, last = std::move(compared);
+      continue;
+    }
+    if (doubtful.empty()) wrong = compared;
+    doubtful.push_back(stage.name);
   }
-  report_.ran.values.clear();
-  return out;
+  if (graph_.schedule && !is_wrong) {
+    for (const std::string& name : doubtful) note_import(name);
+  } else if (!doubtful.empty()) {
+    out.stage = doubtful[0], out.arrays = std::move(wrong);
+  }
+  if (out.arrays.empty() && std::ranges::any_of(last, [](auto& c) { return c.left_out > 0; })) out.arrays = last;
+  if (!graph_.schedule) report_.outputs = std::move(last);
+  report_.stages = std::move(out);
 }
 
-SlotArrays RecordedRun::run_reference(std::optional<int> way) {
-  return compiled_or_in_ref([&] {
-    Placement ref = place_in_ref();
-    Placement& place = is_compiled_ ? *place_ : ref;
-    return std::move(run_tensor_reference(reference_, buffers_, options_for(place), way, &place).value_or_throw());
+void RecordedRun::find_faulty_stage(const Diag& fault) {
+  report_.error = fault.text(), report_.kernel_fault = true;
+  RecordedComparison comparison(graph_, sides_, not_compared_);
+  comparison.compute();
+  compare_stages(comparison, true);
+}
+
+// A scheduler must not make one kernel of a store and of a read that other iterations of the store change. Arguments
+// of a kernel may be parts of one buffer. REF may load for all iterations before it stores, so right results decide
+// nothing. A few iterations are no fault if the read is through the argument of the store: tinygrad unrolls such loops,
+// and its counters of random numbers rely on this.
+void RecordedRun::find_hazard_in_kernels(bool differs) {
+  const Schedule& schedule = graph_.schedule->kernels.schedule;
+  for (size_t k = 0; k < schedule.items.size() && report_.hazard.empty(); k++) {
+    const ScheduleItem& item = schedule.items[k];
+    if (!item.ast.is(Op::SINK) || work_of(item.ast) > kMostWork) continue;
+    VariableValues variables(item.fixed_vars.begin(), item.fixed_vars.end());
+    variables.insert(schedule.var_vals.begin(), schedule.var_vals.end());
+    std::vector<ArgumentPlace> places;
+    for (size_t number : item.buffers) {
+      const ScheduleBuffer& b = schedule.buffers[number];
+      places.push_back({b.view_of.value_or(number), b.offset});
+    }
+    constexpr int64_t kUnrolled = 4;  // iterations of a loop that tinygrad unrolls
+    auto hazard = find_hazard(item.ast, variables, places, !differs);
+    if (!hazard && !differs) {
+      hazard = find_hazard(item.ast, variables, places);
+      if (hazard && (!hazard->stores_first || hazard->iterations <= kUnrolled)) hazard.reset();
+    }
+    if (!hazard) continue;
+    const std::string text = "kernel " + std::to_string(k) + ": " + hazard->text();
+    if (hazard->stores_first || differs) report_.hazard = text;
+    else report_.notes.push_back(text + ", but is right in the order of the loops");
+  }
+}
+
+void RecordedRun::note_import(const std::string& stage) {
+  report_.notes.push_back("the graph after the stage '" + stage +
+                          "' has other values, but what tinygrad made of it "
+                          "is right: tgc's import of this stage is wrong");
+}
+
+// ---- further runs
+
+std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(const TensorArrays& usual,
+                                                                             std::string_view sizes) {
+  auto outputs = std::exchange(report_.outputs, {});
+  auto stages = std::exchange(report_.stages, {});
+  auto ran = std::exchange(report_.ran, {});
+  const std::vector<std::string> notes = report_.notes;
+  RecordedComparison comparison(graph_, sides_, not_compared_);
+  auto done = catch_failures([&] {
+    SlotArrays actual = graph_.schedule ? sides_.run_recorded() : SlotArrays();
+    compare(comparison, actual);
+    return actual;
   });
+  const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
+  if (result == RunReport::Result::Failed) {
+    report_.sizes = sizes, report_.names.clear();
+    show(*done, comparison.expected());
+    if (!graph_.options.output.save_failures.empty()) keep(*done, comparison.expected());
+    return {result, report_.outputs};
+  }
+  report_.outputs.swap(outputs);
+  report_.stages = std::move(stages), report_.ran = std::move(ran);
+  report_.notes = notes, graph_.buffers = usual;
+  return {result, std::move(outputs)};
 }
 
-double RecordedRun::work() const {
-  double recorded = 0, reference = 0;
-  if (recorded_)
-    for (const ScheduleItem& item : recorded_->kernels.schedule.items)
-      recorded += item.ast.is(Op::SINK) ? work_of(item.ast) : 0;
-  for (const TensorKernel& k : reference_.program.kernels) reference += work_of(k.ast);
-  return std::max(recorded, reference);
+void RecordedRun::run_on_all_sizes() {
+  const bool is_plain =
+      only_compares_with_ref(graph_.options) && graph_.options.device.name.empty() && !graph_.session.over.native;
+  if (!is_plain || sides_.is_compiled() || report_.stores_nothing || report_.result() != RunReport::Result::Passed)
+    return;
+  if (!report_.seed || graph_.work() > kSmall) return;
+  const DeadlineScope limit(kMoreSeconds);
+  int64_t most = graph_.schedule ? 1 : kEnough;
+  for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());
+  const TensorArrays usual = graph_.buffers;
+  sides_.run_in_this_process();
+  auto result = RunReport::Result::Passed;
+  for (int64_t turn = 0; turn < std::clamp(kEnough / most, int64_t(1), kMostTurns); turn++) {
+    if (!graph_.draw_all_sizes(uint64_t(turn))) return;
+    result = run_again(usual, name_of(InputSet::AllSizes)).first;
+    if (result != RunReport::Result::Passed) return;  // with these values the graph has no meaning, or no time is left
+  }
+  report_.sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }
 
-// Runs compiled kernels, which are fast. tgc's pipeline is that of 0.12.0, so that it cannot compile every kernel of
-// another release; REF runs these.
-template <class Run>
-SlotArrays RecordedRun::compiled_or_in_ref(Run run) {
-  if (!is_compiled_) return run();
-  auto done = catch_failures(run);
-  if (done) return std::move(*done);
-  if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
-  place_ = place_in_ref(), is_compiled_ = false;
-  report_.device = place_->label, report_.device_option = place_->device_option();
-  if (!report_.reference.empty()) report_.reference = kRefOfGraph;
-  return run();
+void RecordedRun::run_on_whole_numbers() {
+  const bool is_plain = only_compares_with_ref(graph_.options) && report_.seed && graph_.floats == Floats::Normal;
+  if (not_decided_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
+  const TensorArrays usual = graph_.buffers;
+  graph_.draw_whole_numbers();
+  const auto [result, outputs] = run_again(usual, "whole numbers");
+  if (result == RunReport::Result::Failed) return;
+  for (int64_t slot : not_decided_) {
+    const std::string name = data_name(slot);
+    const auto decided = std::ranges::find(outputs, name, &Comparison::name);
+    if (decided == outputs.end() || !decided->passed() || decided->left_out > 0) continue;
+    std::erase_if(report_.notes, [&](const std::string& n) { return n.starts_with(name + " was not compared:"); });
+    report_.notes.push_back(name + " was compared for whole numbers only: rounding decides many of its elements");
+    report_.outputs.push_back(*decided);
+  }
 }
 
-void RecordedRun::show(const SlotArrays& actual) {
-  for (auto& [slot, array] : actual.empty() ? expected_ : actual) {
-    if (!expected_.empty() && !expected_.contains(slot)) continue;
+// ---- results
+
+void RecordedRun::show(const SlotArrays& actual, const SlotArrays& expected) {
+  for (auto& [slot, array] : actual.empty() ? expected : actual) {
+    if (!expected.empty() && !expected.contains(slot)) continue;
     report_.names.push_back(data_name(slot));
     report_.ran.values.push_back(array.copy());
   }
 }
 
-// Writes the arrays of a failed run to the folder of --save-failures.
-void RecordedRun::keep(const SlotArrays& actual) {
+void RecordedRun::keep(const SlotArrays& actual, const SlotArrays& expected) {
   auto named = [](const auto& arrays, auto get) {
     Arrays out;
     for (auto& [slot, array] : arrays) out.push_back({data_name(slot), get(array).copy()});
     return out;
   };
-  Arrays inputs = named(buffers_, [](auto& array) -> const Array& { return *array; });
-  for (auto& [name, value] : parameters_.variables.by_name) {
+  Arrays inputs = named(graph_.buffers, [](auto& array) -> const Array& { return *array; });
+  for (auto& [name, value] : graph_.parameters.variables.by_name) {
     Array number(dtypes::int64, {1});
     number.as<int64_t>()[0] = value;
     inputs.push_back({name, std::move(number)});
   }
   RunReport kept;
   auto same = [](auto& array) -> const Array& { return array; };
-  keep_failure(session_, o_, in_, *place_, inputs, named(expected_, same), named(actual, same), kept);
+  keep_failure(graph_.session, graph_.options, graph_.in, sides_.place(), inputs, named(expected, same),
+               named(actual, same), kept)
+      .value_or_throw();
   report_.written = std::move(kept.written), report_.again = std::move(kept.again);
 }
 
-// Writes the results to the file of --save.
 void RecordedRun::save() {
-  if (o_.output.save.empty()) return;
+  if (graph_.options.output.save.empty()) return;
   Arrays arrays;
-  for (size_t i = 0; i < report_.names.size(); i++)
-    arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
-  auto saved = write_npz(take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)), arrays);
+  for (size_t i = 0; i < report_.names.size(); i++) arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+  const RunOptions& options = graph_.options;
+  auto path = take_path(options.output.save, options, graph_.in.info.name, is_of_recording(graph_.in));
+  auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
   if (!saved) report_.not_kept = saved.diag().text();
 }

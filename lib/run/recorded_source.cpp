@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <cstdio>
 
-#include "lib/run/recorded_images.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/pytext.h"
 #include "lib/text/pyrender.h"
 
 namespace tgc {
+
 namespace {
 
 constexpr std::string_view kCoreNumber = "core_id";  // a variable of threaded CPU kernels, which the device passes
@@ -24,10 +24,8 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
              ")\n";
   std::array<Sint, 3> out{1, 1, 1};
   for (size_t i = 0; i < std::min<size_t>(3, texts.size()); i++) {
-    int64_t size = 0;
-    auto [end, error] = std::from_chars(texts[i].data(), texts[i].data() + texts[i].size(), size);
-    if (error == std::errc() && !*end) {
-      out[i] = size;
+    if (auto size = parse_number<int64_t>(texts[i])) {
+      out[i] = *size;
       continue;
     }
     auto expression = read_pyrender(graph, names + "ast = " + texts[i] + "\n");
@@ -115,13 +113,36 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     info.local_size.reset();
     if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, known);
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
-                        with_image_sizes(*in.record->source, buffers), compile_seconds,
+                        with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
                         variables_before_core};
     auto made = Executable::for_source(std::move(source), std::move(buffers), std::move(variables), std::move(info),
                                        *place.device);
     is_fault = !made && is_invalid_source(made.diag());
     return std::move(made.value_or_throw());
   });
+}
+
+Result<std::string> with_image_sizes(std::string source, const std::vector<BufferSpec>& buffers) {
+  constexpr std::string_view kType = "image2d_t ";
+  std::string sizes;
+  for (size_t at = source.find(kType); at != source.npos; at = source.find(kType, at + 1)) {
+    const size_t begin = at + kType.size();
+    const std::string name = source.substr(begin, source.find_first_of(",)", begin) - begin);  // data1_4_256_4
+    long long number = 0, height = 0, width = 0;
+    int end = 0;
+    if (std::sscanf(name.c_str(), "data%9lld_%9lld_%9lld_4%n", &number, &height, &width, &end) != 3 ||
+        size_t(end) != name.size())
+      return Diag{"the name of the image '" + name + "' does not tell its size"};
+    auto buffer = std::ranges::find(buffers, number, &BufferSpec::number);
+    if (buffer == buffers.end()) return Diag{"the kernel has no buffer for the image '" + name + "'"};
+    if (buffer->dtype != dtypes::float32 && buffer->dtype != dtypes::float16)
+      return Diag{"the image '" + name + "' is of " + std::string(buffer->dtype.repr())};
+    if (buffer->size < height * width * 4)
+      return Diag{"the image '" + name + "' is larger than its buffer, " + buffer->describe()};
+    sizes += "enum { " + name + "_w = " + std::to_string(width) + ", " + name + "_h = " + std::to_string(height) +
+             ", " + name + "_half = " + (buffer->dtype == dtypes::float16 ? "1" : "0") + " };\n";
+  }
+  return sizes + source;
 }
 
 }  // namespace tgc

@@ -12,7 +12,7 @@
 #include "lib/support/version.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {
@@ -55,17 +55,19 @@ RunOptions with_bundle(RunOptions options, const InputGraph& in) {
   return options;
 }
 
-Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
-  return arrays_given(options.input.arrays, &Repro::inputs, options, in, source);
+Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
+  return catch_failures([&] { return arrays_given(options.input.arrays, &Repro::inputs, options, in, source); });
 }
-Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source) {
-  if (!options.compare.reference.empty()) return {};
-  return arrays_given(options.compare.expect, &Repro::expected, options, in, source);
+Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source) {
+  if (!options.compare.reference.empty()) return Arrays();
+  return catch_failures([&] { return arrays_given(options.compare.expect, &Repro::expected, options, in, source); });
 }
 
-TrialInputs trial_inputs(const RunOptions& options, const InputGraph& in) {
+Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in) {
   TrialInputs out{.variables = options.input.variables};
-  out.arrays = given_inputs(options, in, out.file);
+  auto arrays = given_inputs(options, in, out.file);
+  if (!arrays) return arrays.diag();
+  out.arrays = std::move(*arrays);
   if (options.input.arrays.empty() || options.input.seed) out.seed = options.input.seed.value_or(0);
   else out.seed.reset();
   if (in.record) out.recorded = in.record->var_vals;
@@ -125,12 +127,15 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   return repro_to_json(repro, graph_to_json(root, info));
 }
 
-std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
-                         const Placement& place, Repro repro, const std::string& name) {
+Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
+                                 const Placement& place, Repro repro, const std::string& name) {
   repro.said = repro.said.substr(0, repro.said.find('\n'));
-  std::string path = take_path(options.output.repro, options, name.empty() ? in.info.name : name, is_of_recording(in));
-  write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
-  return path;
+  return catch_failures([&] {
+    const std::string& graph = name.empty() ? in.info.name : name;
+    std::string path = take_path(options.output.repro, options, graph, is_of_recording(in)).value_or_throw();
+    write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
+    return path;
+  });
 }
 
 // ---- running a bundle again

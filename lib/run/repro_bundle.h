@@ -15,13 +15,13 @@ namespace tgc {
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
 // given_inputs() returns the arrays of --inputs; without this option, those of the bundle, or none. given_expected()
-// does the same for --expect. `source` receives the path of the file. Both throw Failure if the file cannot be read.
-Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
-Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
+// does the same for --expect. `source` receives the path of the file. Both fail if the file cannot be read.
+Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
+Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
 // Returns what a trial of the kernel `in` starts from: given_inputs(), --var, --seed, and the variables that the record
-// of `in` binds. With --inputs and without --seed, nothing is drawn. Throws Failure.
-TrialInputs trial_inputs(const RunOptions& options, const InputGraph& in);
+// of `in` binds. With --inputs and without --seed, nothing is drawn. Fails if a file cannot be read.
+Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in);
 
 std::vector<ReproArray> bundled(const Arrays& arrays);
 Arrays unbundled(const std::vector<ReproArray>& arrays);
@@ -31,9 +31,10 @@ Arrays unbundled(const std::vector<ReproArray>& arrays);
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
 // Writes bundle_text() with the first line of `repro.said` to the path of --repro. Returns the path. In the path, {}
-// becomes the input's file name; if it has none, `name` or, if that is empty, the graph's name. Throws Failure.
-std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
-                         const Placement& place, Repro repro, const std::string& name = "");
+// becomes the input's file name; if it has none, `name` or, if that is empty, the graph's name. Fails if
+// the file cannot be written.
+Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
+                                 const Placement& place, Repro repro, const std::string& name = "");
 
 // The result of running a bundle again.
 struct RepeatReport {

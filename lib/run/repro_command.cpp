@@ -82,54 +82,58 @@ std::string expanded(const std::string& pattern, const InputOptions& input, cons
   return pattern.substr(0, at) + stem + pattern.substr(at + 2);
 }
 
-std::string take_path(const std::string& pattern, const RunOptions& options, const std::string& name, bool is_record) {
+Result<std::string> take_path(const std::string& pattern, const RunOptions& options, const std::string& name,
+                              bool is_record) {
   std::string path = expanded(pattern, options.input, name, is_record);
   if (options.output.taken && !options.output.taken->take(path))
-    throw Failure(Diag{.message = "another kernel's results are there already",
-                       .file = path,
-                       .expected = pattern == path ? "--save='{}.npz', which names a file for each"
-                                                     : "kernels of different names"});
+    return Diag{.message = "another kernel's results are there already",
+                .file = path,
+                .expected = pattern == path ? "--save='{}.npz', which names a file for each"
+                                            : "kernels of different names"};
   return path;
 }
 
-std::string failure_stem(const RunOptions& options, const std::string& name) {
+Result<std::string> failure_stem(const RunOptions& options, const std::string& name) {
   const std::filesystem::path folder = options.output.save_failures;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw Failure(Diag{.message = error.message(), .file = folder.string()});
+  if (error) return Diag{.message = error.message(), .file = folder.string()};
   const std::string stem = file_name_of(name);
   return (folder / (options.output.taken ? options.output.taken->distinct(stem) : stem)).string();
 }
 
-void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
-                  const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
+Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
+                    const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
   std::string input = options.input.name;
   auto command = [&] {
     return fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place);
   };
   if (options.output.save_failures.empty()) {
-    if (input == "-") return;
+    if (input == "-") return Unit{};
     report.again = command() + (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +
                    (options.compare.expect.empty() ? "" : " --expect=" + shell_word(options.compare.expect)) +
                    (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
-    return;
+    return Unit{};
   }
-  const std::filesystem::path input_path = expanded("{}", options.input, in);
-  const std::string stem = failure_stem(options, input_path.filename().string()) + "-";
-  auto write = [&](const std::string& what, const Arrays& arrays) {
-    write_npz(stem + what + ".npz", arrays).value_or_throw();
-    report.written.push_back(stem + what + ".npz");
-  };
-  write("inputs", inputs);
-  if (!expected.empty()) write("expected", expected);
-  write("actual", actual);
-  if (input == "-") {
-    input = stem + "kernel.txt";
-    write_file(input, in.text).value_or_throw();
-    report.written.push_back(input);
-  }
-  report.again = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
-                 (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+  return catch_failures([&] {
+    const std::filesystem::path input_path = expanded("{}", options.input, in);
+    const std::string stem = failure_stem(options, input_path.filename().string()).value_or_throw() + "-";
+    auto write = [&](const std::string& what, const Arrays& arrays) {
+      write_npz(stem + what + ".npz", arrays).value_or_throw();
+      report.written.push_back(stem + what + ".npz");
+    };
+    write("inputs", inputs);
+    if (!expected.empty()) write("expected", expected);
+    write("actual", actual);
+    if (input == "-") {
+      input = stem + "kernel.txt";
+      write_file(input, in.text).value_or_throw();
+      report.written.push_back(input);
+    }
+    report.again = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
+                   (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+    return Unit{};
+  });
 }
 
 }  // namespace tgc

@@ -17,9 +17,10 @@ inline std::string expanded(const std::string& pattern, const InputOptions& inpu
   return expanded(pattern, input, in.info.name, is_of_recording(in));
 }
 
-// Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Throws Failure if another
-// kernel has reserved it already.
-std::string take_path(const std::string& pattern, const RunOptions& options, const std::string& name, bool is_record);
+// Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Fails if another kernel
+// has reserved it already.
+Result<std::string> take_path(const std::string& pattern, const RunOptions& options, const std::string& name,
+                              bool is_record);
 
 // Returns `command` with each {} replaced by the path `file`, for --cmd and --while='cmd ...'.
 std::string with_file(std::string command, const std::string& file);
@@ -47,12 +48,12 @@ std::string run_of_bundle(const Session& session, const std::string& path);
 std::string place_options(const Placement& place);
 
 // Returns the path of --save-failures/NAME for the files of a failing run, distinct from those of the earlier runs of
-// the command. Creates the folder. Throws Failure.
-std::string failure_stem(const RunOptions& options, const std::string& name);
+// the command. Creates the folder.
+Result<std::string> failure_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report. With --save-failures, first writes the arrays of the run to
-// files, and the input if it was read from standard input, and adds their paths. Throws Failure.
-void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
-                  const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
+// files, and the input if it was read from standard input, and adds their paths.
+Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
+                    const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
 
 }  // namespace tgc

@@ -1,10 +1,16 @@
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
 
-#include "lib/driver/elapsed.h"
+#include "lib/driver/session.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/run/candidate.h"
@@ -13,15 +19,44 @@
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
-#include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
-#include "lib/validate/expected_divergence.h"
+#include "lib/validate/compare_outputs.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
+
 namespace {
+
+// Reports the elapsed time as progress of operations that do not report progress themselves.
+
+// While this object lives, reports every second, from the third second on, what runs and for how long: "r_4 on
+// CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no Events or if no thread can be started.
+class Elapsed {
+ public:
+  Elapsed(const Session& session, std::string what);
+
+ private:
+  std::jthread thread_;
+};
+
+Elapsed::Elapsed(const Session& session, std::string what) {
+  if (!session.events) return;
+  auto report = [&session, what = std::move(what)](const std::stop_token& stop) {
+    constexpr int kFirst = 3;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    for (int seconds = 1; stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }),
+             !stop.stop_requested(); seconds++)
+      if (seconds >= kFirst) session.progress(what + ": " + std::to_string(seconds) + " s");
+  };
+  try {
+    thread_ = std::jthread(std::move(report));
+  } catch (const std::system_error&) {
+  }
+}
 
 // One run of one kernel. The functions of this class throw Failure.
 class KernelRun {
@@ -35,11 +70,12 @@ class KernelRun {
     place_ = std::move(candidate_->place(o_.device.name).value_or_throw());
     Placement& place = *place_;
     report_.device = place.label;
-    check_emulation(place);
+    check_emulation(place).value_or_throw();
     Executable kernel = std::move(candidate_->prepare(place, lowering()).value_or_throw());
     report_.ran = candidate_->ran();
     note_variables(kernel);
-    trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_), o_.device.execute_options(place_in_ref()));
+    trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
+                   o_.device.execute_options(place_in_ref()));
     trial_->begin(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
@@ -51,7 +87,8 @@ class KernelRun {
       // also arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
-                                  o_.compare.expect.empty() ? none : expected_);
+                                  o_.compare.expect.empty() ? none : expected_)
+                           .value_or_throw();
     }
     Result<Execution> ran = executed(kernel, place, trial_->inputs());
     device_failed_ = !ran;
@@ -77,7 +114,7 @@ class KernelRun {
     auto kept = catch_failures([&] {
       save(done.outputs);
       if (failed && o_.output.repro.empty())
-        keep_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_);
+        keep_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_).value_or_throw();
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
@@ -101,7 +138,7 @@ class KernelRun {
                  .expected = bundled(expected_)};
     InputGraph kept = in_;
     if (auto list = candidate_->recorded_list(); !list.empty()) kept.list.assign(list.begin(), list.end());
-    const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle));
+    const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle)).value_or_throw();
     if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.sanitize) check_repeats(path);
     report_.written.push_back(path);
     report_.again = run_of_bundle(session_, path);
@@ -188,7 +225,7 @@ class KernelRun {
   // Returns a function for the expected arrays. If a reference computes them, starts its run in a worker now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
-    if (Arrays out = given_expected(o_, in_, source); !o_.compare.expect.empty() || !out.empty()) {
+    if (Arrays out = given_expected(o_, in_, source).value_or_throw(); !o_.compare.expect.empty() || !out.empty()) {
       report_.reference = source;
       take_expected(out, kernel, source).value_or_throw();
       return at_once(std::move(out));
@@ -321,7 +358,8 @@ class KernelRun {
            report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
   }
   KernelTrial another_trial() const {
-    return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_), o_.device.execute_options(place_in_ref()));
+    return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
+                       o_.device.execute_options(place_in_ref()));
   }
 
   // After a run that passed, runs the kernel with the smallest and with the largest values of its variables. If the
@@ -374,7 +412,8 @@ class KernelRun {
   // ---- results
   void save(const Arrays& outputs) {
     if (o_.output.save.empty()) return;
-    report_.written.push_back(take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)));
+    report_.written.push_back(
+        take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)).value_or_throw());
     write_npz(report_.written.back(), outputs).value_or_throw();
   }
 

@@ -1,17 +1,15 @@
 // Tests for runs of kernels and models: random inputs, the choice of the device, and which results are compared.
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <thread>
 
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/run/failure_signature.h"
-#include "lib/run/run_model.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/deadline.h"
 #include "lib/support/testing.h"

@@ -1,4 +1,4 @@
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,27 +6,24 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/driver/recorded_device.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
 #include "lib/model/conformance.h"
 #include "lib/model/realize.h"
-#include "lib/model/tensor_state.h"
 #include "lib/run/debug_prints.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
-#include "lib/run/run_recorded_schedule.h"
 #include "lib/run/run_stages.h"
 #include "lib/run/tensor_reference.h"
 #include "lib/runtime/npz.h"
-#include "lib/support/clocks.h"
 #include "lib/support/deadline.h"
 #include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 
@@ -139,10 +136,11 @@ class ModelRun {
   // Does the part of a run that is the same for models and tensor graphs.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
-    const std::string save = o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record);
+    const std::string save =
+        o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record).value_or_throw();
     const std::string expect = expanded(o_.compare.expect, o_.input, name_, is_record);
     refuse_what_kernels_alone_have();
-    check_emulation(*place_);
+    check_emulation(*place_).value_or_throw();
     bool by_kernel = !o_.compare.reference.empty() && o_.compare.reference != "none";
     if (!o_.output.repro.empty() && !by_kernel)
       throw Failure(Diag{.message = "--repro of a model or a tensor graph keeps the first kernel that differs from REF",
@@ -422,7 +420,7 @@ class ModelRun {
 
   // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure. Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
-    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.number));
+    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
     std::string again = "tgc run " + shell_word(stem + ".txt") + " --inputs=" + shell_word(stem + "-inputs.npz") +
@@ -435,7 +433,7 @@ class ModelRun {
     options.input.variables = step.variables;
     InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
     Repro bundle{.symptom = "wrong", .said = c.text(), .inputs = bundled(step.before)};
-    const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_);
+    const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_).value_or_throw();
     return run_of_bundle(session_, path);
   }
 

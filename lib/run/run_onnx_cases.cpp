@@ -1,4 +1,4 @@
-#include "lib/run/run_onnx_cases.h"
+#include "lib/run/run.h"
 
 #include "lib/contain/contain.h"
 #include "lib/model/conformance.h"

@@ -1,8 +1,5 @@
 #include "lib/run/run_options.h"
 
-#include <algorithm>
-#include <charconv>
-
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
 
@@ -41,10 +38,61 @@ Target lowering_target(const Placement& place, const Settings& settings) {
   return place.target ? *place.target : std::move(parse_target("CPU:LLVM", settings).value_or_throw());
 }
 
-void check_emulation(const Placement& place) {
-  if (emulation_was_asked_for() && !is_emulated(place.label))
-    throw Failure(Diag{.message = "--emulate does nothing for " + place.label,
-                       .expected = "a device that is emulated, for example --device=CUDA"});
+Status check_emulation(const Placement& place) {
+  if (!emulation_was_asked_for() || is_emulated(place.label)) return Unit{};
+  return Diag{.message = "--emulate does nothing for " + place.label,
+              .expected = "a device that is emulated, for example --device=CUDA"};
+}
+
+namespace {
+
+constexpr uint8_t kRunSchedule = uint8_t(RunTask::RunSchedule), kBisectSchedule = uint8_t(RunTask::BisectSchedule),
+                  kBisectRecorded = uint8_t(RunTask::BisectRecorded);
+constexpr uint8_t kSchedule = kRunSchedule | kBisectSchedule, kBisect = kBisectSchedule | kBisectRecorded;
+
+// An option that some tasks do not honour.
+struct Row {
+  const char* option;
+  uint8_t refused_by;  // of RunTask
+  bool (*is_set)(const RunOptions& o);
+  const char* instead;
+};
+
+bool has_device_reference(const RunOptions& o) {
+  return !o.compare.reference.empty() && o.compare.reference != "REF" && o.compare.reference != "none";
+}
+
+// Every option of `run` and `bisect` that is not here, nor refused while the input is read, is honoured by each task.
+constexpr Row kRows[] = {
+    {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.recorded; },
+     "no --recorded: the recorded kernels are what runs"},
+    {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.recorded; },
+     "no --recorded: the recorded stages are what is bisected, or --native"},
+    {"--sanitize", kSchedule, [](const RunOptions& o) { return o.device.sanitize; },
+     "one of its kernels as the input"},
+    {"--sanitize", kBisectRecorded, [](const RunOptions& o) { return o.device.sanitize; },
+     "--native, or no --sanitize to bisect the recorded stages"},
+    {"--repro", kRunSchedule, [](const RunOptions& o) { return !o.output.repro.empty(); },
+     "--save-failures=DIR, which keeps the arrays of a failure and prints the command that repeats it"},
+    {"--repro", kBisect, [](const RunOptions& o) { return !o.output.repro.empty(); },
+     "no --repro: the recording repeats the search, and `tgc run --save-failures=DIR` keeps the arrays"},
+    {"--reference", kSchedule, has_device_reference, "--reference=REF, or --expect=F.npz"},
+    {"--reference", kBisectRecorded, has_device_reference, "--expect=F.npz, or --native"},
+    {"--reference=none", kBisect, [](const RunOptions& o) { return o.compare.reference == "none"; },
+     "no --reference: bisect compares"},
+};
+
+}  // namespace
+
+Status check_honoured(RunTask task, const RunOptions& options, const InputGraph& in) {
+  for (const Row& row : kRows)
+    if ((row.refused_by & uint8_t(task)) && row.is_set(options))
+      return Diag{.message = std::string(row.option) + " has no effect on " +
+                             (task == RunTask::BisectRecorded ? "the recorded kernel '" : "the recorded schedule '") +
+                             in.info.name + "'",
+                  .file = in.file,
+                  .expected = row.instead};
+  return Unit{};
 }
 
 }  // namespace tgc

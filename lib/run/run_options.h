@@ -4,14 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/driver/session.h"
 #include "lib/execute/execution.h"
 #include "lib/execute/placement.h"
-#include "lib/support/file_name.h"
+#include "lib/support/write_file.h"
 #include "lib/validate/compare_outputs.h"
-#include "lib/validate/input_distribution.h"
+#include "lib/validate/kernel_inputs.h"
 
 namespace tgc {
 
@@ -91,7 +90,20 @@ Result<Placement> placement_for_model(const Session& session, const std::string&
 // Returns the target to lower kernels for: the target of `place`, or CPU:LLVM if `place` is REF without a target.
 Target lowering_target(const Placement& place, const Settings& settings);
 
-// Throws Failure if the user set --emulate, but `place` is not an emulated device.
-void check_emulation(const Placement& place);
+// Fails if the user set --emulate, but `place` is not an emulated device.
+Status check_emulation(const Placement& place);
+
+// Finds options that a command would ignore for an input. `run` and `bisect` refuse such an option.
+
+// The task of a command for one input. Each task honours a different set of options.
+enum class RunTask : uint8_t {
+  RunSchedule = 1,      // run a tensor graph that another tinygrad release scheduled
+  BisectSchedule = 2,   // bisect such a tensor graph
+  BisectRecorded = 4,   // bisect the recorded stages of a kernel of another release
+};
+
+// Fails if an option of `options` has no effect in `task`. The error names the option, the input and what to do
+// instead.
+Status check_honoured(RunTask task, const RunOptions& options, const InputGraph& in);
 
 }  // namespace tgc

@@ -1,10 +1,10 @@
-#include "lib/run/run_recorded_schedule.h"
+#include "lib/run/run.h"
 
 #include <algorithm>
 
 #include "lib/contain/system.h"
-#include "lib/run/honoured_options.h"
 #include "lib/run/recorded_run.h"
+#include "lib/run/run_options.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
 
@@ -20,7 +20,7 @@ bool is_undecided(const ModelReport& report) {
          std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });
 }
 
-// Replaces the result of a record that was not compared because the time was over. `work`: RecordedRun::work().
+// Replaces the result of a record that was not compared because the time was over. `work`: RecordedTensorGraph::work().
 void tell_too_large(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
   if (!current_deadline().is_over() || report.kernel_fault || result == RunReport::Result::Passed) return;
@@ -43,9 +43,9 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     check_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
     RecordedRun run(session, in, options, report, finds_stage);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    work = run.work();
+    work = run.graph().work();
     ran.value_or_throw();
-    more = run.more_values();
+    more = run.graph().more_values();
     run.run_on_whole_numbers();
     run.run_on_all_sizes();
     return Unit{};

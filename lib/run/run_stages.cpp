@@ -4,8 +4,7 @@
 
 #include "lib/compilation/pipeline.h"
 #include "lib/records/round_trip.h"
-#include "lib/run/emulated_dtypes.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {
@@ -59,58 +58,110 @@ Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Ar
   return run_graph(last.graph, ast, inputs, variables, ref);
 }
 
-StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
-                           const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
-  if (!in.list.empty())
-    throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
-  StageDifference out;
-  const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
-  Arrays first;  // results of the input graph, which are expected if `expected` is empty
-  // Runs `graph`, the graph after the stage `name`, in REF. Returns whether its results are as expected.
-  auto is_same = [&](std::string_view name, const ImportedGraph& graph) {
+namespace {
+
+// Runs the graphs of a kernel in REF and compares what they store with the expected arrays or, without any, with what
+// the first graph stores.
+class StageRuns {
+ public:
+  StageRuns(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
+      : in_(in), options_(options), inputs_(inputs), expected_(expected) {}
+
+  // Runs `graph`, the graph after the stage `name`. Returns whether its results are as expected.
+  bool is_same(std::string_view name, const ImportedGraph& graph) {
     const std::string where = "after '" + std::string(name) + "'";
-    auto done = run_graph(graph, in.root, inputs, options.input.variables,
-                          options.device.execute_options(place_in_ref()));
+    auto done = run_graph(graph, in_.root, inputs_, options_.input.variables, in_ref_);
     if (!done) throw failure_at(where, done.diag());
-    out.stages_run++;
-    if (expected.empty() && first.empty()) return first = std::move(done->outputs), true;
-    const Arrays& wanted = expected.empty() ? first : expected;
-    auto compared = ref.compare(in.root, done->outputs, wanted, options.compare);
+    found.stages_run++;
+    if (expected_.empty() && first_.empty()) return first_ = std::move(done->outputs), true;
+    auto compared = compare(done->outputs, Recheck::Always);
     if (!compared) throw failure_at(where, compared.diag());
     auto is_left_out = [](const Comparison& c) { return c.left_out > 0 && c.left_out == c.size; };
     if (std::ranges::any_of(*compared, is_left_out))  // no element of an array was compared: repeat without a recheck
-      compared = ref.compare(in.root, done->outputs, wanted, options.compare, Recheck::Never);
-    auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
+      compared = compare(done->outputs, Recheck::Never);
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::passed);
     if (std::ranges::any_of(*compared, &Comparison::recheck_cut))
       throw failure_at(where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
                                .expected = "--timeout=S where it may take longer"});
-    if (!passed || std::ranges::any_of(*compared, has_left_out)) out.arrays = std::move(*compared);
-    if (!passed) out.stage = name;
+    auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
+    if (!passed || std::ranges::any_of(*compared, has_left_out)) found.arrays = std::move(*compared);
+    if (!passed) found.stage = name;
     return passed;
-  };
-  ImportedGraph before{.graph = in.graph, .root = in.root};
-  if (!is_same("ast", before)) return out;
-  InputGraph copy = in;  // facts that REF caches in a graph may change rewrites
+  }
+
+  StageDifference found;
+
+ private:
+  Result<std::vector<Comparison>> compare(const Arrays& outputs, Recheck recheck) const {
+    return ref_.compare(in_.root, outputs, expected_.empty() ? first_ : expected_, options_.compare, recheck);
+  }
+
+  const InputGraph& in_;
+  const RunOptions& options_;
+  const Arrays &inputs_, &expected_;
+  const ExecuteOptions in_ref_ = options_.device.execute_options(place_in_ref());
+  const ReferenceRunner ref_{inputs_, options_.input.variables, in_ref_};
+  Arrays first_;  // results of the input graph
+};
+
+// Returns the pipeline of a copy of `in`, because facts that REF caches in a graph may change rewrites.
+std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in, const Target& target, bool recorded) {
+  InputGraph copy = in;
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
   copy.graph->extension<ImportedFrom>() = imported_from(in);
   copy.info.target = target.name();
-  Session own = session;
-  own.over.target.clear(), own.over.recorded |= options.input.recorded;
-  auto pipeline = std::move(own.pipeline(std::move(copy)).value_or_throw());
-  const auto rows = pipeline->rows().value_or_throw();
-  for (const Pipeline::Row& row : rows) {
-    if (row.error) throw Failure(*row.error);
-    if (!has_new_graph(row)) continue;
-    auto graph = pipeline->imported(row);
-    if (!graph) {
-      out.refused.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
-      continue;
+  session.over.target.clear(), session.over.recorded |= recorded;
+  return std::move(session.pipeline(std::move(copy)).value_or_throw());
+}
+
+}  // namespace
+
+Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
+                                   const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
+  if (!in.list.empty())
+    return Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"};
+  return catch_failures([&] {
+    StageRuns runs(in, options, inputs, expected);
+    ImportedGraph before{.graph = in.graph, .root = in.root};
+    if (!runs.is_same("ast", before)) return std::move(runs.found);
+    const auto pipeline = pipeline_of_copy(session, in, target, options.input.recorded);
+    const auto rows = pipeline->rows().value_or_throw();
+    for (const Pipeline::Row& row : rows) {
+      if (row.error) throw Failure(*row.error);
+      if (!has_new_graph(row)) continue;
+      auto graph = pipeline->imported(row);
+      if (!graph) {
+        runs.found.refused.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
+        continue;
+      }
+      // many recorded stages change only what the import changes too, such as weak dtypes: these need not run again
+      if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root))
+        runs.found.stages_run++;
+      else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);
+      if (graph->list.empty()) before = std::move(*graph);
     }
-    // many recorded stages change only what the import changes too, such as weak dtypes: these need not run again
-    if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root)) out.stages_run++;
-    else if (!is_same(row.stage->name, *graph)) return out;
-    if (graph->list.empty()) before = std::move(*graph);
+    return std::move(runs.found);
+  });
+}
+
+namespace {
+
+// Returns the bytes of `array` as elements of `dtype`.
+Array with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
+  Array out(dtype, std::move(shape));
+  std::copy_n(array.data(), std::min(array.nbytes(), out.nbytes()), out.data());
+  return out;
+}
+
+}  // namespace
+
+Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers) {
+  Arrays out;
+  for (const NamedArray& a : arrays) {
+    auto spec = std::ranges::find_if(buffers, [&](const BufferSpec& b) { return b.name() == a.name; });
+    const bool changes = spec != buffers.end() && !(spec->dtype == a.array.dtype()) && spec->size >= 0 &&
+                         size_t(spec->size * spec->dtype.itemsize()) == a.array.nbytes();
+    out.push_back({a.name, changes ? with_dtype(a.array, spec->dtype, {spec->size}) : a.array.copy()});
   }
   return out;
 }

@@ -1,16 +1,20 @@
 // Finds the first stage after which the graph of a kernel computes wrong results (--each-stage).
 #pragma once
+#include <vector>
+
+#include "lib/execute/executable.h"
 #include "lib/import/import.h"
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
+#include "lib/runtime/array.h"
 
 namespace tgc {
 
 // Runs the input graph in REF on `inputs`, then the graph after each stage of lowering for `target`. Compares the
 // results of each graph with `expected`; if that is empty, with the results of the input graph. Stops at the first
-// stage that differs. Throws Failure if a stage fails or REF cannot run a graph.
-StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
-                           const RunOptions& options, const Arrays& inputs, const Arrays& expected);
+// stage that differs. Fails if a stage fails or REF cannot run a graph.
+Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
+                                   const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
 // A graph or linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
 struct LastRecorded {
@@ -26,5 +30,11 @@ Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Ar
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);
+
+// The arrays of a kernel at stages that emulate dtypes.
+
+// Gives each array the dtype of the buffer of its name. tinygrad emulates dtypes: a bfloat16 buffer becomes one of
+// uint16, and a buffer of n longs one of 2n ints.
+Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

@@ -1,11 +1,9 @@
 #include "lib/run/schedule_order.h"
 
 #include <algorithm>
-#include <set>
 
 #include "lib/import/upgrade.h"
-#include "lib/run/jit_order.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 #include "lib/uop/wellformed.h"
 #include "lib/validate/hazard.h"
 
@@ -31,10 +29,10 @@ std::vector<UOp> buffers_of(UOp call) {
 bool calls_kernel(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
 
 // The calls of kernels before they are put in order, with the contents of buffers that they read, and their numbers.
-class KernelGraph {
+class OrderGraph {
  public:
   // `list` is the LINEAR of the same calls in order, in another graph. Throws Failure if the two do not match.
-  KernelGraph(UOp sink, UOp list) {
+  OrderGraph(UOp sink, UOp list) {
     Graph& graph = sink.graph();
     std::vector<UOp> nodes;
     UOpSet seen(graph);
@@ -134,7 +132,7 @@ class OrderChecker {
     read_stages();
     if (!split_) throw Failure("the schedule comes from tinygrad's cache");
     if (!list_) throw Failure("no stage lists the kernels");
-    const KernelGraph graph(split_->root, list_of(list_->root));
+    const OrderGraph graph(split_->root, list_of(list_->root));
     if (graph.size() != schedule_.items.size()) throw Failure("a call became several kernels");
     out_.depends_on_stale.resize(graph.size());
     std::map<std::string, Kernels> writers;  // by the name of a buffer
@@ -195,7 +193,7 @@ class OrderChecker {
   }
 
   // Checks an access of `reader` against each store of `writer` to the same buffer.
-  void check_pair(const KernelGraph& graph, size_t reader, size_t i, size_t writer) {
+  void check_pair(const OrderGraph& graph, size_t reader, size_t i, size_t writer) {
     const std::string& name = names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
     const auto written = graph.arguments(writer);

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "lib/import/upgrade.h"
-#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
 #include "lib/validate/perturb_rounding.h"
 
 namespace tgc {

@@ -13,7 +13,6 @@
 
 #include "lib/dtype/const.h"
 #include "lib/support/deadline.h"
-#include "lib/support/pytext.h"
 
 namespace tgc {
 namespace {

@@ -1,6 +1,7 @@
 // Array: a dense row-major array in host memory, used for kernel buffers and npz files. Its dtype is a scalar with a
 // size (bool, ints, floats); fp8, bfloat16 and half elements are stored as their bits.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -90,5 +91,15 @@ uint64_t available_memory();
 // reading the system's files, because reading them costs more time than most kernels.
 uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
+
+// HostData: bytes in host memory, with the object that keeps them alive.
+
+// The bytes of a buffer, from a mapped file or allocated memory, at any alignment.
+struct HostData {
+  const uint8_t* data = nullptr;
+  size_t bytes = 0;
+  std::shared_ptr<const void> owner = {};
+  bool mapped = false;  // true if the bytes are pages of a file, which the system can drop and read again
+};
 
 }  // namespace tgc

@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
+#include "lib/runtime/backends.h"
 #include "lib/runtime/compare.h"
 #include "lib/runtime/devices.h"
-#include "lib/runtime/metal/emulated_metal.h"
 #include "lib/runtime/random.h"
 #include "lib/support/lines.h"
 #include "lib/support/testing.h"

@@ -4,20 +4,37 @@
 #include <cctype>
 #include <set>
 
-#include "lib/runtime/cl/cl_device.h"
 #include "lib/contain/contain.h"
-#include "lib/runtime/cpu/cpu_device.h"
-#include "lib/runtime/cuda/cuda_device.h"
-#include "lib/runtime/hip/hip_device.h"
+#include "lib/runtime/backends.h"
 #include "lib/runtime/emulated.h"
-#include "lib/runtime/metal/emulated_metal.h"
-#include "lib/runtime/metal/metal_device.h"
-#include "lib/runtime/plugin.h"
-#include "lib/runtime/ref/ref_device.h"
-#include "lib/runtime/webgpu/webgpu_device.h"
+#include "lib/runtime/gpu_device.h"
+#include "lib/runtime/ref/ref.h"
 
 namespace tgc {
+
 namespace {
+
+// Loads a backend from a shared library, for --device=plugin:PATH[:OPTIONS]. device.h says what the library exports.
+
+Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_options) {
+  size_t colon = path_and_options.find(':');
+  std::string path(path_and_options.substr(0, colon));
+  std::string options(colon == path_and_options.npos ? "" : path_and_options.substr(colon + 1));
+  if (path.empty()) return Diag{.message = "a plugin needs a path", .expected = "plugin:PATH of a shared library"};
+  // add a slash: for a name without a slash, the loader searches only the system's folders
+  if (path.find('/') == path.npos) path = "./" + path;
+  const std::string names[] = {path};
+  auto library = DynamicLibrary::open(names);
+  if (!library) return Diag{"the plugin does not load: " + library.diag().message};
+  TgcDeviceFunction* make = nullptr;
+  if (auto status = library->bind(make, "tgc_device"); !status)
+    return Diag{"not a tgc plugin: " + status.diag().message};
+  std::unique_ptr<Device> device(make(kDeviceInterfaceVersion, options.c_str()));
+  if (!device)
+    return Diag{"the plugin '" + path + "' does not support version " + std::to_string(kDeviceInterfaceVersion) +
+                " of the device interface"};
+  return device;
+}
 
 std::unique_ptr<Device> make_metal() {
   return is_emulated("METAL") ? make_emulated_metal_device() : make_metal_device();

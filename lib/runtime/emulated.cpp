@@ -4,10 +4,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 
 #include "lib/support/lines.h"
-#include "lib/support/parts.h"
+#include "lib/support/version.h"
 
 namespace tgc {
 namespace {

@@ -1,10 +1,14 @@
 #include "lib/runtime/gpu_device.h"
 
+#include <dlfcn.h>
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 #include "lib/runtime/emulated.h"
 
 namespace tgc {
+
 namespace {
 
 class GpuKernel : public Kernel {
@@ -81,5 +85,25 @@ Result<std::unique_ptr<Kernel>> GpuDevice::kernel_of(const KernelSource& source,
   }
   return std::unique_ptr<Kernel>(std::make_unique<GpuKernel>(*this, source, module, function));
 }
+
+Result<DynamicLibrary> DynamicLibrary::open(std::span<const std::string> names) {
+  std::string reasons;
+  for (const std::string& name : names) {
+    DynamicLibrary library;
+    library.path_ = name;
+    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library.handle_) return library;
+    const char* reason = dlerror();
+    reasons += (reasons.empty() ? "" : "; ") + std::string(reason ? reason : name + " does not load");
+  }
+  return Diag{reasons};
+}
+
+Result<DynamicLibrary> DynamicLibrary::open(const char* variable, std::initializer_list<std::string> names) {
+  if (const char* path = std::getenv(variable); path && *path) return open(std::vector<std::string>{path});
+  return open(std::span(names.begin(), names.size()));
+}
+
+void* DynamicLibrary::find(const char* name) const { return handle_ ? dlsym(handle_, name) : nullptr; }
 
 }  // namespace tgc

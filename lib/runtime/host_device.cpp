@@ -1,6 +1,14 @@
 #include "lib/runtime/host_device.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+#include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "lib/runtime/array.h"
+#include "lib/support/counted.h"
+#include "lib/support/sanitized.h"
 
 namespace tgc {
 
@@ -34,6 +42,104 @@ Status HostDevice::copy_in(const DeviceBuffer& to, const void* from) {
 Status HostDevice::copy_out(void* to, const DeviceBuffer& from) {
   if (from.bytes) std::memcpy(to, address(from), from.bytes);
   return Unit{};
+}
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kGuard = 1 << 16;  // bytes of guard pages on each side; a multiple of every page size
+constexpr uint8_t kPattern = 0xC5;
+
+size_t page_size() {
+  static const auto size = size_t(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+bool is_pattern(const uint8_t* from, size_t bytes) {
+  return bytes == 0 || (from[0] == kPattern && std::memcmp(from, from + 1, bytes - 1) == 0);
+}
+
+std::string bytes_wrong(size_t n, const char* where) {
+  return "wrote " + counted(n, "byte") + where;
+}
+
+// Maps `bytes` accessible bytes between two guards; returns null if memory runs out.
+uint8_t* mapped_between_guards(size_t bytes) {
+  void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  if (mprotect(static_cast<uint8_t*>(p) + kGuard, bytes, PROT_READ | PROT_WRITE) == 0) return static_cast<uint8_t*>(p);
+  munmap(p, bytes + 2 * kGuard);
+  return nullptr;
+}
+
+// One-page mappings that the thread reuses, because mapping and unmapping a page takes longer than most REF kernels.
+struct Spare {
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, which then sees use after free
+  uint8_t* mappings[std::max<size_t>(kMost, 1)];
+  size_t count = 0;
+  bool is_over = false;  // true when the thread is ending
+};
+thread_local Spare spare;
+struct UnmapSpare {
+  ~UnmapSpare() {
+    spare.is_over = true;
+    while (spare.count) munmap(spare.mappings[--spare.count], page_size() + 2 * kGuard);
+  }
+};
+
+// Like mapped_between_guards(), but may reuse a mapping, whose memory is then zeroed.
+uint8_t* map(size_t bytes) {
+  if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
+  uint8_t* out = spare.mappings[--spare.count];
+  std::memset(out + kGuard, 0, bytes);
+  return out;
+}
+// Unmaps a mapping or keeps it for reuse. `bytes` must be the value that was passed to map().
+void unmap(uint8_t* mapping, size_t bytes) {
+  static thread_local UnmapSpare at_end;
+  bool is_kept = bytes == page_size() && spare.count < Spare::kMost && !spare.is_over;
+  if (is_kept) spare.mappings[spare.count++] = mapping;
+  else munmap(mapping, bytes + 2 * kGuard);
+}
+
+}  // namespace
+
+GuardedMemory::GuardedMemory(size_t bytes) : bytes_(bytes) {
+  size_t page = page_size(), inside = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  size_t pages = (std::max<size_t>(inside, 1) + page - 1) / page * page;
+  mapped_ = pages + 2 * kGuard;
+  bool fits = inside >= bytes && pages >= inside && mapped_ > pages;
+  mapping_ = fits ? map(pages) : nullptr;
+  if (!mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
+  uint8_t *begin = mapping_ + kGuard, *end = begin + pages;
+  data_ = end - inside;
+  std::memset(begin, kPattern, size_t(data_ - begin));
+  std::memset(data_ + bytes, kPattern, size_t(end - data_) - bytes);
+}
+
+GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
+    : mapping_(std::exchange(other.mapping_, nullptr)),
+      mapped_(other.mapped_),
+      data_(other.data_),
+      bytes_(other.bytes_) {}
+
+GuardedMemory::~GuardedMemory() {
+  if (mapping_) unmap(mapping_, mapped_ - 2 * kGuard);
+}
+
+std::string GuardedMemory::damage() const {
+  const uint8_t *begin = mapping_ + kGuard, *end = mapping_ + mapped_ - kGuard, *after = data_ + bytes_;
+  if (!is_pattern(after, size_t(end - after))) {
+    const uint8_t* last = end;
+    while (last[-1] == kPattern) last--;
+    return bytes_wrong(size_t(last - after), " after the end");
+  }
+  if (!is_pattern(begin, size_t(data_ - begin))) {
+    const uint8_t* first =
+        std::find_if(begin, static_cast<const uint8_t*>(data_), [](uint8_t b) { return b != kPattern; });
+    return bytes_wrong(size_t(data_ - first), " before the beginning");
+  }
+  return {};
 }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
 
 #include <algorithm>
 #include <bit>

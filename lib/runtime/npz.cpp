@@ -9,7 +9,6 @@
 #include <cstring>
 #include <set>
 
-#include "lib/runtime/npy.h"
 #include "lib/support/deadline.h"
 #include "lib/support/limits.h"
 #include "lib/support/write_file.h"

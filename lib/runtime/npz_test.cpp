@@ -9,7 +9,6 @@
 #include <fstream>
 #include <numeric>
 
-#include "lib/runtime/npy.h"
 #include "lib/support/limits.h"
 
 namespace tgc {

@@ -4,7 +4,6 @@
 
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
-#include "lib/uop/render.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {

@@ -1,7 +1,9 @@
-// Formats numbers in texts.
+// Formats and parses numbers in texts.
 #pragma once
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,14 @@ std::string formatted(const char* format, Values... values) {
   char text[512];
   std::snprintf(text, sizeof text, format, values...);
   return text;
+}
+
+// Returns the number that `text` is; nullopt if `text` has other characters, or if the number does not fit.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number n{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
 }
 
 }  // namespace tgc

@@ -1,12 +1,28 @@
-// Time limits of whole operations, such as one trial of a kernel: compiling, all runs, comparing and saving. A
-// DeadlineScope limits what the calling thread does. Everything that may take long asks for the current deadline: waits
-// for workers (lib/contain), REF, rewrites, and loops over large arrays. A forked worker inherits the deadline.
+// Clocks, and time limits of whole operations.
 #pragma once
-#include "lib/support/clocks.h"
+#include <chrono>
+#include <ctime>
+
 #include "lib/support/result.h"
 
 namespace tgc {
 
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Returns the CPU seconds that the calling thread has used. Unlike wall time, they do not grow on a busy machine.
+inline double thread_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+}
+
+// Time limits of whole operations, such as one trial of a kernel: compiling, all runs, comparing and saving. A
+// DeadlineScope limits what the calling thread does. Everything that may take long asks for the current deadline: waits
+// for workers (lib/contain), REF, rewrites, and loops over large arrays. A forked worker inherits the deadline.
 struct Deadline {
   double seconds = 0;                             // the time limit, for messages; 0: no limit
   Clock::time_point end = Clock::time_point::max();

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/support/counted.h"
 #include "lib/support/log.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/settings.h"
@@ -37,10 +37,9 @@ std::optional<int64_t> parse_amount(std::string_view text) {
   constexpr std::string_view kUnits = "KMGT";
   size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
   if (unit != kUnits.npos) text.remove_suffix(1);
-  int64_t n = 0, factor = unit == kUnits.npos ? 1 : int64_t(1) << (10 * (unit + 1));
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 0 || n > INT64_MAX / factor) return std::nullopt;
-  return n * factor;
+  const int64_t factor = unit == kUnits.npos ? 1 : int64_t(1) << (10 * (unit + 1));
+  const auto n = parse_number<int64_t>(text);
+  return n && *n >= 0 && *n <= INT64_MAX / factor ? std::optional(*n * factor) : std::nullopt;
 }
 
 Status set_limit(std::string_view text) {

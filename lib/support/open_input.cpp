@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/support/limits.h"
-#include "lib/support/staged_file.h"
+#include "lib/support/write_file.h"
 
 namespace tgc {
 namespace {

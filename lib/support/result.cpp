@@ -1,7 +1,5 @@
 #include "lib/support/result.h"
 
-#include "lib/support/check.h"
-
 namespace tgc {
 
 std::string Diag::text() const {

@@ -1,9 +1,9 @@
 #include "lib/support/settings.h"
+#include "lib/support/counted.h"
 
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -74,16 +74,15 @@ Status Settings::set(std::string_view name, std::string_view value) {
     return Diag{.message = "unknown setting '" + std::string(name) + "'",
                 .expected = near.empty() ? "one of `tgc help settings`" : near};
   }
-  int64_t parsed = 0;
-  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-  if (error != std::errc() || end != value.data() + value.size())
+  const auto parsed = parse_number<int64_t>(value);
+  if (!parsed)
     return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'",
                 .expected = "an integer"};
   for (const SettingRange& r : kRanges)
-    if (r.value == it->value && (parsed < r.least || parsed > r.most))
+    if (r.value == it->value && (*parsed < r.least || *parsed > r.most))
       return Diag{.message = "setting " + std::string(name) + " has the value " + std::string(value),
                   .expected = std::to_string(r.least) + " to " + std::to_string(r.most)};
-  this->*it->value = parsed;
+  this->*it->value = *parsed;
   return Unit{};
 }
 

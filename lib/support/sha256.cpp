@@ -3,8 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/support/hex.h"
-
 namespace tgc {
 namespace {
 

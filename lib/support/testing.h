@@ -1,11 +1,19 @@
 // Test helpers: paths in the source tree, files of testdata/, and temporary environment variables.
 #pragma once
+#include <doctest/doctest.h>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
+
+// Ends the test case if `condition` is true. scripts/ci/count_tests then counts the case as skipped, not as passed.
+#define SKIP_TEST_IF(condition, reason)        \
+  if (condition) {                             \
+    MESSAGE("SKIPPED: ", std::string(reason)); \
+    return;                                    \
+  }
 
 namespace tgc {
 

@@ -1,7 +1,6 @@
 #include "lib/support/visible.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 
 #include "lib/support/pytext.h"

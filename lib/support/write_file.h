@@ -1,22 +1,55 @@
+// Writes the files that the user names, atomically, and makes safe file names.
+#pragma once
+#include <sys/types.h>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+// StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
+// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or by a
+// signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and SIGXFSZ (installed only for
+// signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
+// create, write, sync and move_to return 0, or an errno on failure.
+class StagedFile {
+ public:
+  StagedFile() = default;
+  StagedFile(StagedFile&& other) noexcept { swap(other); }
+  StagedFile& operator=(StagedFile&& other) noexcept { return swap(other), *this; }
+  ~StagedFile();
+
+  int create(const std::string& folder, mode_t mode);  // applies the umask; an empty folder is the working directory
+  int write(std::string_view bytes);                   // writes all bytes
+  int sync();                                          // fsync; succeeds on file systems that do not support it
+  int move_to(const std::string& path);                // replaces an existing file, but not a folder
+  int descriptor() const { return fd_; }
+
+ private:
+  void swap(StagedFile& other) noexcept;
+
+  int fd_ = -1;
+  int slot_ = -1;  // index in the table of files that the signal handler removes; -1: none
+  std::string path_;
+};
+
+// Writes all of `bytes` to a descriptor. Returns 0 or an errno.
+int write_all(int fd, std::string_view bytes);
+
+// Removes all staged files of this process. Safe in a signal handler.
+void remove_staged_files() noexcept;
+
 // FileWriter: writes a file that the user named. tgc writes all its output files through it.
 //
-// - Writes are atomic: the content goes to a temporary file in the same folder (staged_file.h), which commit() renames
+// - Writes are atomic: the content goes to a temporary file in the same folder, which commit() renames
 //   to the final path. A replaced file keeps its permissions and owner. The new file is synced to disk before it
 //   replaces an old one, so that a power failure cannot lose both.
 // - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
 // - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
 //   overwritten in place: once the new content is complete and the disk has room for it, it is copied into the file.
 // - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.
-#pragma once
-#include <string>
-#include <string_view>
-
-#include "lib/support/result.h"
-#include "lib/support/staged_file.h"
-
-namespace tgc {
-
-// Writes a file in pieces.
 class FileWriter {
  public:
   // Prepares to write `path`. Returns an error if its folder is missing or not writable, if the file is not writable,
@@ -45,5 +78,24 @@ class FileWriter {
 
 // Writes `bytes` to `path` with a FileWriter.
 Status write_file(const std::string& path, std::string_view bytes);
+
+// Makes safe file names from untrusted names in an input, such as record ids and kernel names.
+
+// Returns `name` as a file name: 1 to 170 bytes of valid UTF-8 without path separators, blanks, control or
+// bidirectional characters, and without a leading "." or "-". A name that already fits is returned unchanged. In other
+// names, each unfit character becomes "_" and eight digits of the name's hash are appended, so that they stay distinct.
+std::string file_name_of(std::string_view name);
+
+// The paths that this run has written to. Used so that one result never silently overwrites another.
+class TakenPaths {
+ public:
+  // Marks `path` as taken. Returns false if it was taken already.
+  bool take(const std::string& path) { return taken_.insert(path).second; }
+  // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
+  std::string distinct(const std::string& stem);
+
+ private:
+  std::set<std::string> taken_;
+};
 
 }  // namespace tgc

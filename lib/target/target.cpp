@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
-#include "lib/target/arch.h"
-#include "lib/target/recorded_target.h"
+#include "lib/support/counted.h"
+#include "lib/target/tensor_core.h"
 
 namespace tgc {
 
@@ -110,9 +109,8 @@ Result<const Row*> find_row(std::string_view device, std::string_view renderer, 
 
 int cuda_arch(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
-  int number = 0;
-  auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
+  const auto number = parse_number<int>(arch.substr(3));
+  return number && *number >= 0 ? *number : -1;
 }
 
 std::span<const std::string_view> renderer_names() {
@@ -204,6 +202,62 @@ bool is_dtype_supported(DType dtype, const Target& target) {
     return device != "QCOM" && (device != "CPU" || target.renderer != RendererKind::LLVM);
   if (dtype == dtypes::float64) return device != "METAL" && device != "QCOM";
   return true;
+}
+
+// The functions of renderers.def that set a renderer's limits, as tinygrad's renderer classes do (renderer/*.py).
+
+namespace {
+
+using Sizes = std::array<int64_t, 3>;
+constexpr Sizes kGpuGlobal = {2147483647, 65535, 65535};
+
+void set_nvidia_limits(Target& t) {
+  t.global_max = kGpuGlobal;
+  t.local_max = Sizes{1024, 1024, 64};
+  t.shared_max = 49152;
+}
+
+}  // namespace
+
+void set_clang_limits(Target& t, const Settings& settings) {
+  t.has_local = false;
+  t.has_threads = settings.THREADS != 0;
+  t.global_max = Sizes{settings.cpu_count(), 0, 0};
+  if (settings.AMX) t.tensor_cores = tensor_cores::amx();
+}
+
+void set_cpu_llvm_limits(Target& t, const Settings& settings) {
+  t.has_local = false;
+  t.global_max.reset();
+  if (settings.AMX) t.tensor_cores = tensor_cores::amx();
+}
+
+void set_opencl_limits(Target&, const Settings&) {}
+
+void set_intel_limits(Target& t, const Settings&) { t.tensor_cores = tensor_cores::intel(); }
+
+void set_metal_limits(Target& t, const Settings&) { t.tensor_cores = tensor_cores::metal(); }
+
+void set_cuda_limits(Target& t, const Settings&) {
+  set_nvidia_limits(t);
+  t.tensor_cores = tensor_cores::cuda(cuda_arch(t.arch));
+}
+
+void set_ptx_limits(Target& t, const Settings&) {
+  set_nvidia_limits(t);
+  t.tensor_cores = tensor_cores::ptx(cuda_arch(t.arch));
+}
+
+void set_amd_limits(Target& t, const Settings&) {
+  t.global_max = kGpuGlobal;
+  t.shared_max = 65536;
+  t.tensor_cores = tensor_cores::amd(without_features(t.arch));
+}
+
+void set_wgsl_limits(Target& t, const Settings&) {
+  t.supports_float4 = false;
+  t.global_max = Sizes{65535, 65535, 65535};
+  t.local_max = Sizes{256, 256, 64};
 }
 
 }  // namespace tgc

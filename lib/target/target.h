@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/dtype/dtype.h"
 #include "lib/support/settings.h"
@@ -62,5 +61,27 @@ std::span<const std::string_view> known_targets();
 
 // Returns true if the target supports `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
 bool is_dtype_supported(DType dtype, const Target& target);
+
+// Functions that parse and classify the names of GPU architectures ("sm_80", "gfx942").
+
+// Returns 80 for "sm_80"; -1 for anything but "sm_" and a number.
+int cuda_arch(std::string_view arch);
+
+// Returns "gfx942" for "gfx942:sramecc+:xnack-".
+inline std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
+
+// Return true if `arch`, with or without a list of features, is an AMD GPU of CDNA (3 or 4) or of RDNA4.
+inline bool is_cdna(std::string_view arch) {
+  return without_features(arch) == "gfx942" || without_features(arch) == "gfx950";
+}
+inline bool is_rdna4(std::string_view arch) {
+  return without_features(arch) == "gfx1200" || without_features(arch) == "gfx1201";
+}
+
+// Parses the target of a recording.
+
+// Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers do.
+// So a recording for an arch that tgc does not list is compiled as tinygrad compiled it.
+Result<Target> recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/target/recorded_target.h"
 #include "lib/target/tensor_core.h"
 
 namespace tgc {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/repr.h"
 #include "lib/uop/release.h"
 

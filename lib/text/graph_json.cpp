@@ -5,12 +5,12 @@
 #include <unordered_map>
 
 #include "lib/support/deep_stack.h"
-#include "lib/support/hex.h"
 #include "lib/support/pytext.h"
+#include "lib/support/sha256.h"
 #include "lib/text/json_scan.h"
-#include "lib/text/open_args.h"
 #include "lib/text/parse_cache.h"
 #include "lib/text/py_values.h"
+#include "lib/text/repr.h"
 #include "lib/text/text_buffer.h"
 #include "lib/uop/release.h"
 #include "lib/uop/wellformed.h"

@@ -1,6 +1,5 @@
 #include "lib/text/json_scan.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "lib/support/deep_stack.h"

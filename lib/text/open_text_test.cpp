@@ -5,10 +5,9 @@
 #include "lib/text/formats.h"
 #include "lib/text/graph_map.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/promoted.h"
-#include "lib/text/pyrender_open.h"
-#include "lib/text/pyrender_open_reader.h"
-#include "lib/text/pyrender_places.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/pyrender_reader.h"
+#include "lib/text/restore.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

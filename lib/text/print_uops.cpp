@@ -1,12 +1,19 @@
 #include "lib/text/print_uops.h"
 
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
 #include "lib/support/pytext.h"
-#include "lib/text/open_args.h"
+#include "lib/text/py_values.h"
+#include "lib/text/repr.h"
 #include "lib/uop/facts.h"
-#include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
+
 namespace {
 
 void pad_to(std::string& out, size_t start, size_t width) {
@@ -54,6 +61,334 @@ std::string print_uops(std::span<const UOp> list) {
     out += ' ' + (u.graph().is_foreign() ? open_arg_str(u) : u.arg().str()) + '\n';
   }
   return out;
+}
+
+// Reads print_uops listings.
+
+namespace {
+
+// Ops whose arg is a string, which print_uops prints without quotes.
+constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
+
+class ListingReader : public PyValues {
+ public:
+  using PyValues::PyValues;
+
+  UopsListing read() {
+    lost_ = lost_facts();
+    const size_t begin = pos_;
+    read_lines();
+    if (find_distinct()) pos_ = begin, read_lines();
+    if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
+    bool complete = has_header(text_);  // true if comments state all facts that the listing omits
+    if (ambiguous_ && !complete)
+      out_.notes.push_back(std::to_string(ambiguous_) +
+                           " constants are given by value and exist with several dtypes; the likeliest was taken");
+    if (outside_) out_.notes.push_back(std::to_string(outside_) + " sources are not in the list");
+    if (!complete) out_.notes.push_back("a listing has no tags");
+    return std::move(out_);
+  }
+
+  // Reads the text, which is the listing of `list`. Returns the positions that are read as a different node.
+  std::vector<size_t> misread(std::span<const UOp> list) {
+    truth_ = list;
+    read();
+    return std::move(misread_);
+  }
+
+ private:
+  void read_lines() {
+    out_.list.clear(), constants_.clear(), ahead_.clear(), cited_.clear();
+    ambiguous_ = outside_ = 0;
+    while (skip_lines(), !at_end()) {
+      auto ahead = ahead_.find(out_.list.size());
+      if (ahead != ahead_.end()) pos_ = ahead->second.end;
+      out_.list.push_back(ahead != ahead_.end() ? ahead->second.node : line(out_.list.size()));
+    }
+  }
+
+  // Finds the lines that look like a later line but are another node, which differs in a tag. A source names the last
+  // position of its node, so such a line is named by its own position. Returns true if there are new such lines.
+  bool find_distinct() {
+    if (!is_open()) return false;
+    UOpMap<size_t> last(graph_);
+    for (size_t i = 0; i < out_.list.size(); i++) last[out_.list[i]] = i;
+    for (size_t i : cited_)
+      if (i < out_.list.size() && *last.find(out_.list[i]) != i) distinct_.insert(i);
+    return !distinct_.empty();
+  }
+
+  // Reads the line of node `position`, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
+  UOp line(size_t position) {
+    lists_.clear();
+    size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
+    begin = begin == text_.npos ? 0 : begin + 1;
+    size_t at = pos_;
+    if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a line such as '   0 Ops.CONST : ...'");
+    Const shown = number();
+    if (!(shown.is_int() && shown.as_int() == Int(int64_t(position))))
+      fail(at, "found line " + shown.str() + " of the listing", "line " + std::to_string(position));
+    size_t op_at = (skip(), pos_);
+    if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
+    size_t name_at = pos_ + 1;
+    Op op = op_name();
+    const std::string_view name = text_.substr(name_at, pos_ - name_at);
+    expect(':', "after the op");
+    ranges();
+    size_t dtype_at = pos_;
+    if (identifier("a dtype") != "dtypes") fail(dtype_at, "found " + found(dtype_at), "a dtype");
+    DType d = dtype();
+    skip();
+    size_t sources_at = pos_;
+    auto said = lost_.find(position);
+    const Lost* lost = said == lost_.end() ? nullptr : &said->second;
+    size_t ambiguous = ambiguous_;
+    sources(op, d);
+    // the arg begins one column after the sources, which are padded to 32 columns
+    size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
+    size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
+    Arg a = arg(op, arg_at);
+    if (op == Op::OTHER) a = other_arg(graph_, name, a);
+    note_place(at);
+    if (lost) d = lost->dtype;
+    if (lost && lost->src.is_tuple()) correct_sources(lost->src, at), ambiguous_ = ambiguous;
+    Arg tag = lost ? lost->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
+    UOp u = make(at, op, d, sources_, a, tag);
+    if (!truth_.empty() && !(u == truth_[position])) misread_.push_back(position), u = truth_[position];
+    if (op == Op::CONST) constants_[a.str()].push_back(u);
+    return u;
+  }
+
+  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so a
+  // list of instructions has sources below their users.
+  UOp node_ahead(size_t position, size_t at) {
+    auto line_at = lines_.find(position);
+    if (line_at == lines_.end() || levels_ahead_ == kMostAhead)
+      fail(at, "found the source " + std::to_string(position), "a position above this line");
+    auto [ahead, is_new] = ahead_.try_emplace(position);
+    if (!is_new && !ahead->second.node) fail(at, "the source " + std::to_string(position) + " needs itself");
+    if (!is_new) return ahead->second.node;
+    const size_t resume = std::exchange(pos_, line_at->second);
+    std::vector<UOp> sources = std::exchange(sources_, {});
+    levels_ahead_++;
+    UOp u = line(position);
+    levels_ahead_--;
+    ahead_[position] = {u, pos_};
+    pos_ = resume, sources_ = std::move(sources);
+    return u;
+  }
+  // Reads the constants below the current line.
+  void constants_ahead(size_t at) {
+    if (below_.empty()) index_lines();
+    for (auto& [position, begin] : lines_)
+      if (position >= out_.list.size() && text_.substr(text_.find(' ', begin), 11) == " Ops.CONST ")
+        node_ahead(position, at);
+  }
+
+  // Replaces sources_ by the nodes at `positions`, a tuple of positions from a comment.
+  void correct_sources(Arg positions, size_t at) {
+    sources_.clear();
+    for (Arg p : positions.items()) {
+      bool known = p.is_int() && p.as_int() >= Int(0) && p.as_int() < Int(int64_t(out_.list.size()));
+      if (!known) fail(at, "a comment gives this line the source " + p.repr(), "a position above this line");
+      sources_.push_back(out_.list[size_t(p.small_int())]);
+    }
+  }
+
+  // Skips the column with the enclosing ranges, because they can be computed from the graph.
+  void ranges() {
+    size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
+    if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
+    for (; pos_ < end; pos_++) {
+      char c = peek();
+      if (c == '\x1b') {
+        while (pos_ < end && peek() != 'm') pos_++;
+        if (pos_ == end) fail(pos_, "an escape sequence without its end", "'m'");
+      } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && c != '?' && !is_digit(c)) {
+        fail(pos_, "found " + found(pos_) + " among the ranges", "axis numbers such as 0,1_2");
+      }
+    }
+  }
+
+  // Reads the sources [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
+  void sources(Op op, DType dtype) {
+    sources_.clear();
+    std::vector<std::pair<size_t, std::string>> constants;  // of each constant: its index among the sources, its value
+    expect('[', "and the sources");
+    while (skip(), peek() != ']') {
+      size_t at = pos_;
+      if (peek() == '\'' || peek() == '"') {
+        std::string text = string();
+        if (text == "--") outside_++;
+        else constants.emplace_back(sources_.size(), text);
+        sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
+        if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
+        if (text != "--" && !constants_.contains(text))
+          fail(at, "no constant " + text + " above this line", "a constant of the list");
+      } else {
+        if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
+        Const position = number();
+        sources_.push_back(node_at(position, at));
+      }
+      if (!take(',') && (skip(), peek() != ']')) fail(pos_, "found " + found(pos_), "',' or ']'");
+    }
+    pos_++;
+    for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
+  }
+
+  // Returns the node that the source `position` names.
+  UOp node_at(const Const& position, size_t at) {
+    const bool is_known = position.is_int() && position.as_int().is_small();
+    const size_t n = is_known ? size_t(position.as_int().small()) : 0;
+    if (is_open()) cited_.push_back(n);
+    if (is_known && n < out_.list.size()) return out_.list[n];
+    if (auto listed = is_known ? same_above(n) : std::nullopt) return out_.list[*listed];
+    if (!is_known || !is_open()) fail(at, "found the source " + position.str(), "a position above this line");
+    return node_ahead(n, at);
+  }
+
+  // A source may refer to a `position` below the current line if the source is listed twice: then an equal line is
+  // above. Returns the position of the equal line above; nullopt if there is no such line.
+  std::optional<size_t> same_above(size_t position) {
+    if (below_.empty()) index_lines();
+    auto below = below_.find(position);
+    auto above = below == below_.end() ? above_.end() : above_.find(below->second);
+    if (above == above_.end() || above->second >= out_.list.size()) return std::nullopt;
+    if (distinct_.contains(position) || distinct_.contains(above->second)) return std::nullopt;
+    return above->second;
+  }
+  void index_lines() {
+    for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
+      for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
+      size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
+      if (digits >= next || !is_digit(text_[digits])) continue;  // the line does not begin with a position
+      std::string_view node = text_.substr(end, next - end);
+      node = node.substr(0, node.find_last_not_of(" \n") + 1);
+      size_t position = 0;
+      std::from_chars(text_.data() + digits, text_.data() + end, position);
+      if (!below_.try_emplace(position, node).second) continue;
+      lines_[position] = digits;
+      above_.try_emplace(node, count++);
+    }
+  }
+
+  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node.
+  UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
+    auto& known = constants_[text];
+    if (known.size() == 1) return known[0];
+    std::optional<DType> wanted = expected_dtype(op, dtype, i);
+    for (UOp c : known)
+      if (wanted && c.dtype() == *wanted) return c;
+    ambiguous_++;
+    return known.back();
+  }
+
+  std::optional<DType> expected_dtype(Op op, DType dtype, size_t i) const {
+    auto dtype_of = [&](size_t k) {
+      return k < sources_.size() && !sources_[k].is(Op::NOOP) ? std::optional(sources_[k].dtype()) : std::nullopt;
+    };
+    if (ops::Comparison.contains(op)) return dtype_of(1 - i);
+    switch (op) {
+      case Op::WHERE: return i == 0 ? dtypes::bool_ : dtype;
+      case Op::IF: return dtypes::bool_;
+      case Op::INDEX: return i == 2 ? dtypes::bool_ : dtypes::int32;
+      case Op::VECTORIZE: return dtype.scalar();
+      case Op::STORE: return dtype_of(0) ? std::optional(dtype_of(0)->base()) : std::nullopt;
+      case Op::CAST:
+      case Op::BITCAST:
+      case Op::SINK:
+      case Op::GROUP:
+      case Op::AFTER:
+      case Op::END:
+      case Op::BARRIER: return std::nullopt;
+      default: return dtype;
+    }
+  }
+
+  // Reads the arg, the rest of the line. An arg that is a string may span several lines, up to the next node's line.
+  Arg arg(Op op, size_t begin) {
+    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    begin = std::min(begin, end);
+    if (!kTextArgs.contains(op)) {
+      size_t resume = pos_;
+      int brackets = brackets_;
+      try {
+        pos_ = begin;
+        Arg a = as_arg(value());
+        // in releases other than 0.12.0 any arg may be a string of several lines: then `a` is not the whole arg
+        if (skip(), pos_ == end && (!is_open() || is_over(end)))
+          return op == Op::CONST && is_open() ? const_float(graph_, a) : a;
+      } catch (const Failure&) {
+      }
+      pos_ = resume;
+      brackets_ = brackets;
+    }
+    while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
+    pos_ = end;
+    const std::string_view text = text_.substr(begin, end - begin);
+    if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
+    return graph_.str(text);
+  }
+  // True if a node's line, a comment or the end of the text follows byte `end`, not counting blank lines.
+  bool is_over(size_t end) const {
+    size_t next = text_.find_first_not_of('\n', end);
+    return next == text_.npos || text_[next] == '#' || begins_line(next);
+  }
+  bool begins_line(size_t at) const {
+    while (at < text_.size() && text_[at] == ' ') at++;
+    if (at >= text_.size()) return true;
+    size_t digits = at;
+    while (digits < text_.size() && is_digit(text_[digits])) digits++;
+    return digits > at && text_.substr(digits, 5) == " Ops.";
+  }
+
+  UopsListing out_;
+  std::vector<UOp> sources_;
+  std::unordered_map<std::string, std::vector<UOp>> constants_;  // maps a printed value to the constants of that value
+  std::unordered_map<size_t, std::string_view> below_;           // maps a position to its line; filled on first use
+  std::unordered_map<std::string_view, size_t> above_;           // maps a line's text to the first position that has it
+  struct Ahead {
+    UOp node;        // empty while its line is being read
+    size_t end = 0;  // byte offset of the end of the node's lines
+  };
+  static constexpr size_t kMostAhead = 1000;      // limit on the nesting of node_ahead
+  size_t levels_ahead_ = 0;
+  std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
+  std::unordered_map<size_t, Ahead> ahead_;       // the nodes that were read before their turn, by position
+  std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
+  std::unordered_set<size_t> distinct_;           // positions whose nodes get their position as a tag
+  size_t ambiguous_ = 0, outside_ = 0;
+  LostByNumber lost_;              // facts that comments state, by the node's position
+  std::span<const UOp> truth_;     // in misread(): the nodes that were listed; otherwise empty
+  std::vector<size_t> misread_;
+};
+
+}  // namespace
+
+CompleteText print_uops_complete(std::span<const UOp> list) {
+  CompleteText out{print_uops(list)};
+  if (list.empty()) return out;
+  std::unordered_map<UOp, size_t> position;
+  for (size_t i = 0; i < list.size(); i++) position.try_emplace(list[i], i);
+  std::string comments;
+  for (size_t i : ListingReader(list[0].graph(), out.text, {}).misread(list)) {
+    UOp u = list[i];
+    comments += "# UOp " + std::to_string(i) + ": " + complete_repr(u.dtype());
+    std::vector<Arg> sources;
+    for (UOp s : u.src())
+      if (auto known = position.find(s); known != position.end() && known->second < i)
+        sources.push_back(int64_t(known->second));
+    if (u.num_src() && sources.size() == u.num_src()) comments += ", src=" + u.graph().tuple(sources).repr();
+    if (!u.tag().is_none()) comments += ", tag=" + u.tag().repr();
+    comments += '\n';
+  }
+  out.lost = !comments.empty();
+  out.text.insert(0, comments);
+  return out;
+}
+
+Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+  return catch_failures([&] { return ListingReader(graph, text, file, places).read(); });
 }
 
 }  // namespace tgc

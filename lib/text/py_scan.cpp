@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "lib/support/plain_run.h"
-#include "lib/support/pytext.h"
 #include "lib/text/source_position.h"
 
 namespace tgc {

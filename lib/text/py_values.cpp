@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "lib/support/settings.h"
-#include "lib/text/open_args.h"
 #include "lib/text/parse_cache.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
 #include "lib/uop/wellformed.h"
 
 namespace tgc {

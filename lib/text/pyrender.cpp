@@ -1,17 +1,17 @@
 #include "lib/text/pyrender.h"
 
+#include <algorithm>
 #include <array>
 
 #include "lib/support/deep_stack.h"
 #include "lib/support/limits.h"
 #include "lib/text/py_values.h"
-#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_writer.h"
 #include "lib/uop/facts.h"
-#include "lib/uop/movement.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
+
 namespace {
 
 constexpr OpSet kNeverNamed{Op::CONST, Op::VCONST, Op::DEVICE};
@@ -286,6 +286,38 @@ std::string PyrenderWriter::expression_of(UOp u) {
 Result<std::string> pyrender(UOp root) {
   if (root.graph().is_foreign()) return pyrender_open(root).text;
   return catch_failures([&] { return PyrenderWriter(root).write(); });
+}
+
+namespace {
+
+class PlacesWriter : public PyrenderWriter {
+ public:
+  explicit PlacesWriter(UOp root) : PyrenderWriter(root) { keeps_lines_ = true; }
+
+  PlacedText write_placed() {
+    PlacedText out{write(), {}};
+    size_t counted = 0;
+    uint32_t line = 0;
+    for (auto [u, begin] : line_begins_) {
+      size_t at = kernels_text_.size() + begin;
+      line += uint32_t(std::count(out.text.begin() + long(counted), out.text.begin() + long(at), '\n'));
+      counted = at;
+      out.lines.emplace_back(u, line);
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+Result<PlacedText> pyrender_with_places(UOp root) {
+  if (root.graph().is_foreign()) {
+    OpenText open = pyrender_open(root);
+    PlacedText out{std::move(open.text), {}};
+    for (UOp u : open.lines) out.lines.emplace_back(u, uint32_t(out.lines.size()));
+    return out;
+  }
+  return catch_failures([&] { return PlacesWriter(root).write_placed(); });
 }
 
 }  // namespace tgc

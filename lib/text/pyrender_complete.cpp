@@ -2,7 +2,6 @@
 // be read as a different node, a comment states the node's dtype, or the whole node as UOp(...). To find such lines,
 // the writer reads each line back into the same Graph: a line without loss gives the identical node.
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"
 #include "lib/text/pyrender_writer.h"
 

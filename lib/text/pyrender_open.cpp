@@ -1,11 +1,11 @@
-#include "lib/text/pyrender_open.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/pyrender_reader.h"
 
 #include <algorithm>
 
-#include "lib/text/open_args.h"
-#include "lib/text/promoted.h"
-#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/pyrender_writer.h"
+#include "lib/text/repr.h"
+#include "lib/text/restore.h"
 #include "lib/uop/render.h"
 
 namespace tgc {

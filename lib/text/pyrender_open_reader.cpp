@@ -1,4 +1,5 @@
-#include "lib/text/pyrender_open_reader.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/pyrender_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +7,10 @@
 #include <utility>
 
 #include "lib/support/name_table.h"
-#include "lib/text/open_args.h"
-#include "lib/text/promoted.h"
 #include "lib/text/pyrender_writer.h"
-#include "lib/uop/release_names.h"
+#include "lib/text/repr.h"
+#include "lib/text/restore.h"
+#include "lib/uop/release.h"
 
 namespace tgc {
 namespace {

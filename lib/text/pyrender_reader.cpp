@@ -4,11 +4,8 @@
 #include <algorithm>
 
 #include "lib/text/graph_info.h"
-#include "lib/text/infer_dtypes.h"
 #include "lib/text/pyrender.h"
-#include "lib/text/pyrender_open_reader.h"
 #include "lib/text/restore.h"
-#include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

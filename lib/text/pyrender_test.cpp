@@ -1,7 +1,6 @@
 #include "lib/text/pyrender.h"
 
 #include <doctest/doctest.h>
-
 #include <ctime>
 
 #include "lib/records/round_trip.h"

@@ -1,11 +1,16 @@
 #include "lib/text/restore.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
 #include <set>
+#include <string_view>
 
 #include "lib/uop/facts.h"
 
 namespace tgc {
+
 namespace {
 
 constexpr std::string_view kUnknownDevice = "?";
@@ -123,6 +128,177 @@ UOp restore_constants(UOp root) {
     UOp src[] = {place_of(before), g.node(Op::LUNIQUE, dtypes::void_, {}, *number.find(before))};
     return before.with_src(src);
   });
+}
+
+namespace {
+
+// Ops whose dtype pyrender text does not state, because it equals the dtype of the operands.
+constexpr OpSet kOfOperands =
+    (ops::ALU - OpSet{Op::MAX, Op::NEG, Op::TRUNC, Op::MULACC, Op::CMPEQ, Op::SUB, Op::FDIV, Op::POW}) |
+    OpSet{Op::CONTIGUOUS, Op::DETACH};
+
+class Lengths {
+ public:
+  Lengths(UOp root, const std::vector<UOp>& open)
+      : order_(toposort(root)), number_(root.graph()), class_(order_.size()) {
+    std::iota(class_.begin(), class_.end(), size_t(0));
+    length_.resize(order_.size());
+    open_.resize(order_.size());
+    for (size_t i = 0; i < order_.size(); i++) number_[order_[i]] = i;
+    for (UOp u : open)
+      if (const size_t* i = number_.find(u)) open_[*i] = true;
+    for (size_t i = 0; i < order_.size(); i++) constrain(i);
+    for (auto [i, elements] : taken_)  // GEPs only give a lower bound of the length: choose the shortest vector
+      if (length_[find(i)] == kUnknown) learn(i, elements);
+  }
+
+  // Returns the graph with all inferred lengths applied.
+  UOp rebuild() {
+    std::vector<UOp> made, src;
+    for (size_t i = 0; i < order_.size(); i++) {
+      UOp u = order_[i];
+      src.clear();
+      for (UOp s : u.src()) src.push_back(made[*number_.find(s)]);
+      DType d = u.dtype();
+      if (int64_t n = open_[i] ? length_[find(i)] : kUnknown; n > 0) d = n == 1 ? d.scalar() : d.scalar().vec(n);
+      made.push_back(d == u.dtype() ? u.with_src(src) : u.with_src(src).with_dtype(d));
+    }
+    return made.back();
+  }
+  bool is_known(UOp u) {
+    const size_t* i = number_.find(u);
+    return !i || length_[find(*i)] > 0;
+  }
+
+ private:
+  static constexpr int64_t kUnknown = 0, kContradiction = -1;
+  static constexpr int64_t kMostElements = 1 << 20;  // limit on the index of a GEP, because the text is untrusted
+
+  size_t find(size_t i) {
+    while (class_[i] != i) i = class_[i] = class_[class_[i]];
+    return i;
+  }
+  void learn(size_t i, int64_t length) {
+    int64_t& known = length_[find(i)];
+    if (known == kUnknown) known = length;
+    else if (known != length) known = kContradiction;
+  }
+  // Records that nodes `i` and `k` have the same length.
+  void join(size_t i, size_t k) {
+    size_t a = find(i), b = find(k);
+    if (a != b) {
+      class_[b] = a;
+      if (length_[b] != kUnknown) learn(a, length_[b]);
+    }
+    for (size_t n : {i, k})
+      if (!open_[n]) learn(a, order_[n].dtype().count());
+  }
+
+  void constrain(size_t i) {
+    UOp u = order_[i];
+    bool was_open = open_[i];
+    auto open_source = [&](UOp s) { return bool(open_[*number_.find(s)]); };
+    if (!std::any_of(u.src().begin(), u.src().end(), open_source)) return;
+    if (u.in(kOfOperands) && !was_open) open_[i] = true;
+    if (u.in(kOfOperands | ops::ALU | OpSet{Op::CAST, Op::BITCAST}) && !was_open)
+      for (UOp s : u.src()) join(i, *number_.find(s));
+    for (UOp s : u.src()) {
+      size_t k = *number_.find(s);
+      if (!open_[k]) continue;
+      if (u.in({Op::VECTORIZE, Op::STACK}) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
+      if (u.is(Op::GEP) && u.arg().is_tuple())
+        for (Arg e : u.arg().items())
+          if (e.is_int() && e.as_int() < kMostElements) taken_[k] = std::max(taken_[k], e.small_int() + 1);
+      if (u.in({Op::BUFFERIZE, Op::STAGE}) && s == u.src(0)) learn(k, u.dtype().count());
+      if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
+    }
+  }
+  // Returns the length of a value that is stored to `d`: the number of pointers in a vector, else the pointee's length.
+  static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
+
+  std::vector<UOp> order_;
+  UOpMap<size_t> number_;
+  std::vector<size_t> class_;    // union-find over node numbers; nodes of equal length are in one class
+  std::vector<int64_t> length_;  // indexed by class: the length of the nodes in the class
+  std::vector<char> open_;       // indexed by node number: true if the length must be inferred
+  std::map<size_t, int64_t> taken_;  // maps a node number to 1 + the highest index that a GEP reads from the node
+};
+
+}  // namespace
+
+UOp infer_lengths(UOp root, std::vector<UOp>& open) {
+  Lengths lengths(root, open);
+  UOp out = lengths.rebuild();
+  std::erase_if(open, [&](UOp u) { return lengths.is_known(u); });
+  return out;
+}
+
+namespace {
+
+// A scalar dtype of tinygrad 0.14. `to` has a bit for each dtype that this dtype promotes to in one step.
+struct Promotion {
+  std::string_view attribute;
+  uint32_t to;
+};
+enum : uint32_t {
+  kBool, kWeakInt, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64,
+  kWeakFloat, kE4M3, kE4M3Z, kE5M2, kE5M2Z, kHalf, kBF16, kFloat, kDouble, kNumPromoted
+};
+constexpr uint32_t bit(uint32_t i) { return 1u << i; }
+constexpr Promotion kPromotions[kNumPromoted] = {
+    {"bool", bit(kWeakInt)},
+    {"weakint", bit(kI8) | bit(kU8)},
+    {"char", bit(kI16)},
+    {"uchar", bit(kI16) | bit(kU16)},
+    {"short", bit(kI32)},
+    {"ushort", bit(kI32) | bit(kU32)},
+    {"int", bit(kI64)},
+    {"uint", bit(kI64) | bit(kU64)},
+    {"long", bit(kWeakFloat)},
+    {"ulong", bit(kWeakFloat)},
+    {"weakfloat", bit(kE4M3) | bit(kE5M2) | bit(kE4M3Z) | bit(kE5M2Z)},
+    {"fp8e4m3", bit(kHalf) | bit(kBF16)},
+    {"fp8e4m3fnuz", bit(kHalf) | bit(kBF16)},
+    {"fp8e5m2", bit(kHalf) | bit(kBF16)},
+    {"fp8e5m2fnuz", bit(kHalf) | bit(kBF16)},
+    {"half", bit(kFloat)},
+    {"bfloat16", bit(kFloat)},
+    {"float", bit(kDouble)},
+    {"double", 0},
+};
+
+// Returns the bit set of all dtypes that dtype `i` promotes to in any number of steps, including `i`.
+constexpr uint32_t reachable(uint32_t i) {
+  uint32_t out = bit(i);
+  for (uint32_t k = i; k < kNumPromoted; k++)  // one pass is enough: a dtype promotes only to dtypes after it
+    if (out >> k & 1) out |= kPromotions[k].to;
+  return out;
+}
+constexpr auto kReachable = [] {
+  std::array<uint32_t, kNumPromoted> out{};
+  for (uint32_t i = 0; i < kNumPromoted; i++) out[i] = reachable(i);
+  return out;
+}();
+
+const std::array<DType, kNumPromoted>& all() {
+  static const auto kAll = [] {
+    std::array<DType, kNumPromoted> out;
+    for (size_t i = 0; i < kNumPromoted; i++) out[i] = dtypes::open(kPromotions[i].attribute);
+    return out;
+  }();
+  return kAll;
+}
+
+// Returns the index of `d` in the table; kNumPromoted if `d` is not in the table.
+uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
+
+}  // namespace
+
+std::optional<DType> promoted_0_14(DType a, DType b) {
+  if (a == b && a != dtypes::void_) return a;
+  const uint32_t i = place_of(a), k = place_of(b);
+  if (i == kNumPromoted || k == kNumPromoted) return std::nullopt;
+  return all()[size_t(__builtin_ctz(kReachable[i] & kReachable[k]))];
 }
 
 }  // namespace tgc

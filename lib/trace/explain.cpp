@@ -4,7 +4,7 @@
 
 #include "lib/compilation/stage_rows.h"
 #include "lib/records/recorded_stages.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 #include "renderers/renderer.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 

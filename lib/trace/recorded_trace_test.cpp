@@ -1,9 +1,9 @@
-#include "lib/compilation/recorded_trace.h"
+#include "lib/compilation/recorded_rewrites.h"
 
 #include <doctest/doctest.h>
 
 #include "lib/trace/provenance.h"
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 namespace {

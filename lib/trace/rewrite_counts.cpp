@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/support/count_rows.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/table.h"

@@ -6,7 +6,7 @@
 #include "lib/rules/rule_catalog.h"
 #include "lib/support/counted.h"
 #include "lib/support/settings.h"
-#include "lib/text/open_args.h"
+#include "lib/text/repr.h"
 #include "lib/uop/render.h"
 
 namespace tgc {

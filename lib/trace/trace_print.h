@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/trace/trace.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 

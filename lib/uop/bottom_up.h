@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "lib/support/inline_stack.h"
+#include "lib/support/arena.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {

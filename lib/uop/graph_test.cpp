@@ -1,12 +1,10 @@
-#include "lib/uop/graph.h"
-
+#include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <algorithm>
 
-#include <sys/resource.h>
-
-#include <doctest/doctest.h>
-
 #include "lib/support/sanitized.h"
+#include "lib/text/pyrender.h"
+#include "lib/uop/graph.h"
 
 using namespace tgc;
 
@@ -93,4 +91,20 @@ TEST_CASE("graph: a large graph finds its nodes again and its memory is reused")
   long before = peak_kb();
   for (int i = 0; i < 8; i++) fill();
   if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // less than the 24 MB of one graph
+}
+
+TEST_CASE("copy_into: the copy prints like the original and shares the same nodes") {
+  Graph a, b;
+  auto root = read_pyrender(a,
+                            "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0)\n"
+                            "c1 = UOp.range(16, 0, AxisType.LOOP)\n"
+                            "c2 = c0.index(c1)\n"
+                            "ast = c0.index(c1, ptr=True).store(c2*c2).end(c1).sink(arg=KernelInfo(name='twice'))\n");
+  REQUIRE(root.ok());
+  b.noop();  // makes the ids of equal nodes in the two graphs different
+  UOp copy = copy_into(b, *root);
+  CHECK(&copy.graph() == &b);
+  CHECK(*pyrender(copy) == *pyrender(*root));
+  CHECK(b.size() == toposort(*root).size() + 1);
+  CHECK(copy_into(b, *root) == copy);
 }

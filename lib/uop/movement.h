@@ -2,7 +2,6 @@
 // simplify symbolic sizes and check the result's shape. If a movement changes no shape, they return the operand.
 #pragma once
 #include <utility>
-#include <vector>
 
 #include "lib/uop/sint.h"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "lib/uop/graph.h"
-#include "lib/uop/release_names.h"
 
 namespace tgc {
 namespace {
@@ -25,7 +24,7 @@ constexpr Entry kEntries[] = {
 #undef NAME
 #undef CLASS
 };
-constexpr std::string_view kOps[] = {
+constexpr std::string_view kOpNames[] = {
 #define X(name) #name,
 #include "lib/uop/ops.def"
 #undef X
@@ -52,8 +51,8 @@ constexpr auto kOrders = [] {
   for (const Entry& e : kEntries) {
     if (is_release(e)) releases++, ops = 0;
     if (e.kind != Entry::Kind::Op) continue;
-    auto op = std::ranges::find(kOps, e.text);
-    if (ops++; op != std::end(kOps)) out[releases - 1][size_t(op - kOps)] = ops;
+    auto op = std::ranges::find(kOpNames, e.text);
+    if (ops++; op != std::end(kOpNames)) out[releases - 1][size_t(op - kOpNames)] = ops;
   }
   return out;
 }();

@@ -37,4 +37,10 @@ void append_infix(std::string& out, UOp x, std::string_view left, std::string_vi
 // Failure for a variable without a value and for an op that cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
+// Prints expressions in graphs of releases other than 0.12.0 as infix text (tinygrad's uop/render.py). The nodes may
+// have any number of sources and any arg.
+
+// Like render() in render.h, but does not simplify. A node whose text has over 4000 characters is printed as its op.
+std::string render_open(UOp root);
+
 }  // namespace tgc

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/support/counted.h"
+#include "lib/support/result.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
@@ -162,5 +163,27 @@ bool is_gated(UOp u) {
 }  // namespace
 UOp UOp::get_idx() const { return is_gated(*this) ? src(1) : *this; }
 UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
+
+namespace {
+
+Simplifier installed_simplifier = nullptr;  // set once, by the initialization of a static variable
+
+}  // namespace
+
+bool install_simplifier(Simplifier simplifier) {
+  installed_simplifier = simplifier;
+  return true;
+}
+
+UOp UOp::simplify() const {
+  if (in({Op::CONST, Op::VCONST})) return *this;
+  TGC_CHECK(installed_simplifier, "this program does not link the rules of passes/symbolic");
+  return installed_simplifier(*this);
+}
+
+Arg UOp::ssimplify() const {
+  UOp s = simplify();
+  return s.is_const() ? s.arg() : Arg(s);
+}
 
 }  // namespace tgc

@@ -136,7 +136,7 @@ class UOp {
   inline const Bounds& bounds() const;
   std::span<const UOp> ranges() const;
 
-  // ---- simplification, by the rules that passes/symbolic installs (lib/uop/simplify.h)
+  // ---- simplification, by the rules that passes/symbolic installs (install_simplifier)
   UOp simplify() const;
   Arg ssimplify() const;  // like simplify(), but returns an Int if the result is a constant
 
@@ -252,6 +252,26 @@ TGC_MIXED(+) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TGC_MIXED(|) TG
 #undef TGC_MIXED
 inline UOp operator-(UOp a, Const b) { return a + a.const_like(py_neg(b)); }
 inline UOp operator-(Const a, UOp b) { return b.const_like(a) + -b; }
+
+// Installs the function that UOp::simplify() calls. lib/uop must simplify the symbolic sizes of shapes, but the rules
+// are in passes/symbolic, a higher layer, which installs its function when the program starts.
+using Simplifier = UOp (*)(UOp);
+
+// Makes `simplifier` the function that UOp::simplify() calls for nodes that are not constants. Returns true, so that
+// the call can initialize a static variable.
+bool install_simplifier(Simplifier simplifier);
+
+// Atomic operations of kernels, which tinygrad writes as source code in a CUSTOM.
+
+// Returns true for a CUSTOM(place, number) that adds `number` to the element at `place`, which is an INDEX
+// (nn/__init__.py:_embedding_bwd_kernel).
+inline bool is_atomic_add(UOp u) {
+  if (!u.is(Op::CUSTOM) || !(u.dtype() == dtypes::void_) || u.num_src() != 2 || !u.arg().is_str()) return false;
+  if (!u.src(0).is(Op::INDEX)) return false;
+  const std::string_view code = u.arg().text();
+  return code == "__atomic_fetch_add({0}, {1}, __ATOMIC_RELAXED);" ||
+         code == "__hip_atomic_fetch_add({0}, {1}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);";
+}
 
 }  // namespace tgc
 

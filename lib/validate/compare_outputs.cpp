@@ -1,6 +1,9 @@
 #include "lib/validate/compare_outputs.h"
 
+#include <algorithm>
+
 #include "lib/runtime/ref/rounding.h"
+#include "lib/uop/graph.h"
 
 namespace tgc {
 
@@ -22,6 +25,69 @@ Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, 
     }
     return out;
   });
+}
+
+namespace {
+
+bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
+
+// Returns whether the op's exact result may not fit its dtype, so that the result must be truncated.
+bool computes(UOp u) {
+  return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
+}
+
+// Returns whether an op's result changes if its small integer operands keep bits that do not fit their dtype.
+bool sees_all_digits(UOp u) {
+  return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
+}
+
+// Finds the values that C may hold with bits or precision that do not fit their dtype, if it is small: the results of
+// arithmetic, and choices and bit operations of them.
+void find_exceeding_values(UOp root, UOpSet& out) {
+  for (UOp u : toposort(root)) {
+    const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);
+    if (computes(u) || (passes_on && std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
+      out.insert(u);
+  }
+}
+
+// Returns whether C does not truncate a source of `u` to the source's dtype. C computes 8- and 16-bit integers as int,
+// and clang computes half as float if the processor has no half arithmetic. Therefore a source is not truncated if it
+// is cast to a wider type; nor is an integer if it is compared, divided or cast to a float or bool.
+bool is_promoted(UOp u, const UOpSet& exceeding) {
+  return std::ranges::any_of(u.src(), [&](UOp s) {
+    const DType own = s.dtype().scalar(), to = u.dtype().scalar();
+    if (own.itemsize() >= 4 || !exceeding.contains(s)) return false;
+    const bool is_wider = u.is(Op::CAST) && to.itemsize() > own.itemsize();
+    if (dtypes::is_float(own)) return is_wider && dtypes::is_float(to);
+    const bool is_cast_of_all_digits = u.is(Op::CAST) && (dtypes::is_float(to) || dtypes::is_bool(to));
+    return dtypes::is_int(own) && (is_wider || is_cast_of_all_digits || sees_all_digits(u));
+  });
+}
+
+template <class Is>
+bool any_node(UOp root, Is is) {
+  std::vector<UOp> nodes = toposort(root);
+  return std::any_of(nodes.begin(), nodes.end(), is);
+}
+
+}  // namespace
+
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
+  auto differ = [&](auto what) {
+    return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
+  };
+  // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, and the optimizer reorders
+  // the operands of reductions.
+  if (differ([](const Comparison& c) { return c.nan_actual != c.nan_expected; }) && any_node(root, is_maximum))
+    return "maxima of NaNs, which depend on the order";
+  if (renderer == "LLVM" || !differ([](const Comparison&) { return true; })) return {};
+  UOpSet exceeding(root.graph());
+  find_exceeding_values(root, exceeding);
+  if (any_node(root, [&](UOp u) { return is_promoted(u, exceeding); }))
+    return "C computes small integers as int and half as float, and a cast to a wider type keeps what does not fit "
+           "them";
+  return {};
 }
 
 }  // namespace tgc

@@ -28,4 +28,11 @@ struct CompareOptions {
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
+// Explains known differences: reasons why a device stores other values than REF although the kernel is the same as
+// tinygrad's. Reports show the reason next to the difference.
+
+// Returns the known reason for the differences in `arrays`, which the kernel `root` stored; empty if there is none.
+// `renderer` is the name of the device's renderer ("CLANG").
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
+
 }  // namespace tgc

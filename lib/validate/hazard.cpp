@@ -5,7 +5,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/reference_runner.h"

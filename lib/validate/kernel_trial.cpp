@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/runtime/npy.h"
+#include "lib/runtime/npz.h"
 
 namespace tgc {
 
@@ -38,10 +38,9 @@ KernelTrial::KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given,
 
 Status KernelTrial::begin(const Executable& kernel) {
   return catch_failures([&] {
-    ChosenVariables chosen = choose_variables(kernel, {.options = given_.variables,
-                                                       .arrays = &given_.arrays,
-                                                       .recorded = given_.recorded,
-                                                       .seed = given_.seed});
+    const VariableSources from{.options = given_.variables, .arrays = &given_.arrays, .recorded = given_.recorded,
+                               .seed = given_.seed};
+    ChosenVariables chosen = choose_variables(kernel, from).value_or_throw();
     kernel.arguments(values_of(chosen)).value_or_throw();
     begin(std::move(chosen),
           std::move(input_arrays(kernel.buffers(), given_.arrays, given_.file, draw_).value_or_throw()));

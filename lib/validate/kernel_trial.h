@@ -11,8 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "lib/validate/input_distribution.h"
-#include "lib/validate/kernel_variables.h"
+#include "lib/validate/kernel_inputs.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {

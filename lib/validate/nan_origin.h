@@ -1,7 +1,6 @@
 // Finds the operation of a kernel that makes a NaN or an infinity of numbers: evaluates the kernel's AST at one element
 // of an output, node by node with the rounding of each dtype, and follows the bad value back to its origin.
 #pragma once
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -4,10 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/runtime/ref/ref_device.h"
+#include "lib/runtime/ref/ref.h"
 #include "lib/support/deadline.h"
 #include "lib/support/limits.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/perturb_rounding.h"
 #include "lib/validate/reference_sample.h"

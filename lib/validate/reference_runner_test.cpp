@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lib/compilation/input_graph.h"
-#include "lib/validate/expected_divergence.h"
+#include "lib/validate/compare_outputs.h"
 
 namespace tgc {
 namespace {

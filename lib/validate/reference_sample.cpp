@@ -7,10 +7,9 @@
 #include <random>
 #include <unordered_set>
 
-#include "lib/execute/contained_ref.h"
-#include "lib/rewrite/rewrite_override.h"
+#include "lib/execute/execution.h"
 #include "lib/rewrite/rewrite.h"
-#include "lib/uop/copy.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 

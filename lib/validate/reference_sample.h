@@ -2,7 +2,6 @@
 // whole, and a wrong kernel is mostly wrong at many elements.
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

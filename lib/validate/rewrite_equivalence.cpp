@@ -7,7 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "lib/execute/contained_ref.h"
+#include "lib/execute/execution.h"
 #include "lib/runtime/random.h"
 #include "lib/uop/render.h"
 #include "lib/validate/side_expressions.h"

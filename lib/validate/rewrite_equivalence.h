@@ -4,7 +4,6 @@
 // at nearly every point.
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "lib/uop/copy.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/perturb_rounding.h"
 

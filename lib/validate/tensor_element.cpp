@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {
@@ -12,7 +11,7 @@ namespace {
 constexpr int64_t kFirstAxis = 1 << 22;         // number of the axis of the first added loop
 constexpr int64_t kFirstMemory = 2'000'000;     // number of the first added DEFINE_GLOBAL
 constexpr int64_t kMostElements = 1 << 16;      // limit for the number of elements of a memory
-constexpr int kMostDepth = 200;                 // limit for the number of levels of an expression
+constexpr int kMostLevels = 200;                // limit for the number of levels of an expression
 constexpr int kMostWork = 4000;                 // limit for the number of nodes of both sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
@@ -84,7 +83,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_.find(key); it != known_.end()) return it->second;
   if (whole_ && bare(u) == whole_) return memory(u, place);
-  is_cut_ |= depth_ >= kMostDepth || work_++ >= kMostWork;
+  is_cut_ |= depth_ >= kMostLevels || work_++ >= kMostWork;
   if (is_cut_) return {};
   depth_++;
   UOp out = made(u, place);

@@ -3,7 +3,6 @@
 // sides of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although neither is a kernel yet.
 #pragma once
 #include <map>
-#include <span>
 #include <unordered_map>
 #include <vector>
 

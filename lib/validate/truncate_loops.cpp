@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/execute/contained_ref.h"
+#include "lib/execute/execution.h"
 #include "lib/rewrite/rewrite.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/reference_sample.h"

@@ -6,17 +6,16 @@
 #include <memory>
 
 #include "lib/bisect/bisect.h"
-#include "lib/compilation/imported_graph.h"
+#include "lib/compilation/input_graph.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/recorded_refusal.h"
-#include "lib/driver/runtime_kernel.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_kernel.h"
 #include "lib/records/read_graph.h"
-#include "lib/run/run_model.h"
+#include "lib/run/run.h"
 #include "lib/support/ordered_pool.h"
-#include "lib/target/recorded_target.h"
+#include "lib/target/target.h"
 #include "lib/trace/trace_file.h"
 #include "lib/view/bundle_facts.h"
 #include "passes/program.h"
@@ -240,6 +239,13 @@ class Gatherer {
     return try_out(imports, *imported, content_.graphs.back());
   }
   Status add_as_recorded(const InputGraph& in) {
+    if (auto status = add_stages(in); !status || !in.record) return status;
+    RecordedGraph& graph = content_.graphs.back();
+    graph.program = in.record->program;
+    graph.runtime = is_runtime_kernel(*in.record, in.info.producer);
+    return Unit{};
+  }
+  Status add_stages(const InputGraph& in) {
     Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
     const RecordedStages recorded = recorded_stages_of(in);
     for (const RecordedStage& s : recorded)
@@ -282,8 +288,7 @@ class Gatherer {
     RecordedGraph graph = record(c, {.assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
-        if (auto info = program_info(*list))
-          graph.ops = info->estimates.ops.str(), graph.mem = info->estimates.mem.str();
+        if (auto info = program_info(*list)) graph.program = golden_program(*info);
     return graph;
   }
 

@@ -11,6 +11,18 @@ namespace {
 
 constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
 
+// Writes what the list of graphs shows of a kernel: its own name, how it is launched and what it costs.
+void write_program(JsonWriter& json, const GoldenProgram& p) {
+  auto sizes = [](const std::vector<std::string>& all) {
+    std::string out;
+    for (const std::string& size : all) out += (out.empty() ? "" : " x ") + size;
+    return out;
+  };
+  json.member("function", p.function_name).member("groups", sizes(p.global_size));
+  json.member("threads", p.has_local_size ? sizes(p.local_size) : "");
+  json.member("opts", p.applied_opts).member("ops", p.ops).member("mem", p.mem);
+}
+
 }  // namespace
 
 std::string view_index(const ViewContent& content) {
@@ -24,8 +36,14 @@ std::string view_index(const ViewContent& content) {
           json.member("name", g.name).member("target", g.target).member("made_for", g.made_for);
           json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.nodes);
           json.member("rewrites", g.rewrites).member("stages", g.stages).key("ms").number(g.ms, "%.3f");
-          if (!content.sides.empty()) json.member("structure", g.structure);
-          json.member("error", g.error).member("ops", g.ops).member("mem", g.mem);
+          if (!content.sides.empty()) {
+            json.member("structure", g.structure).key("results").array([&] {
+              for (const auto& [name, hash] : g.results) json.value(name).value(hash);
+            });
+          }
+          json.member("error", g.error);
+          if (g.program) write_program(json, *g.program);
+          if (g.runtime) json.member("runtime", true);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);
           if (!g.proof.empty()) json.key("proof").raw(g.proof);

@@ -16,7 +16,7 @@ struct ViewContent {
   std::string title;                  // name of the input
   std::vector<std::string> sides;     // names of the two inputs, if there are two
   std::vector<RecordedGraph> graphs;
-  std::string schedule;               // schedule of a tensor graph as JSON (schedule_listing.h); else empty
+  std::string schedule;               // schedule of a tensor graph as JSON (schedule_text.h); else empty
   std::string measured_on;            // the device that ran the kernels; empty: not run
   std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
   std::optional<Peaks> peaks;         // of that device; nullopt: not measured

@@ -1,6 +1,6 @@
 #include "lib/view/peaks.h"
 
-#include "lib/run/run_kernel.h"
+#include "lib/run/run.h"
 
 namespace tgc {
 namespace {

@@ -4,8 +4,6 @@
 
 #include "lib/driver/source.h"
 #include "lib/profile/report.h"
-#include "lib/profile/roofline.h"
-#include "lib/profile/totals.h"
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
 #include "lib/support/json_writer.h"

@@ -1,8 +1,7 @@
 #include "lib/view/recording.h"
 
-#include "lib/compilation/scoped_watch.h"
-#include "lib/rewrite/rules.h"
 #include "lib/compilation/watchers.h"
+#include "lib/rewrite/rules.h"
 #include "lib/view/recording_writer.h"
 
 namespace tgc {

@@ -3,12 +3,14 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/trace/trace.h"
+#include "lib/records/golden.h"
+#include "lib/trace/trace_file.h"
 
 namespace tgc {
 
@@ -21,13 +23,16 @@ struct RecordedGraph {
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
   double ms = 0;  // milliseconds of all stages, slowed down by the attached observer; 0: unknown
   std::string error;                           // the error of the pipeline; empty: none
-  std::string ops, mem;                        // numbers of operations and bytes of a kernel, as text
+  std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not recorded
+  bool runtime = false;                        // a kernel of tinygrad's runtime, not of a schedule
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty
   std::string proof;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
   std::string structure;                       // a hash of the first graph, without names of kernels
+  // the first graph ("ast"), each stage and the source with a hash of the result; an unchanged result has no hash
+  std::vector<std::pair<std::string, std::string>> results;
   int side = 0;                                // the input that the graph is from: 0, or 1 for the second input
   std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
   std::string data;                            // the graph as JSON; empty: `later` makes it and the events on request

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lib/support/pytext.h"
-#include "lib/text/open_args.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/pyrender_places.h"
+#include "lib/text/pyrender.h"
+#include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/release.h"
 #include "renderers/renderer.h"
@@ -53,6 +53,7 @@ std::string RecordingWriter::write() {
   for (const auto& e : r_.events_) events_->add(e);
   r_.graph_.nodes = toposort(r_.ast_).size();
   r_.graph_.structure = structure();
+  hash_results();
   json_.object([&] {
     json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
     json_.member("kind", r_.graph_.is_tensor_graph ? "tensor" : "kernel").member("error", r_.graph_.error);
@@ -92,6 +93,25 @@ std::string RecordingWriter::structure() const {
     for (UOp s : u.src()) add(position[s]);
   }
   return std::to_string(hash);
+}
+
+// Hashes the result of each stage, so that the page finds the first one that differs without reading whole graphs. Two
+// results have the same hash exactly if merge.js gives their roots the same number.
+void RecordingWriter::hash_results() {
+  std::vector<uint64_t> of_text, of_node(nodes_.size());
+  for (std::string_view text : r_.strings_.texts()) of_text.push_back(std::hash<std::string_view>()(text));
+  for (size_t n = 0; n < nodes_.size(); n++) {
+    uint64_t hash = uint64_t(nodes_[n].op());
+    auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
+    for (int64_t text : {rows_[n].dtype, rows_[n].arg, rows_[n].tag}) add(of_text[size_t(text)]);
+    for (UOp s : nodes_[n].src()) add(of_node[size_t(number(s))]);
+    of_node[n] = hash;
+  }
+  auto add = [&](const std::string& name, UOp result) {
+    r_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(number(result))]) : "");
+  };
+  add(r_.graph_.begins.empty() ? "ast" : r_.graph_.begins, r_.ast_);
+  for (const auto& s : r_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
 // ---- nodes: the table and the facts of nodes

@@ -18,6 +18,7 @@ class RecordingWriter {
  private:
   void choose_nodes();
   std::string structure() const;
+  void hash_results();
   void add_root(UOp u);
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
 

@@ -1,8 +1,7 @@
-#include "passes/kernel/control_flow.h"
-
 #include <algorithm>
 
 #include "lib/rewrite/testing.h"
+#include "passes/kernel/stages.h"
 
 using namespace tgc;
 
@@ -138,4 +137,14 @@ TEST_CASE("range-waits adds the node that a RANGE waits for as a source") {
   CfgContext ctx(t.graph.sink({first, second}));
   t.check("range-waits", b, b.with_src({b.src(0), first}), ctx);
   t.declines("range-waits", a, ctx);
+}
+
+TEST_CASE("an END of several ranges becomes one END per range, innermost first") {
+  RuleTest t(pm_split_ends());
+  UOp a = t.range(4, 0), b = t.range(4, 2), c = t.range(4, 1), x = t.load(0, dtypes::float32);
+  t.check("split-ends", x.end({a, b, c}), x.end(b).end(c).end(a));
+  t.check("split-ends", x.end({a * 4 + b, c}), x.end(b).end(c).end(a));  // an expression is replaced by its RANGEs
+  t.check("split-ends", x.end(t.constant(dtypes::index, 0)), x);         // an END without RANGEs is dropped
+  t.declines("split-ends", x.end(a));
+  t.all_rules_fired();
 }

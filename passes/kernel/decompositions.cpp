@@ -1,13 +1,10 @@
-#include "passes/kernel/decompositions.h"
+#include "passes/kernel/stages.h"
 
 #include <memory>
 #include <mutex>
 
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
-#include "passes/kernel/devectorize.h"
-#include "passes/kernel/renderer_rules.h"
-#include "passes/kernel/split_ends.h"
 #include "passes/pipeline.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/transcendental.h"
@@ -250,6 +247,97 @@ const RuleSet* final_rewrite_stage(const KernelJob& job) {
     return std::make_unique<const RuleSet>(
         "final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
   });
+}
+
+// Integer division by constants as multiplication and shift (tinygrad uop/decompositions.py: magicgu, fast_idiv).
+
+namespace {
+
+Int py_abs_max(Const vmin, Const vmax) {
+  Int least = vmin.to_int().abs(), greatest = vmax.to_int();
+  return greatest < least ? least : greatest;
+}
+
+struct Range {
+  Int min, max;
+};
+
+// Returns the bounds of `u`, limited to the values of its dtype.
+Range range_of(UOp u) {
+  return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()};
+}
+
+bool fits(Range r, Int factor, DType dtype) {
+  return factor * r.min >= dtypes::min(dtype).to_int() && factor * r.max <= dtypes::max(dtype).to_int();
+}
+
+}  // namespace
+
+std::pair<Int, int> magicgu(Int vmax, Int d) {
+  if (vmax < 0 || vmax.bit_length() > 64 || d <= 0 || d.bit_length() > 64)
+    throw Failure("cannot divide values up to " + vmax.str() + " by " + d.str() + " with a multiplier");
+  using Wide = unsigned __int128;
+  Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
+  for (int s = 0; s <= 128; s++) {
+    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);  // ones = 2**s - 1
+    if (nc_plus_1 && ones < (nc_plus_1 - 1) * (divisor - 1 - ones % divisor)) continue;
+    Wide m = ones / divisor + 1;
+    return {(Int(uint64_t(m >> 64)) << 64) + Int(uint64_t(m)), s};
+  }
+  throw Failure("no multiplier divides by " + d.str());
+}
+
+Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
+  if (d <= 0) throw Failure("the divisor must be positive, not " + d.str());
+  DType dtype = x.dtype();
+  bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
+  Range range = range_of(x);
+  auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
+  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // add 1 if x < 0, because the shift rounds down
+
+  if (fits(range, m, dtype)) {
+    UOp quotient = (x * m) >> Const(s);
+    return {never_negative ? quotient : quotient + sign(), "multiply"};
+  }
+  // first try to divide by the power of two in d, which makes x smaller, because a wider dtype would be slow
+  if (Int factor = d & -d; factor > 1)
+    if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
+      return {quotient, "twos-first"};
+  if (dont_cast) return {};
+  auto wider = promotes_to(dtype.scalar());
+  if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) ||
+      !fits(range, m, wider.back()))
+    return {};
+  UOp quotient = ((x.cast(wider.back()) * m) >> Const(s)).cast(dtype);
+  return {never_negative ? quotient : quotient + sign(), "wider"};
+}
+
+// The Threefry 2x32 cipher with 20 rounds (tinygrad uop/decompositions.py:threefry2x32).
+
+namespace {
+
+constexpr int64_t kTwo32 = int64_t(1) << 32, kLow = kTwo32 - 1;
+
+UOp low_half(UOp x) { return (x & Const(kLow)).cast(dtypes::uint32); }
+UOp high_half(UOp x) { return ((x / Const(kTwo32)) & Const(kLow)).cast(dtypes::uint32); }
+UOp rotate(UOp x, int r) { return x * Const(int64_t(1) << r) + x / Const(int64_t(1) << (32 - r)); }
+
+}  // namespace
+
+UOp threefry2x32(UOp x, UOp key) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  UOp x0 = low_half(x), x1 = high_half(x), key0 = low_half(key), key1 = high_half(key);
+  UOp keys[] = {key1, key0 ^ key1 ^ Const(0x1BD11BDA), key0};
+  UOp a = x0 + keys[2], b = x1 + keys[0];
+  for (int i = 0; i < 5; i++) {
+    for (int r : kRotations[i % 2]) {
+      a = a + b;
+      b = a ^ rotate(b, r);
+    }
+    a = a + keys[i % 3];
+    b = b + keys[(i + 1) % 3] + Const(i) + Const(1);
+  }
+  return b.cast(dtypes::uint64) * Const(kTwo32) | a.cast(dtypes::uint64);
 }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-#include "passes/kernel/decompositions.h"
+#include "passes/kernel/stages.h"
 
 #include <cstdint>
 

@@ -1,8 +1,7 @@
-#include "passes/kernel/devectorize.h"
+#include "passes/kernel/stages.h"
 
 #include "lib/support/limits.h"
 #include "lib/uop/graph.h"
-#include "passes/kernel/loads.h"
 #include "passes/pipeline.h"
 #include "passes/symbolic/symbolic.h"
 

@@ -1,4 +1,4 @@
-#include "passes/kernel/devectorize.h"
+#include "passes/kernel/stages.h"
 
 #include "lib/rewrite/testing.h"
 

@@ -1,4 +1,4 @@
-#include "passes/kernel/expander.h"
+#include "passes/kernel/stages.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
-#include "passes/kernel/expander.h"
+#include "passes/kernel/stages.h"
 
 #include "lib/rewrite/testing.h"
-#include "passes/symbolic/symbolic.h"
 
 namespace tgc {
 namespace {

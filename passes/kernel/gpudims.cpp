@@ -1,4 +1,4 @@
-#include "passes/kernel/gpudims.h"
+#include "passes/kernel/stages.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "passes/kernel/gpudims.h"
+#include "passes/kernel/stages.h"
 
 #include "lib/rewrite/testing.h"
 #include "lib/target/target.h"

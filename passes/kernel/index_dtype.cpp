@@ -1,8 +1,7 @@
-#include "passes/kernel/index_dtype.h"
+#include "passes/kernel/stages.h"
 
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
-#include "passes/kernel/loads.h"
 
 namespace tgc {
 

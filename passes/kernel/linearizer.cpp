@@ -1,4 +1,4 @@
-#include "passes/kernel/linearizer.h"
+#include "passes/kernel/stages.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <numeric>
 
+#include "lib/spec/spec.h"
 #include "lib/support/deadline.h"
 #include "lib/support/pysort.h"
-#include "lib/spec/spec.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"

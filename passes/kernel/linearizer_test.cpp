@@ -1,4 +1,4 @@
-#include "passes/kernel/linearizer.h"
+#include "passes/kernel/stages.h"
 
 #include <doctest/doctest.h>
 

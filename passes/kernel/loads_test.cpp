@@ -1,12 +1,11 @@
-#include "passes/kernel/loads.h"
-
-#include <cmath>
 #include <limits>
 
 #include "lib/rewrite/testing.h"
 #include "lib/target/target.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
+
 namespace {
 
 struct LoadTest : RuleTest {
@@ -215,5 +214,15 @@ TEST_CASE("images are accessed by pixel") {
   CHECK_THROWS_AS(t.declines("image-by-pixel", image.index_ptr(x).store(t.constant(dtypes::float32, 1.0))), Failure);
 }
 
+TEST_CASE("an INDEX of a pointer INDEX becomes one INDEX") {
+  RuleTest t(pm_syntactic_sugar());
+  UOp buffer = t.buffer(0, dtypes::float32), i = t.var("i", 0, 3), j = t.var("j", 0, 3);
+  t.check("index-of-index", buffer.index_ptr(i).index(j), buffer.index(UOpSpan{i, j}, dtypes::float32));
+  t.declines("index-of-index", buffer.index_ptr(i).index_ptr(j));
+  t.declines("index-of-index", buffer.index(i).index(UOpSpan(j), dtypes::float32));
+  t.all_rules_fired();
+}
+
 }  // namespace
+
 }  // namespace tgc

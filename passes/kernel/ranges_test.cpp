@@ -1,4 +1,4 @@
-#include "passes/kernel/ranges.h"
+#include "passes/kernel/stages.h"
 
 #include <array>
 #include <random>

@@ -1,8 +1,8 @@
-#include "passes/kernel/reduce.h"
-
 #include "lib/rewrite/testing.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
+
 namespace {
 
 TEST_CASE("a REDUCE over ranges accumulates in a register") {
@@ -57,5 +57,70 @@ TEST_CASE("an ADD of a WMMA moves into the WMMA's accumulator") {
   t.declines("wmma-accumulates", wmma(c) * x);
 }
 
+TEST_CASE("loop-invariant terms move to the right side of a comparison") {
+  RuleTest t(pm_reduce_load_collapse()), loads(pm_load_collapse());
+  UOp r = t.range(10), s = t.range(4, 1), y = t.var("y", 1, 7), n = t.var("n", 0, 20);
+  t.check("lt-lift-add", (r + y).lt(n), r.lt(n - y));
+  t.check("lt-lift-add", (r + y).cast(dtypes::int32).lt(t.load(0, dtypes::int32)),
+          r.lt(t.load(0, dtypes::int32).cast(dtypes::index) - y));
+  t.declines("lt-lift-add", (r + s).lt(n));
+  t.declines("lt-lift-add", (r + y).lt(s));
+  t.check("ne-lift-add", (r + y).ne(n), r.ne(n - y));
+  t.declines("ne-lift-add", (r + s).ne(n));
+  t.check("lt-lift-mul", (r * y).lt(n), r.lt((n + y - 1) / y));
+  t.declines("lt-lift-mul", (r * s).lt(n));
+  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // z may be 0, and x < n / z needs a positive z
+  UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7),
+      bound = loads.var("n", 0, 20);
+  loads.check("lt-lift-add-of-load", (loaded + by).lt(bound), loaded.lt(bound - by));
+  loads.declines("lt-lift-add-of-load", (loads.range(10) + by).lt(bound));
+  loads.declines("lt-lift-add-of-load", (loaded + loaded).lt(bound));
+}
+
+TEST_CASE("a sum of a loop-invariant value over a part of the range becomes a product") {
+  RuleTest t(pm_reduce_collapse());
+  UOp r = t.range(10), low = t.var("low", -3, 20), high = t.var("high", -3, 20), x = t.load(0, dtypes::float32);
+  UOp of_r = t.buffer(1, dtypes::float32).index(r);
+  auto sum = [&](UOp u) { return u.reduce(r, Op::ADD); };
+  auto times = [&](UOp count) { return count.maximum(0).minimum(r.src(0)).cast(dtypes::float32) * x; };
+  t.check("sum-from-bound", sum(r.lt(low).where(0, x)), times(r.src(0) - low));
+  t.declines("sum-from-bound", sum(r.lt(low).where(0, of_r)));
+  t.check("sum-to-bound", sum(r.lt(high).where(x, 0)), times(high));
+  t.declines("sum-to-bound", sum(r.lt(high).where(of_r, 0)));
+  UOp between = r.lt(low).logical_not() & r.lt(high);
+  t.check("sum-between-bounds", sum(between.where(x, 0)), times(high.minimum(r.src(0)) - low.maximum(0)));
+  t.declines("sum-between-bounds", sum(between.where(of_r, 0)));
+}
+
+TEST_CASE("sums of sums and of gated values are split") {
+  RuleTest t(pm_reduce_load_collapse());
+  UOp r = t.range(10), x = t.load(0, dtypes::float32), gate = t.var("gate", false, true, dtypes::bool_),
+      buffer = t.buffer(1, dtypes::float32);
+  UOp of_r = buffer.index(r), i = t.load(2, dtypes::int32).cast(dtypes::index);
+  auto sum = [&](UOp u) { return u.reduce(r, Op::ADD); };
+  t.check("reduce-unparented", sum(x), x * r.src(0).cast(dtypes::float32));
+  t.check("reduce-unparented", x.reduce(r, Op::MAX), x);
+  t.declines("reduce-unparented", sum(of_r));
+  t.check("sum-of-sum", sum(of_r + x), sum(of_r) + sum(x));
+  t.declines("sum-of-sum", (of_r + x).reduce(r, Op::MAX));
+  t.check("sum-of-gate", sum((gate & r.lt(5)).where(x, 0)), sum(r.lt(5).where(x, 0)) * gate.cast(dtypes::float32));
+  t.declines("sum-of-gate", sum((r.lt(3) & r.lt(5)).where(x, 0)));
+  t.check("mul-gate", x * r.lt(5).cast(dtypes::float32), r.lt(5).where(x, 0));
+  UOp inside = i.ge(0) & i.lt(r.src(0));
+  t.check("sum-of-one-element", sum(i.ne(r).where(0, of_r)), inside.where(buffer.index(i.valid(inside)), 0));
+  t.declines("sum-of-one-element", sum(i.ne(r).where(of_r, 0)));
+}
+
+TEST_CASE("sums that need no loop are removed") {
+  RuleTest t(pm_reduce_simplify()), loads(pm_load_collapse());
+  UOp r = t.range(10), n = t.var("n", 0, 10), one = t.constant(dtypes::int32, 1);
+  t.check("reduce-collapse", r.lt(n).where(one, 0).reduce(r, Op::ADD), n.cast(dtypes::int32));
+  t.declines("reduce-collapse", t.buffer(1, dtypes::int32).index(r).reduce(r, Op::ADD));
+  UOp s = loads.range(10), i = loads.var("i", 0, 9), buffer = loads.buffer(1, dtypes::float32);
+  loads.check("reduce-load-collapse", i.ne(s).where(0, buffer.index(s)).reduce(s, Op::ADD), buffer.index(i));
+  loads.declines("reduce-load-collapse", buffer.index(s).reduce(s, Op::ADD));
+}
+
 }  // namespace
+
 }  // namespace tgc

@@ -4,7 +4,6 @@
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/symbolic.h"
 #include "passes/symbolic/transcendental.h"
-#include "passes/symbolic/valid.h"
 
 namespace tgc {
 

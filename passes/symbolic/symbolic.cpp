@@ -1,12 +1,12 @@
 // Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons and casts, uses bounds.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
+#include "passes/symbolic/symbolic.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
-#include "lib/uop/simplify.h"
+#include "lib/uop/uop.h"
 #include "passes/symbolic/guards.h"
-#include "passes/symbolic/symbolic.h"
 
 namespace tgc {
 

@@ -1,7 +1,5 @@
 #include "passes/symbolic/symbolic.h"
 
-#include <cmath>
-
 #include "lib/rewrite/testing.h"
 #include "lib/uop/integer_math.h"
 #include "passes/symbolic/transcendental.h"

@@ -2,6 +2,9 @@
 // place, with the polynomials of SLEEF (arXiv 2001.09258). Arguments are float16, float32 or float64, scalar or vector;
 // other dtypes throw Failure.
 #pragma once
+#include <span>
+#include <utility>
+
 #include "lib/uop/uop.h"
 
 namespace tgc {
@@ -13,5 +16,34 @@ UOp xsin(UOp d);
 
 // base ** exponent by exp2 and log2, with the signs and special cases of a float pow (xpow).
 UOp xpow(UOp base, UOp exponent);
+
+// Builds arithmetic on the bits of floats, for the transcendental functions (tinygrad uop/decompositions.py).
+// A float is float16, float32 or float64; its integer is int16, int32 or int64. Vectors are handled per element.
+
+// The bit layout of a float dtype.
+struct FloatLayout {
+  int mantissa_bits;
+  int64_t exponent_bias, exponent_mask;
+  DType int_dtype, uint_dtype;
+};
+FloatLayout layout_of(DType d);  // throws Failure unless float16, float32 or float64
+
+UOp shl_by(UOp x, int bits);  // x * 2**bits
+UOp shr_by(UOp x, int bits);  // x / 2**bits
+
+UOp round_to_int(UOp d);                            // d rounded to an integer, halves away from 0 (rintk)
+// 2**q, by setting the exponent bits to q. The result's dtype is `half_dtype` for an int16 q (pow2if).
+UOp pow2_of_int(UOp q, DType half_dtype);
+UOp exponent_of(UOp d);                             // floor(log2(d)), for d > 0 that is not denormal (ilogb2k)
+// d * 2**e, by adding e to the exponent bits; e is a float with an integer value (ldexp3k).
+UOp scale_by_bits(UOp d, UOp e);
+UOp scale_by_powers(UOp d, UOp e);                  // d * 2**e by two multiplications; e is an integer (ldexp2k)
+std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // (m, e) with v = m * 2**e, m in [0.5, 1), for v != 0 (frexp)
+
+// Evaluates p[0] * x**(n-1) + ... + p[n-1] by Horner's scheme, n = p.size().
+UOp polynomial(UOp x, std::span<const double> p);
+
+// Selects `inf`, `minus_inf` or `nan` if x has that value, else `other`.
+UOp map_non_finite(UOp x, UOp inf, UOp minus_inf, UOp nan, UOp other);
 
 }  // namespace tgc

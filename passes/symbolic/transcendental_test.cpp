@@ -8,7 +8,6 @@
 
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/graph.h"
-#include "passes/symbolic/float_bits.h"
 
 namespace tgc {
 namespace {

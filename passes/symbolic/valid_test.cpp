@@ -1,4 +1,4 @@
-#include "passes/symbolic/valid.h"
+#include "passes/symbolic/symbolic.h"
 
 #include "lib/rewrite/testing.h"
 

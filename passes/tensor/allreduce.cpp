@@ -5,9 +5,8 @@
 #include "lib/uop/debug.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
-#include "passes/tensor/earliest_rewrites.h"
 #include "passes/tensor/movement_index.h"
-#include "passes/tensor/multi.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 

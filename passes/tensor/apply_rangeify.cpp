@@ -2,9 +2,7 @@
 // (tinygrad schedule/indexing.py:pm_apply_rangeify).
 
 #include "lib/uop/facts.h"
-#include "passes/tensor/bufferize.h"
-#include "passes/tensor/earliest_rewrites.h"
-#include "passes/tensor/indexing.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 

@@ -1,4 +1,4 @@
-#include "passes/tensor/bufferize.h"
+#include "passes/tensor/stages.h"
 
 #include <algorithm>
 

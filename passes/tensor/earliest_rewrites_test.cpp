@@ -1,4 +1,4 @@
-#include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/stages.h"
 
 #include <limits>
 

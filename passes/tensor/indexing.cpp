@@ -1,4 +1,4 @@
-#include "passes/tensor/indexing.h"
+#include "passes/tensor/stages.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,7 +9,6 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/render.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/tensor/earliest_rewrites.h"
 #include "passes/tensor/movement_index.h"
 
 namespace tgc {

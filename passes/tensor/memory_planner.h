@@ -1,5 +1,7 @@
 // The memory planner: lets intermediate buffers with disjoint lifetimes share memory (tinygrad engine/memory.py).
 #pragma once
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,5 +32,40 @@ struct MemoryPlan {
 
 // Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, each buffer gets separate memory.
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
+
+// A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
+// lists has one class for each power of two of block sizes; the second level divides each class into equal intervals.
+// From a list, allocate() takes the block that was freed first.
+// Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
+class TlsfAllocator {
+ public:
+  // Manages `size` bytes in blocks of at least `block_size` bytes. The second level has 2**bit_length(lv2_count) lists.
+  TlsfAllocator(int64_t size, int64_t block_size, int lv2_count);
+
+  // Returns the offset of a block of `size` bytes. Throws Failure if no free block is large enough.
+  int64_t allocate(int64_t size);
+  // Frees the block at `start`, a result of allocate(), and merges it with free neighbours.
+  void free(int64_t start);
+
+ private:
+  struct Block {
+    int64_t size = 0, next = kNone, previous = kNone;  // size in bytes; offsets of the adjacent blocks
+    bool is_free = false;
+  };
+  static constexpr int64_t kNone = -1;
+
+  std::vector<int64_t>& list_of(int64_t size);
+  void insert(int64_t start, int64_t size, int64_t previous);
+  void remove(int64_t start);
+  void split(int64_t start, int64_t size);
+  void merge(int64_t start);
+  void link_back(int64_t next, int64_t start);
+
+  int64_t block_size_;
+  int lv2_bits_;
+  std::vector<std::vector<std::vector<int64_t>>> free_;  // free blocks, by first and second level, oldest first
+  std::vector<int> entries_;                             // by first level: number of free blocks
+  std::map<int64_t, Block> blocks_;                      // every block, by its start offset
+};
 
 }  // namespace tgc

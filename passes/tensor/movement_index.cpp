@@ -10,7 +10,6 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/symbolic/valid.h"
 
 namespace tgc {
 

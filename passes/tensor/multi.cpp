@@ -1,4 +1,4 @@
-#include "passes/tensor/multi.h"
+#include "passes/tensor/stages.h"
 
 #include <algorithm>
 

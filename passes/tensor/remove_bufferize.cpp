@@ -1,4 +1,4 @@
-#include "passes/tensor/remove_bufferize.h"
+#include "passes/tensor/stages.h"
 
 #include <algorithm>
 
@@ -7,9 +7,8 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/movement.h"
-#include "passes/kernel/reduce_simplify.h"
+#include "passes/kernel/stages.h"
 #include "passes/symbolic/symbolic.h"
-#include "passes/tensor/bufferize.h"
 #include "passes/tensor/movement_index.h"
 
 namespace tgc {

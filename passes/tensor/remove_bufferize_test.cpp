@@ -1,7 +1,5 @@
-#include "passes/tensor/remove_bufferize.h"
+#include "passes/tensor/stages.h"
 
-#include "passes/tensor/bufferize.h"
-#include "passes/tensor/indexing.h"
 #include "passes/tensor/testing.h"
 
 namespace tgc {

@@ -1,4 +1,4 @@
-#include "passes/tensor/sched_cache.h"
+#include "passes/tensor/stages.h"
 
 #include "passes/tensor/tensor_job.h"
 #include "passes/tensor/testing.h"

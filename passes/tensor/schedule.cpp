@@ -6,7 +6,7 @@
 
 #include "lib/uop/facts.h"
 #include "lib/uop/wellformed.h"
-#include "passes/tensor/multi.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 namespace {

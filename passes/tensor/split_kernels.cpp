@@ -1,12 +1,11 @@
-#include "passes/tensor/split_kernels.h"
+#include "passes/tensor/stages.h"
 
 #include <algorithm>
 
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
-#include "passes/kernel/ranges.h"
-#include "passes/tensor/bufferize.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
 

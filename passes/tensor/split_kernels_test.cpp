@@ -1,6 +1,5 @@
-#include "passes/tensor/split_kernels.h"
+#include "passes/tensor/stages.h"
 
-#include "passes/tensor/bufferize.h"
 #include "passes/tensor/testing.h"
 
 namespace tgc {

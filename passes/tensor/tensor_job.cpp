@@ -1,6 +1,6 @@
 #include "passes/tensor/tensor_job.h"
 
-#include "passes/tensor/indexing.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 

@@ -5,7 +5,7 @@
 #include "lib/rewrite/testing.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
-#include "passes/tensor/multi.h"
+#include "passes/tensor/stages.h"
 
 namespace tgc {
 

@@ -6,7 +6,6 @@
 #include "lib/support/pytext.h"
 #include "lib/text/repr.h"
 #include "lib/uop/graph.h"
-#include "lib/uop/render.h"
 
 namespace tgc {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "lib/target/arch.h"
+#include "lib/target/target.h"
 #include "renderers/cstyle/cstyle.h"
 
 namespace tgc {

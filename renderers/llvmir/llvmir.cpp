@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "lib/support/pytext.h"
-#include "lib/target/arch.h"
+#include "lib/target/target.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "lib/uop/render.h"
 #include "lib/uop/sint.h"
 
 namespace tgc {

@@ -15,5 +15,6 @@ export function inTime(s, digits = 3) {
   return s ? Number((s * of).toPrecision(digits)) + "\u00a0" + unit : "0";
 }
 
-/** Returns a count with its noun: "1 node", "2 nodes". @param {number} count @param {string} what */
-export function counted(count, what) { return count + " " + what + (count === 1 ? "" : "s"); }
+/** Returns a count with its noun: "1 node", "2 nodes".
+ * @param {number} count @param {string} what @param {string} many */
+export function counted(count, what, many = what + "s") { return count + " " + (count === 1 ? what : many); }

@@ -10,13 +10,14 @@ import {TextPanel} from "./textpanel.js";
 import {showDetails} from "./details.js";
 import {showFound, showHeader, showLegend} from "./header.js";
 import {showVerdict} from "./verdict.js";
-import {pairsOf} from "./pairs.js";
+import {firstDifference, pairsOf} from "./pairs.js";
 import {queryOf} from "./search.js";
-import {addressOf, stateOf} from "./state.js";
+import {addressOf, stateOf, Visits} from "./state.js";
 import {toast} from "./dialogs.js";
 import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
+import {entriesOf, isConvicted, showOverview} from "./overview.js";
 import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
@@ -41,8 +42,7 @@ export class App {
     this.minimap = new Minimap(byId("minimap"), this.canvas);
     this.stageList = new StageList(byId("stages"), this);
     this.textPanel = new TextPanel(this);
-    addEventListener("popstate", () => this.show(stateOf(location.hash)));
-    addEventListener("hashchange", () => this.show(stateOf(location.hash)));
+    this.visits = new Visits((address) => this.show(stateOf(address)));
     const search = byId("search");
     search.addEventListener("input", () => this.go({q: search.value}, false));
     search.addEventListener("keydown", (e) => {
@@ -58,14 +58,21 @@ export class App {
   go(changes, noted = true) {
     const next = {...this.state, v: null, ...changes};
     if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
-    history[noted ? "pushState" : "replaceState"](null, "", addressOf(next));
+    this.visits.note(addressOf(next), noted);
     return this.show(next, !("n" in changes) && next.g === this.state.g);
   }
 
-  /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. @param {number} g */
-  openGraph(g) {
+  /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. `differs`: what differs
+   * first from its pair. @param {number} g @param {string} differs */
+  openGraph(g, differs = this.differenceOf(g)) {
     this.pinned = -1;
-    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
+    const text = differs === "source" ? {t: "source"} : {};
+    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false, ...text});
+  }
+  /** Returns what differs first between a graph and its pair: a stage or "source"; "": nothing. @param {number} g */
+  differenceOf(g) {
+    const {graphs} = this.index, pair = this.pairs.get(g);
+    return pair ? firstDifference(graphs[g], graphs[pair.with]) : "";
   }
 
   /** Returns a graph of the page with its story and drawings, which are kept. `whole`: reads its rewrites, too; without
@@ -113,6 +120,7 @@ export class App {
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
       }
     if (turn !== this.turn) return;
+    if (state.g < 0 && state.s < 0 && this.hasOverview()) state = {...state, m: true};
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings});
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
@@ -149,12 +157,12 @@ export class App {
     if (here < 0) this.say("nothing of #" + this.graph.number[n] + " " + this.graph.opName(n) + " is in this graph");
     if (here === state.n) return;
     state.n = here;
-    history.replaceState(null, "", addressOf(state));
+    this.visits.note(addressOf(state), false);
   }
   // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
   #isFirst({s, r, n, d, q, m, f}, g) {
-    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
-      && !this.index.graphs[g].bundle;
+    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].bundle
+      && !isConvicted(this.index.graphs[g]);
   }
   // In idle time, reads the rewrites and prepares the drawings and texts of the next stages and of the next rewrite.
   #prepareNext() {
@@ -185,16 +193,21 @@ export class App {
     if (foundAt.size > this.story.last) showFound(this);
     return true;
   }
-  /** Finds the rewrite that a bisection holds responsible for a wrong result; null: there is none.
-   * @returns {{s: number, r: number} | null} */
+  /** Finds what is responsible for a wrong result: the rewrite that is refuted, or the rewrite, stage (r: -1) or source
+   * that a bisection names; null: none.
+   * @returns {{s: number, r: number, t?: string} | null} */
   accusedPlace(g) {
-    const {accused} = this.index.graphs[g], {graph} = this.opened.get(g);
-    if (!accused || !accused.rewrite) return null;
-    const stage = graph.stages.find((s) => s.name === accused.stage);
+    const {accused, proof} = this.index.graphs[g], {graph, story} = this.opened.get(g);
+    const refuted = proof ? proof.marks.findIndex((marks) => marks.includes("r")) : -1;
+    if (refuted >= 0) return {s: refuted + 1, r: proof.marks[refuted].indexOf("r")};
+    if (!accused || accused.verdict === "same") return null;
+    if (accused.verdict === "renderer") return {s: story.last, r: -1, t: "source"};
+    const stage = graph.stages.find((s) => s.name === accused.stage), listed = accused.listed_location || accused.rule;
     if (!stage) return null;
     const ofRule = stage.rewrites.map((_, i) => i)
-      .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
-    return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
+      .filter((i) => graph.rules[stage.rewrites[i].rule].name === listed);
+    const isListed = accused.rewrite && accused.rewrite <= ofRule.length;
+    return {s: stage.index + 1, r: isListed ? ofRule[accused.rewrite - 1] : -1};
   }
   /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. The
    * bisection's own text remains if its values are those of names that stand for parts of these. */
@@ -202,7 +215,7 @@ export class App {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
     const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
       : (text || "").replace(/\+-(?=\d+(?:$|[-+)<]))/g, "-").replace(/^\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/, "$1");
-    if (place) {
+    if (place && place.r >= 0) {
       const rewrite = graph.stages[place.s - 1].rewrites[place.r], whole = wholeSidesOf(graph, rewrite);
       const sides = whole.join("").length <= kMostOfSides ? whole : sidesOf(graph, rewrite);
       const words = sides.join(" ").split(/\W+/);
@@ -215,8 +228,16 @@ export class App {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the number of the first graph whose bisection found a difference; 0 if there is none.
-  #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
+  // Returns the number of the first graph that is wrong, or else of the first one that differs; 0 if there is none.
+  #firstGraph() {
+    const entries = entriesOf(this);
+    return (entries.find(({g}) => isConvicted(this.index.graphs[g])) || entries.find((e) => e.differs) || entries[0]).g;
+  }
+  /** Whether the page opens with its list of graphs: there are several, and none is wrong or differs. */
+  hasOverview() {
+    const entries = entriesOf(this);
+    return entries.length > 1 && !entries.some((e) => e.differs) && !this.index.graphs.some(isConvicted);
+  }
   /** Whether the other input has a different graph at this point between stages. */
   differs(place) {
     const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
@@ -278,12 +299,13 @@ export class App {
     else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
     this.shown = scene.drawing;
     byId("model").hidden = !state.m;
-    const panes = {model: state.m, "no-stages": state.h.includes("s"), "no-texts": state.h.includes("t"),
+    const isList = state.m && !this.index.schedule;
+    const panes = {model: state.m, "no-stages": isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
       "no-details": state.h.includes("d"), two: state.u !== ""};
     for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
     const shown = "1" + this.state.e;
     if (state.m && byId("model").dataset.shown !== shown)
-      showModel(byId("model"), this), byId("model").dataset.shown = shown;
+      (this.index.schedule ? showModel : showOverview)(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
     const {drawing, came, went, edited = new Set()} = this.scene;

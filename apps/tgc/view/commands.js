@@ -1,5 +1,6 @@
 // The table of commands. Each command has a key, and can be clicked in the list of commands.
 import {addressOf} from "./state.js";
+import {nextDiffering} from "./verdict.js";
 import {nodesOfKernels} from "./made.js";
 import {pause} from "./data.js";
 import {counted} from "./amounts.js";
@@ -44,9 +45,9 @@ export const kCommands = [
     {name: "other", keys: ["o"], says: "compare with the other input", run: other},
     {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
     {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
-    {name: "next-differing", keys: [">"], says: "next stage that differs from the other input's",
+    {name: "next-differing", keys: [">"], says: "next stage, or graph, that differs from the other input's",
       run: (app) => differing(app, 1)},
-    {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's",
+    {name: "previous-differing", keys: ["<"], says: "previous stage, or graph, that differs from the other input's",
       run: (app) => differing(app, -1)}]),
   ...group("Fold", [
     {name: "arithmetic", keys: ["i"], says: "show index arithmetic as boxes, or as text in the boxes that use it",
@@ -92,14 +93,14 @@ export const kCommands = [
   ...group("Graphs and model", [
     {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
       run: (app) => app.go({m: true, e: !app.state.e})},
-    {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory",
+    {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory; without a schedule, all graphs",
       run: (app) => app.go({m: !app.state.m})},
     {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
     {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => nextGraph(app, 1)},
     {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => nextGraph(app, -1)}]),
   ...group("Page", [
-    {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
-    {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
+    {name: "back", keys: ["b", "Backspace"], says: "back", run: (app) => app.visits.go(-1)},
+    {name: "forward", keys: ["B"], says: "forward", run: (app) => app.visits.go(1)},
     {name: "link", keys: ["c"], says: "copy a link to this view", run: copyLink},
     {name: "svg", keys: ["e"], says: "save this view as SVG",
       run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
@@ -204,7 +205,9 @@ function compareFrom(app) {
 function differing(app, by) {
   for (let s = app.state.s + by; s >= 0 && s <= app.story.last; s += by)
     if (app.differs(s)) return app.go({s, r: -1, d: -1, o: true, n: -1});
-  return app.say(app.graph.other ? "no further stage differs" : "there is no other input: tgc view A B");
+  if (!app.graph.other) return app.say("there is no other input: tgc view A B");
+  const open = nextDiffering(app, by);
+  return open ? open() : app.say("no further stage differs, and no other graph");
 }
 function changed(app, by) {
   const {came, went, drawing, diff} = app.scene, old = new Set(diff ? [...diff.changed.values()].map((c) => c.of) : []);
@@ -256,8 +259,9 @@ async function foldModel(app) {
 }
 async function copyLink(app) {
   const v = app.canvas.view;
-  history.replaceState(null, "",
-    addressOf({...app.state, v: [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number)}));
+  if (app.visits.isOwn) return app.say("a page in a notebook has no address; tgc view -o makes a page that has one");
+  const view = [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number);
+  app.visits.note(addressOf({...app.state, v: view}), false);
   try {
     await navigator.clipboard.writeText(location.href);
     app.say("link copied");

@@ -7,7 +7,8 @@ import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 import {exampleText, noteOf, verdictOf} from "./proof.js";
-import {changeText, kernelName, loopChanges, optsOf, withoutColors} from "./rewrites.js";
+import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
+import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 
 const kMostListed = 40;  // maximum number of nodes in a list
@@ -197,7 +198,7 @@ function accusation(out, app) {
   for (const [name, value] of facts)
     if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
-  if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
+  if (place) out.push(link("go there", () => app.go({...place, d: -1, n: -1})));
 }
 
 /** Returns file and line of a rule; "" if they are its name, as in recordings of other releases. */
@@ -286,12 +287,17 @@ function stageOverview(out, app) {
 /** Shows details of the graph if no node is selected. */
 function overview(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
-  const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");
+  const {graph, state} = app, own = app.index.graphs[state.g], list = element("dl");
+  const out = [element("h2", "", nameOfGraph(own, state.g))];
   const fact = (name, value) => {
     if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   };
-  fact("target", graph.target);
+  if (own.function) fact("record", graph.name);
+  fact("target", shownTarget(graph.target));
   fact("made for", graph.madeFor);
+  const threads = own.threads ? " groups of " + shownSize(own.threads) + " threads" : " groups";
+  if (own.groups) fact("launch", shownSize(own.groups) + threads);
+  fact("opts", shownOpts(own.opts || "").join(", "));
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);

@@ -2,7 +2,8 @@
 import {byId, element} from "./list.js";
 
 /** A row of a dialog's table: its cells, what they are sorted by if not by their text, and its group.
- * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string}} TableRow */
+ * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string}} TableRow
+ * @typedef {{name: string, num?: boolean}} Head */
 
 const kToastMs = 4000;
 
@@ -36,13 +37,24 @@ export function installDialog() {
 }
 
 /** Shows a dialog with a heading, a field that filters its rows, and a table. A click on a column's name sorts it.
- * @param {string} title @param {{name: string, num?: boolean}[]} heads @param {TableRow[]} rows
- * @param {string} [note] text above the table */
+ * @param {string} title @param {Head[]} heads @param {TableRow[]} rows @param {string} [note] text above the table */
 export function showTable(title, heads, rows, note = "") {
-  const box = dialog(), heading = element("h2", "", title), top = element("div", "top"), table = element("table");
-  const close = buttonOf("\u2715", () => box.close(), "close"), body = element("div", "body"), head = element("tr");
-  const filter = /** @type {HTMLInputElement} */ (element("input"));
+  const box = dialog(), heading = element("h2", "", title), top = element("div", "top"), body = element("div", "body");
+  const close = buttonOf("\u2715", () => box.close(), "close"), {filter, table} = filteredTable(heads, rows);
   heading.id = "dialog-title", close.setAttribute("aria-label", "close"), close.title = "close (Escape)";
+  top.append(heading, filter, close);
+  body.tabIndex = 0;
+  if (note) body.append(element("p", "facts", note));
+  body.append(table);
+  box.replaceChildren(top, body);
+  box.showModal();
+  filter.focus();
+}
+
+/** Makes a table and the field that filters its rows. A click on a column's name sorts the rows by it.
+ * @param {Head[]} heads @param {TableRow[]} rows */
+export function filteredTable(heads, rows) {
+  const table = element("table"), head = element("tr"), filter = /** @type {HTMLInputElement} */ (element("input"));
   Object.assign(filter, {type: "search", placeholder: "filter", spellcheck: false});
   filter.setAttribute("aria-label", "filter the rows");
   let sorted = -1, isUp = true;
@@ -75,13 +87,7 @@ export function showTable(title, heads, rows, note = "") {
   table.firstChild.append(head);
   filter.addEventListener("input", fill);
   fill();
-  top.append(heading, filter, close);
-  body.tabIndex = 0;
-  if (note) body.append(element("p", "facts", note));
-  body.append(table);
-  box.replaceChildren(top, body);
-  box.showModal();
-  filter.focus();
+  return {filter, table};
 }
 
 function groupOf(name, columns) {

@@ -3,6 +3,7 @@ import {counted} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
 import {axisTypeOf, expressionOf, nameOf} from "./expressions.js";
+import {nameOfGraph, shownTarget} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {changeText} from "./rewrites.js";
@@ -15,10 +16,13 @@ const kMostRanges = 12;
 /** @param {App} app */
 export function showHeader(app) {
   const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
-  byId("graph-button").textContent = plain(graph.name || "graph");
-  document.title = plain(graph.name) + " \u2013 tgc view";
-  const where = [graph.target, app.placeName(state.s), boxes + (boxes === 1 ? " box" : " boxes")];
-  byId("where").textContent = plain(where.filter(Boolean).join("  \u00b7  "));
+  const own = app.index.graphs[state.g], isList = state.m && !app.index.schedule, name = nameOfGraph(own, state.g);
+  byId("graph-button").textContent = isList ? "all graphs" : name + " \u25be";
+  byId("graph-button").title = `all graphs (g); this is ${plain(graph.name)}`;
+  document.title = (isList ? plain(app.index.title) : name) + " \u2013 tgc view";
+  const where = [own.function ? graph.name : "", shownTarget(graph.target), app.placeName(state.s),
+    counted(boxes, "box", "boxes")];
+  byId("where").textContent = isList ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
   caption.title = caption.textContent;  // its end is cut if there is no room

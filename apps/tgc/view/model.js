@@ -37,11 +37,6 @@ export function itemsOf(index, estimated) {
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
 export async function showModel(home, app) {
   const {index} = app, {schedule} = index;
-  if (!schedule) {
-    home.replaceChildren(element("h2", "", "no schedule"),
-      element("p", "facts", "This page has no schedule: it shows kernels, or a graph that was not scheduled."));
-    return;
-  }
   const isMeasured = Boolean(index.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
   const items = itemsOf(index, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
   const {graph, story} = await app.open(index.graphs.findIndex((g) => g.kind === "tensor"));

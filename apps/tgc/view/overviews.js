@@ -5,6 +5,7 @@ import {axisTypeOf} from "./expressions.js";
 import {dot} from "./header.js";
 import {plain} from "./data.js";
 import {element} from "./list.js";
+import {entriesOf, graphTable} from "./overview.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./commands.js").Command} Command */
 
@@ -19,21 +20,8 @@ export function showHelp(commands, obey) {
 
 /** Lists the graphs of the page. @param {App} app */
 export function showGraphs(app) {
-  const {graphs} = app.index, hasSides = graphs.some((g) => g.side > 0), hasMadeFor = graphs.some((g) => g.made_for);
-  const only = (isThere, head) => (isThere ? [head] : []);
-  const heads = [{name: "graph"}, ...only(hasSides, {name: "input"}), {name: "target"},
-    ...only(hasMadeFor, {name: "made for"}), {name: "nodes", num: true}, {name: "rewrites", num: true},
-    {name: "time to compile", num: true}, {name: "runs", num: true}];
-  const note = hasSides ? "A and B are the two inputs: " + plain(app.index.title) + "." : "";
-  showTable("Graphs", heads, graphs.map((g, i) => {
-    const name = plain(g.name || "graph " + i), open = buttonOf(name, () => { dialog().close(), app.openGraph(i); });
-    const times = g.numbers.length, isKnown = g.ms || g.rewrites, side = g.side ? "B" : "A";
-    const target = plain(g.target || "tensor graph"), madeFor = plain(g.made_for || "");
-    return {
-      cells: [open, ...only(hasSides, side), target, ...only(hasMadeFor, madeFor), String(g.nodes),
-        isKnown ? String(g.rewrites) : "", g.ms ? g.ms.toFixed(2) + " ms" : "", times ? String(times) : ""],
-      values: [name, ...only(hasSides, side), target, ...only(hasMadeFor, madeFor), g.nodes, g.rewrites, g.ms, times]};
-  }), note);
+  const {heads, rows} = graphTable(app, entriesOf(app), () => dialog().close()), {sides, title} = app.index;
+  showTable("Graphs", heads, rows, sides ? "A and B are the two inputs: " + plain(title) + "." : "");
 }
 
 const kMarks = [["--came", "green: added by the stage or the rewrite"],

@@ -34,3 +34,18 @@ export function pairsOf(graphs) {
   }
   return out;
 }
+
+/** Returns the name of the first stage, or "source", whose result differs between two graphs; "": none.
+ * @param {{results?: string[]}} a @param {{results?: string[]}} b each stage's name and the hash of its result */
+export function firstDifference({results: a = []}, {results: b = []}) {
+  const theirs = new Map();
+  for (let i = 0, last = ""; i < b.length; i += 2) {
+    last = b[i + 1] || last;
+    if (!theirs.has(b[i])) theirs.set(b[i], last);
+  }
+  for (let i = 0, last = ""; i < a.length; i += 2) {
+    last = a[i + 1] || last;
+    if (theirs.has(a[i]) && theirs.get(a[i]) !== last) return a[i];
+  }
+  return "";
+}

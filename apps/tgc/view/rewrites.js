@@ -109,7 +109,11 @@ export function loopChanges(g, from, to) {
 
 /** Returns the opts of a kernel's arg as text: ["UPCAST 0 by 4"]. @param {string} arg "KernelInfo(...)" */
 export function optsOf(arg) {
-  const applied = (/applied_opts=\((.*?)\)(?:, opts_to_apply|\)$)/.exec(arg) || ["", ""])[1];
+  return shownOpts((/applied_opts=\((.*?)\)(?:, opts_to_apply|\)$)/.exec(arg) || ["", ""])[1]);
+}
+
+/** Returns opts as text: ["UPCAST 0 by 4"]. @param {string} applied a tuple of Opts as Python prints it */
+export function shownOpts(applied) {
   return [...applied.matchAll(/Opt\(op=OptOps\.(\w+), axis=(\w+), arg=(\((?:[^()]|\([^()]*\))*\)|[^()]*)\)/g)]
     .map(([, op, axis, by]) => op + (axis === "None" ? "" : " " + axis) + (by === "None" ? "" : " by " + by));
 }

@@ -40,3 +40,26 @@ export function stateOf(address) {
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;
   return out;
 }
+
+/** The states that were shown before, for the commands "back" and "forward". A frame without an origin, such as that of
+ * a notebook, must not write the browser's history; there the page keeps the addresses itself. */
+export class Visits {
+  /** @param {(address: string) => void} show shows the state of an address */
+  constructor(show) {
+    this.show = show, this.kept = [location.hash], this.at = 0;
+    this.isOwn = location.protocol === "about:";
+    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => show(location.hash));
+  }
+  /** Notes the address of the shown state; `isStep`: "back" returns to the state before it.
+   * @param {string} address @param {boolean} isStep */
+  note(address, isStep) {
+    if (!this.isOwn) return history[isStep ? "pushState" : "replaceState"](null, "", address);
+    if (isStep) this.kept.splice(++this.at);
+    this.kept[this.at] = address;
+  }
+  /** Goes back (-1) or forward (1). @param {number} by */
+  go(by) {
+    if (!this.isOwn) return history.go(by);
+    if (this.kept[this.at + by] !== undefined) this.show(this.kept[this.at += by]);
+  }
+}

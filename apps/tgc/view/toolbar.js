@@ -12,6 +12,8 @@ const kTools = [
   {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o),
     lacks: ({state}) => (state.s || state.d >= 0 || state.o ? "" : "no stage comes before this graph")},
   {text: "Model", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
+  {text: "Overview", command: "model", isOn: (app) => app.state.m,
+    isThere: (app) => !app.index.schedule && app.index.graphs.length > 1},
   {text: "Index", command: "arithmetic", isOn: (app) => app.state.a, isThere: (app) => !app.state.m},
   {text: "Fold \u25be", command: "", menu: foldMenu, isOn: ({state}) => state.f.length > 0,
     isThere: (app) => !app.state.m},

@@ -1,6 +1,8 @@
 // The line below the header that says what is wrong: the finding of a bisection, or where two inputs differ first.
 import {buttonOf, dialog, showTable} from "./dialogs.js";
+import {counted} from "./amounts.js";
 import {byId, element} from "./list.js";
+import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {exampleText, nextUnproven, noteOf} from "./proof.js";
@@ -14,7 +16,8 @@ const kMostValue = 50;  // maximum length of a differing value, in characters
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const said = accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
+  const isList = app.state.m && !app.index.schedule;
+  const said = isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
     : app.graph.other ? saidOfOther(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
@@ -35,9 +38,12 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
     const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
     if (right !== undefined && wrong !== undefined)
       items.push(span(`; with ${where || "these inputs"}, that is ${wrong} instead of ${right}`));
-  } else items.push(span([verdict, stage && "in the stage " + stage, detail || failure].filter(Boolean).join(", ")));
+  } else {
+    const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
+    items.push(bold(verdict), span(says.join(": ")));
+  }
   const {s, r} = app.state, isThere = place && place.s === s && place.r === r;
-  if (place && !isThere) items.push(buttonOf("show this rewrite", () => app.go({...place, d: -1, n: -1})));
+  if (place && !isThere) items.push(buttonOf("show it", () => app.go({...place, d: -1, n: -1})));
   return {kind: "wrong", items};
 }
 
@@ -69,20 +75,35 @@ function saidOfOther(app) {
   };
   let first = 0;
   while (first <= story.last && !app.differs(first)) first++;
-  const items = [label(0, "a", "A", a), label(1, "b", "B", b)];
-  if (first > story.last) items.unshift(bold("A and B are equal  "));
+  const items = [label(0, "a", "A", a), label(1, "b", "B", b)], inSource = app.differenceOf(state.g) === "source";
+  if (first > story.last) items.unshift(bold(inSource ? "Only the sources differ  " : "A and B are equal  "));
   else {
     items.unshift(bold("The first difference is in "), element("b", "", plain(app.placeName(first))), span("  "));
-    const said = firstDifference(app, first);
+    const said = differenceAt(app, first);
     if (said) items.push(span(said));
     if (state.s !== first || !state.o) items.push(buttonOf("show it", () => app.go({s: first, r: -1, d: -1, o: true})));
   }
+  const all = entriesOf(app), differing = all.filter((e) => e.differs);
+  if (all.length > 1) {
+    const differ = differing.length === 1 ? "differs" : "differ";
+    items.push(span(`  ${differing.length} of ${counted(all.length, "graph")} ${differ}`));
+    if (nextDiffering(app, 1)) items.push(buttonOf("next that differs", () => nextDiffering(app, 1)()));
+  }
   items.push(buttonOf(state.p < 0 && pair ? pair.by : "your choice", () => choosePartner(app)));
-  return {kind: first > story.last ? "right" : "differs", items};
+  return {kind: first > story.last && !inSource ? "right" : "differs", items};
+}
+
+/** Returns what opens the next (1) or previous (-1) graph that differs from its pair; null: there is none.
+ * @param {App} app @param {number} by */
+export function nextDiffering(app, by) {
+  const {pairs, state: {g}, index} = app, pair = pairs.get(g), shown = index.graphs[g].side && pair ? pair.with : g;
+  const differing = entriesOf(app).filter((e) => e.differs && e.g !== shown).map((e) => e.g).sort((a, b) => a - b);
+  const beyond = differing.filter((other) => (other - shown) * by > 0), list = beyond.length ? beyond : differing;
+  return list.length ? () => app.openGraph(list[by > 0 ? 0 : list.length - 1]) : null;
 }
 
 // Says what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in B".
-function firstDifference(app, place) {
+function differenceAt(app, place) {
   const {graph} = app, {other} = graph, at = place ? other.names.indexOf(graph.stages[place - 1].name) : 0;
   if (graph.saidFirst === undefined) graph.saidFirst = place && at > 0 ? firstRewrite(graph, place - 1, at - 1) : "";
   if (!graph.saidFirst && app.scene.diff && app.state.s === place && app.state.o)

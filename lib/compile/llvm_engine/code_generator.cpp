@@ -15,8 +15,10 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m, bool 
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target) throw Refused{{.message = error}};
+  llvm::TargetOptions options;
+  options.MCOptions.AsmVerbose = true;  // marks spills and reloads in assembly, as clang's default does
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(m.triple, m.cpu, m.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      target->createTargetMachine(m.triple, m.cpu, m.features, options, llvm::Reloc::PIC_, std::nullopt,
                                   fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
 }
 
@@ -48,6 +50,8 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
   std::unique_ptr<Emitter>& kept = kept_[form == Form::Object];
   auto emitter = kept ? std::move(kept) : make_emitter(form);
   emitter->bytes.clear();
+  // assembly of a CPU states the size of the stack frame, for Artifact::Resources; listing() drops this section
+  machine_->Options.EmitStackSizeSection = form == Form::Assembly && passes_can_be_kept(machine_->getTargetTriple());
   emitter->passes.run(module);
   std::string out(emitter->bytes.data(), emitter->bytes.size());
   if (passes_can_be_kept(machine_->getTargetTriple())) kept = std::move(emitter);

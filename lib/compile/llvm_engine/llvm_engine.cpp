@@ -30,10 +30,8 @@
 #include "lib/compile/llvm_engine/code_generator.h"
 #include "lib/compile/llvm_engine/contain.h"
 #include "lib/compile/llvm_engine/disassemble.h"
-#include "lib/compile/llvm_engine/line_table.h"
 #include "lib/compile/llvm_engine/pass_gate.h"
 #include "lib/compile/llvm_engine/targets.h"
-#include "lib/compile/llvm_engine/wrong_pass.h"
 
 namespace tgc {
 namespace {

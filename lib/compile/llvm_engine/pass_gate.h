@@ -3,9 +3,11 @@
 // function, loop or module has its own number.
 #pragma once
 #include <llvm/ADT/Any.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/OptBisect.h>
-
+#include <llvm/Passes/PassBuilder.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tgc {
@@ -31,5 +33,13 @@ class PassGate : public llvm::OptPassGate {
   mutable int64_t number_ = 0;
   mutable std::string list_;
 };
+
+// Seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs.
+
+// Adds the fault's pass to the optimizations; does nothing for a fault that is not a pass.
+void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);
+
+// Replaces sqrt with fabs before any pass runs: a miscompile that no pass limit avoids.
+void mistake_intrinsics(llvm::Module& module);
 
 }  // namespace tgc

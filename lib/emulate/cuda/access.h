@@ -3,8 +3,8 @@
 #include <bit>
 
 #include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/launch.h"
 
 namespace tgc::ptx {
 

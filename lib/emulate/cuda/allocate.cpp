@@ -4,7 +4,7 @@
 #include <array>
 #include <queue>
 
-#include "lib/emulate/cuda/finish.h"
+#include "lib/emulate/cuda/builder.h"
 #include "lib/support/result.h"
 
 namespace tgc::ptx {

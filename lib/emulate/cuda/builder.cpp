@@ -4,8 +4,6 @@
 #include <bit>
 #include <unordered_map>
 
-#include "lib/emulate/cuda/finish.h"
-
 namespace tgc::ptx {
 namespace {
 

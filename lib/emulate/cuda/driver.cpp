@@ -1,8 +1,13 @@
 #include "lib/emulate/cuda/driver.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 
+#include "lib/emulate/cuda/builder.h"
+
 namespace tgc::ptx {
+
 namespace {
 
 constexpr uint64_t kStaticShared = 48 << 10, kMostShared = 227 << 10;
@@ -107,6 +112,236 @@ int Gpu::launch(const LaunchNode& node) {
                 .check_races = checks_races(),
                 .host_threads = host_threads()};
   return run(std::string(f.name), threads, [&](uint64_t& executed) { return run_launch(launch, executed); });
+}
+
+Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, Memory& memory) {
+  auto parsed = parse(text);
+  if (!parsed) return parsed.diag();
+  std::unique_ptr<LoadedModule> out(new LoadedModule(std::move(*parsed), memory));
+  auto done = catch_failures([&] { return out->place_variables(), out->translate(), Unit{}; });
+  if (!done) return done.diag();
+  return out;
+}
+
+LoadedModule::~LoadedModule() {
+  for (auto& [name, place] : variables_) memory_.free(place.address);
+}
+
+void LoadedModule::place_variables() {
+  for (const Variable& v : module_.globals) {
+    if (v.space != Space::Global && v.space != Space::Const) continue;
+    if (v.is_extern)
+      throw Failure(
+          Diag{.message = "'" + std::string(v.name) + "' is .extern: there is no other module", .line = v.line});
+    if (variables_.contains(v.name))
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared twice", .line = v.line});
+    uint64_t address = memory_.allocate(std::max<uint64_t>(v.bytes, 1));
+    if (!address)
+      throw Failure(Diag{.message = "not enough device memory for '" + std::string(v.name) + "'", .line = v.line});
+    std::memset(reinterpret_cast<void*>(address), 0, v.bytes);
+    std::memcpy(reinterpret_cast<void*>(address), v.initial.data(), v.initial.size());
+    variables_[v.name] = {address, v.bytes};
+  }
+}
+
+void LoadedModule::translate() {
+  std::map<std::string_view, uint64_t> addresses;
+  for (auto& [name, place] : variables_) addresses[name] = place.address;
+  for (const Function& f : module_.functions) {
+    Code& code = kernels_[f.name];
+    if (code.function)
+      throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' is defined twice", .line = f.line});
+    code.function = &f;
+    code.module = &module_;
+    Builder(code, addresses).run();
+  }
+}
+
+const Code* LoadedModule::kernel(std::string_view name) const {
+  auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+const LoadedModule::Place* LoadedModule::variable(std::string_view name) const {
+  auto found = variables_.find(name);
+  return found == variables_.end() ? nullptr : &found->second;
+}
+
+int architecture_of(std::string_view target) {
+  int n = 0;
+  if (!target.starts_with("sm_")) return 0;
+  std::from_chars(target.data() + 3, target.data() + target.size(), n);
+  return n;
+}
+
+namespace {
+
+// Runs blocks on one host thread, for run_blocks.
+class Runner {
+ public:
+  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
+    uint32_t threads = launch.threads();
+    bool can_pack = code_.is_lane_free && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared == 0;
+    blocks_in_warp_ = can_pack && !launch.check_races && threads < kLanes ? kLanes / threads : 1;
+    warps_ = (threads + kLanes - 1) / kLanes;
+    files_ = code_.has_barrier ? warps_ : 1;
+    block_.launch = &launch;
+    block_.is_packed = blocks_in_warp_ > 1;
+    block_.shared.resize(code_.shared_bytes + launch.dynamic_shared);
+    block_.stored.resize(block_.shared.size());
+    block_.local.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
+    if (launch.check_races) block_.races = std::make_unique<Races>(kLanes);
+    for (uint32_t n = 0; n < files_; n++) make_file();
+  }
+
+  // Returns the number of groups. A group is one block, or several blocks that share a warp.
+  uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
+  uint64_t executed() const { return executed_; }
+
+  // Runs one group; throws its Fault.
+  void run(uint64_t group) {
+    uint64_t blocks = volume(launch_.grid);
+    uint32_t threads = launch_.threads();
+    if (block_.races) block_.races->forget();
+    if (block_.is_packed) {
+      uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
+      return run_alone(first * threads, uint32_t(count * threads));
+    }
+    block_.id = place_of(group, launch_.grid);
+    std::ranges::fill(block_.stored, uint8_t(0));
+    if (code_.has_barrier) return run_together(threads);
+    for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
+  }
+
+ private:
+  void make_file() {
+    std::byte* file = file_.emplace_back(zeroed<std::byte>(code_.file_bytes)).get();
+    for (const Preset& p : code_.presets) {
+      std::array<uint64_t, 2> value = p.value;
+      if (p.kind == Preset::Special) continue;
+      if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.bytes);
+      if (p.bytes == 0) {
+        std::memcpy(file + p.place, value.data(), sizeof(uint32_t));
+        continue;
+      }
+      size_t width = std::max<size_t>(p.bytes, 2);
+      for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.place + i * width, value.data(), width);
+    }
+  }
+
+  Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
+    Warp w;
+    w.file = file_[file].get();
+    w.exists = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
+    w.alive = w.path = w.exists;
+    w.waiting[0] = {0, kNone, 0};
+    w.jumps_left = launch_.most_jumps;
+    w.block = &block_;
+    w.operands = code_.operands.data();
+    w.first_thread = first_thread;
+    for (const Preset& p : code_.presets)
+      if (p.kind == Preset::Special) set_special(w, p);
+    return w;
+  }
+
+  void set_special(Warp& w, const Preset& p) {
+    uint32_t* d = reg<uint32_t>(w, p.place);
+    const auto& [bx, by, bz] = launch_.block;
+    const auto& [gx, gy, gz] = launch_.grid;
+    uint32_t threads = launch_.threads();
+    for (uint32_t i = 0; i < kLanes; i++) {
+      uint64_t global = uint64_t(w.first_thread) + i;
+      uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
+      Triple id = block_.is_packed ? place_of(global / threads, launch_.grid) : block_.id;
+      switch (p.special) {
+        case Special::TidX: d[i] = thread % bx; break;
+        case Special::TidY: d[i] = thread / bx % by; break;
+        case Special::TidZ: d[i] = thread / bx / by; break;
+        case Special::NtidX: d[i] = bx; break;
+        case Special::NtidY: d[i] = by; break;
+        case Special::NtidZ: d[i] = bz; break;
+        case Special::CtaidX: d[i] = id[0]; break;
+        case Special::CtaidY: d[i] = id[1]; break;
+        case Special::CtaidZ: d[i] = id[2]; break;
+        case Special::NctaidX: d[i] = gx; break;
+        case Special::NctaidY: d[i] = gy; break;
+        case Special::NctaidZ: d[i] = gz; break;
+        case Special::Laneid: d[i] = i; break;
+        case Special::Warpid: d[i] = w.first_thread / kLanes; break;
+        case Special::Nwarpid: d[i] = warps_; break;
+        case Special::Smid:
+        case Special::Gridid: d[i] = 0; break;
+        case Special::Nsmid: d[i] = 1; break;
+        case Special::LanemaskEq: d[i] = 1u << i; break;
+        case Special::LanemaskLt: d[i] = (1u << i) - 1; break;
+        case Special::LanemaskLe: d[i] = (2u << i) - 1; break;
+        case Special::LanemaskGt: d[i] = ~((2u << i) - 1); break;
+        case Special::LanemaskGe: d[i] = ~((1u << i) - 1); break;
+        case Special::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared); break;
+        case Special::TotalSharedSize: d[i] = uint32_t(block_.shared.size()); break;
+      }
+    }
+  }
+
+  void run_alone(uint64_t first_thread, uint32_t lanes) {
+    Warp w = begin(0, uint32_t(first_thread), lanes);
+    run_warp(w, code_);
+    executed_ += w.executed;
+  }
+
+  // Runs the warps of the block in turn, each up to its next barrier (take_turns in blocks.h).
+  void run_together(uint32_t threads) {
+    std::vector<Warp> warps;
+    for (uint32_t n = 0; n < warps_; n++)
+      warps.push_back(begin(n, n * kLanes, std::min<uint32_t>(kLanes, threads - n * kLanes)));
+    take_turns(
+        warps, [&](Warp& w) { run_warp(w, code_); },
+        [&](const Warp& done, const Warp& waits) {
+          raise(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
+                "returned and does not reach a barrier that others wait at");
+        },
+        [&] {
+          if (block_.races) block_.races->forget();
+        });
+    for (Warp& w : warps) executed_ += w.executed;
+  }
+
+  const Launch& launch_;
+  const Code& code_;
+  uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
+  Block block_;
+  std::vector<std::unique_ptr<std::byte, FreeBytes>> file_;
+  uint64_t executed_ = 0;
+};
+
+}  // namespace
+
+std::string name_thread(const Block& block, uint32_t thread) {
+  const Launch& l = *block.launch;
+  Triple id = block.is_packed ? place_of(thread / l.threads(), l.grid) : block.id;
+  return emulate::name_thread(block.is_packed ? thread % l.threads() : thread, l.block, id);
+}
+
+void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
+  const Block& b = *w.block;
+  throw Fault{code, b.launch->code->describe(o.instruction) + ": " + name_thread(b, w.first_thread + uint32_t(lane)) +
+                        " " + what};
+}
+
+std::string Code::describe(uint32_t instruction) const {
+  const Instruction& i = function->body[instruction];
+  // quote at most 120 characters of the instruction from the PTX text
+  const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
+  const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
+  std::string text(begin, stop);
+  std::ranges::replace(text, '\t', ' ');
+  if (text.size() > 120) text = text.substr(0, 117) + "...";
+  std::string out = "kernel '" + std::string(function->name) + "', line " + std::to_string(i.line) + " of the PTX";
+  if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";
+  return out + " ('" + text + "')";
+}
+
+std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed) {
+  return run_blocks<Runner>(launch, executed);
 }
 
 }  // namespace tgc::ptx

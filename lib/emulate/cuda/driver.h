@@ -1,12 +1,83 @@
 // The emulated NVIDIA GPU: loads PTX and runs launches for the CUDA driver functions in cuda_api.cpp.
 #pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "lib/emulate/cuda/launch.h"
-#include "lib/emulate/cuda/module.h"
+#include "lib/emulate/cuda/code.h"
 #include "lib/emulate/driver.h"
+#include "lib/emulate/memory.h"
+#include "lib/emulate/races.h"
 
 namespace tgc::ptx {
+
+// Launches a kernel: runs its blocks on the host's threads, with the checks that --emulate and --race make.
+struct Launch {
+  const Code* code = nullptr;
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
+  uint64_t dynamic_shared = 0;           // in bytes
+  std::vector<std::byte> parameters;
+  std::vector<Range> ranges;  // accessible global memory, sorted
+  bool check_races = false;
+  unsigned host_threads = 1;
+  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per warp
+
+  uint32_t threads() const { return uint32_t(volume(block)); }
+};
+
+struct Block {
+  const Launch* launch = nullptr;
+  Triple id{};
+  bool is_packed = false;  // true if a warp holds several blocks
+  std::vector<std::byte> shared, local;
+  std::vector<uint8_t> stored;     // for each byte of `shared`, 1 if a thread has stored it
+  std::unique_ptr<Races> races;    // null unless check_races is set
+  RecentRanges recent;
+};
+
+// Runs all blocks. Returns the fault of the lowest failing block. Sets `executed` to the sum of Warp::executed.
+std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
+
+// Runs a warp until it ends or reaches a barrier. Throws Fault.
+void run_warp(Warp& w, const Code& code);
+
+// Returns "thread (3,0,0) of block (1,0,0)".
+std::string name_thread(const Block& block, uint32_t thread);
+// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
+[[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
+
+// Loads a PTX module: parses the text, translates the kernels, and allocates the variables in device memory.
+class LoadedModule {
+ public:
+  // An error names the line and, if one is at fault, the instruction. Variables are allocated in `memory`, which must
+  // outlive the module.
+  static Result<std::unique_ptr<LoadedModule>> load(std::string_view text, Memory& memory);
+  ~LoadedModule();
+
+  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
+  struct Place {
+    uint64_t address, bytes;
+  };
+  const Place* variable(std::string_view name) const;  // null if there is no variable of that name
+  const Module& module() const { return module_; }
+
+ private:
+  LoadedModule(Module module, Memory& memory) : module_(std::move(module)), memory_(memory) {}
+  void place_variables();
+  void translate();
+
+  Module module_;
+  Memory& memory_;
+  std::map<std::string_view, Place> variables_;
+  std::map<std::string_view, Code> kernels_;
+};
+
+// Returns the compute capability of a PTX target times 10: 80 for "sm_80", 90 for "sm_90a"; 0 for other names.
+int architecture_of(std::string_view target);
 
 using LoadedModules = Modules<LoadedModule, Code>;
 using Kernel = LoadedModules::Kernel;

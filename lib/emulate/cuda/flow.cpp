@@ -1,8 +1,7 @@
 // Finds basic blocks and their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance
 // Algorithm", on the reversed graph with a single exit node added), and inserts joins.
-#include <algorithm>
 
-#include "lib/emulate/cuda/finish.h"
+#include "lib/emulate/cuda/builder.h"
 
 namespace tgc::ptx {
 namespace {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "lib/emulate/cuda/code.h"
-#include "lib/emulate/loops.h"
 #include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {

@@ -1,6 +1,5 @@
 // Integer arithmetic, and the dispatch by type of opcodes that integers and floats share (add, mul, min, ...).
 #include "lib/emulate/cuda/builder.h"
-#include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"
 

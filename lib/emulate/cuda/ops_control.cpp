@@ -2,9 +2,8 @@
 // of the lanes runs and the other waits on a stack (Warp::waiting). A join op at the immediate post-dominator
 // reconverges them.
 #include "lib/emulate/cuda/builder.h"
-#include "lib/emulate/cuda/finish.h"
+#include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/launch.h"
 
 namespace tgc::ptx {
 namespace {

@@ -1,7 +1,7 @@
 // Instructions that exchange data between lanes: shfl, vote, activemask, match, redux.
 #include "lib/emulate/cuda/builder.h"
+#include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
-#include "lib/emulate/cuda/launch.h"
 
 namespace tgc::ptx {
 namespace {

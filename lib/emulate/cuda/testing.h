@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/emulate/cuda/launch.h"
-#include "lib/emulate/cuda/module.h"
+#include "lib/emulate/cuda/driver.h"
 
 namespace tgc::ptx {
 

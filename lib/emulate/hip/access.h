@@ -1,8 +1,8 @@
 // Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does.
 #pragma once
 #include "lib/emulate/hip/builder.h"
+#include "lib/emulate/hip/driver.h"
 #include "lib/emulate/hip/lanes.h"
-#include "lib/emulate/hip/launch.h"
 
 namespace tgc::hip {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/emulate/hip/driver.h"
 #include "lib/emulate/hip/lanes.h"
-#include "lib/emulate/hip/launch.h"
 
 namespace tgc::hip {
 namespace {

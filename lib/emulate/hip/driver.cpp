@@ -4,7 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "lib/compile/engines.h"
+#include "lib/emulate/hip/builder.h"
+#include "lib/emulate/hip/waits.h"
+
 namespace tgc::hip {
+
 namespace {
 
 constexpr Limits kLimits{.grid = {INT32_MAX, 65536, 65536}, .block = {1024, 1024, 1024}, .threads = 1024};
@@ -92,6 +97,239 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
+}
+
+namespace {
+
+// Hardware limits. No compiler emits a kernel beyond them.
+constexpr uint32_t kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
+
+void check(const KernelEntry& k) {
+  const Descriptor& d = k.descriptor;
+  if (d.group_bytes > kMostGroupBytes || d.private_bytes > kMostPrivateBytes || d.kernarg_bytes > kMostKernargBytes)
+    throw Failure("the kernel '" + k.name + "' asks for more memory than a GPU has");
+  if (d.kernarg_preload) throw Failure("the kernel '" + k.name + "' wants its arguments preloaded in registers");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes, Memory& memory, bool watches) {
+  return catch_failures([&] {
+    CodeObject object = CodeObject::read(bytes).value_or_throw();
+    const Processor& processor = object.processor();
+    auto engine = llvm_engine().value_or_throw();
+    auto made =
+        engine->disassemble(bytes, {.triple = "amdgcn-amd-amdhsa", .cpu = processor.name, .features = "+cumode"});
+    if (!made.ok) throw Failure("LLVM does not disassemble the code object: " + made.complaint.message);
+    std::unique_ptr<LoadedModule> out(new LoadedModule(memory));
+    out->listing_ = std::move(made.value);
+    out->image_ = memory.allocate(std::max<size_t>(object.image().size(), 1));
+    if (!out->image_) throw Failure("not enough device memory for the code object");
+    std::memcpy(reinterpret_cast<void*>(out->image_), object.image().data(), object.image().size());
+    for (const KernelEntry& entry : object.kernels()) {
+      check(entry);
+      auto code = std::make_unique<Code>();
+      code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
+      code->processor = processor.name;
+      code->halves = entry.descriptor.is_wave32() ? 1 : 2;
+      code->base = out->image_, code->has_waits = watches;
+      if (processor.family == Family::Gfx9 && code->halves == 1)
+        throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
+      code->instructions = read_listing(out->listing_, entry.begin, entry.end);
+      Builder(*code).build();
+      out->kernels_.push_back(std::move(code));
+    }
+    if (out->kernels_.empty()) throw Failure("the code object has no kernel");
+    return out;
+  });
+}
+
+LoadedModule::~LoadedModule() {
+  if (image_) memory_.free(image_);
+}
+
+const Code* LoadedModule::kernel(std::string_view name) const {
+  auto found = std::ranges::find_if(kernels_, [&](auto& k) { return k->name == name; });
+  return found == kernels_.end() ? nullptr : found->get();
+}
+
+namespace {
+
+// The storage of a wave: its register files and its threads' private memory.
+struct Room {
+  std::unique_ptr<uint32_t, FreeBytes> scalar, vector;
+  std::unique_ptr<std::byte, FreeBytes> own;
+};
+
+// Runs groups on one host thread, for run_blocks.
+class Runner {
+ public:
+  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
+    lanes_ = code_.halves * kLanes;
+    waves_ = (launch.threads() + lanes_ - 1) / lanes_;
+    group_.launch = &launch;
+    group_.memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
+    group_.stored.resize(group_.memory.size());
+    if (launch.check_races) group_.races = std::make_unique<Races>(lanes_);
+    for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
+      rooms_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
+                        zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
+                        zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
+    for (Room& room : rooms_) std::ranges::copy(code_.constants, room.scalar.get() + kConstants);
+    if (launch.check_races) waits_.resize(rooms_.size());
+    set_float_mode(code_.descriptor.float_mode());
+  }
+  ~Runner() { set_float_mode(0xf0); }  // restores the host's default mode: round to nearest, keep denormals
+
+  uint64_t groups() const { return volume(launch_.grid); }
+  uint64_t executed() const { return executed_; }
+
+  // Runs group `number`; throws its Fault.
+  void run(uint64_t number) {
+    group_.id = place_of(number, launch_.grid);
+    std::ranges::fill(group_.stored, uint8_t(0));
+    if (group_.races) group_.races->forget();
+    if (code_.has_barrier) return run_together();
+    for (uint32_t n = 0; n < waves_; n++) {
+      Wave w = begin(n, 0);
+      run_wave(w);
+      executed_ += w.executed;
+    }
+  }
+
+ private:
+  Wave begin(uint32_t number, size_t room_number) {
+    Wave w;
+    Room& room = rooms_[room_number];
+    w.s = room.scalar.get(), w.v = room.vector.get(), w.own_memory = room.own.get();
+    w.halves = code_.halves, w.group = &group_, w.code = &code_;
+    w.first_thread = number * lanes_;
+    w.jumps_left = launch_.most_jumps;
+    w.float_mode = code_.descriptor.float_mode();
+    if (launch_.check_races) w.waits = &(waits_[room_number] = Waits());
+    uint32_t threads = std::min(lanes_, launch_.threads() - w.first_thread);
+    uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
+    std::fill_n(w.s, kConstants, 0);
+    w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
+    set_scalars(w);
+    set_thread_ids(w);
+    if (launch_.log) launch_.log->add_event(trace_event(TraceEvent::Started, number, 0));
+    return w;
+  }
+
+  // Sets the scalar registers that the descriptor enables, in the descriptor's order, then the group's position.
+  void set_scalars(Wave& w) {
+    const Descriptor& d = code_.descriptor;
+    uint32_t next = 0;
+    auto put = [&](uint32_t value) {
+      if (next < kVcc) w.s[next++] = value;
+    };
+    auto put_address = [&](uint64_t value) { put(uint32_t(value)), put(uint32_t(value >> 32)); };
+    if (d.properties & 1) put_address(0), put_address(0);  // address of the private segment buffer, unused
+    if (d.properties & 2) put_address(0);                  // address of the dispatch packet, unused
+    if (d.properties & 4) put_address(0);                  // address of the queue, unused
+    if (d.properties & 8) put_address(reinterpret_cast<uint64_t>(launch_.arguments.data()));
+    if (d.properties & 16) put_address(0);                 // dispatch id, unused
+    if (d.properties & 32) put_address(0);                 // flat scratch, unused
+    if (d.properties & 64) put(d.private_bytes);
+    next = std::max(next, d.user_registers());
+    if (code_.family == Family::Gfx12) {
+      w.s[kTtmp + 9] = group_.id[0];
+      w.s[kTtmp + 7] = group_.id[1] | group_.id[2] << 16;
+      return;
+    }
+    for (int n = 0; n < 3; n++)
+      if (d.has_group_id(n)) put(group_.id[size_t(n)]);
+  }
+
+  void set_thread_ids(Wave& w) {
+    int last = code_.descriptor.thread_ids();
+    const auto& [x, y, z] = launch_.block;
+    for (uint32_t lane = 0; lane < lanes_; lane++) {
+      uint32_t thread = w.first_thread + lane;
+      w.lane(0, lane) =
+          thread % x | (last >= 1 ? thread / x % y << 10 : 0) | (last >= 2 ? thread / x / y % z << 20 : 0);
+    }
+  }
+
+  // Runs the waves of the group in turn, each up to its next barrier (take_turns in blocks.h).
+  void run_together() {
+    std::vector<Wave> waves;
+    for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
+    take_turns(
+        waves, run_wave,
+        [&](const Wave& done, const Wave& waiting) {
+          raise(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
+                "returned and does not reach a barrier that others wait at");
+        },
+        [&] {
+          if (group_.races) group_.races->forget();
+        });
+    for (Wave& w : waves) executed_ += w.executed;
+  }
+
+  const Launch& launch_;
+  const Code& code_;
+  uint32_t lanes_ = 32, waves_ = 1;
+  Group group_;
+  std::vector<Room> rooms_;   // one per wave of a group
+  std::vector<Waits> waits_;  // one per wave: its pending memory operations; empty without --race
+  uint64_t executed_ = 0;
+};
+
+template <bool kWatches>
+void run_until_stop(Wave& w) {
+  const Op* ops = w.code->ops.data();
+  uint64_t executed = 0;
+  while (w.state == Wave::Running) {
+    const Op& o = ops[w.pc++];
+    if (kWatches) w.moment++, w.waits->check(w, o);
+    o.run(w, o);
+    executed += o.is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+  }
+  w.executed += executed;
+}
+
+// Logs each instruction that has operations. Instructions without any (waits, for example) follow from the code.
+void run_logged(Wave& w, TraceLog& log) {
+  const Op* ops = w.code->ops.data();
+  const uint32_t wave = w.first_thread / (w.halves * kLanes);
+  auto address = [&](uint32_t n) { return w.code->instructions[ops[n].instruction].address; };
+  while (w.state == Wave::Running) {
+    const uint32_t n = w.pc++;
+    ops[n].run(w, ops[n]);
+    w.executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+    if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
+    TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
+                      : w.pc != n + 1       ? TraceEvent::Jumped
+                                            : TraceEvent::Executed;
+    log.add_event(trace_event(type, wave, address(n)));
+  }
+}
+
+}  // namespace
+
+void run_wave(Wave& w) {
+  w.state = Wave::Running;
+  if (w.group->launch->log) run_logged(w, *w.group->launch->log);
+  else if (w.waits) run_until_stop<true>(w);
+  else run_until_stop<false>(w);
+}
+
+std::string name_thread(const Group& group, uint32_t thread) {
+  return emulate::name_thread(thread, group.launch->block, group.id);
+}
+
+void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
+  throw Fault{code, w.code->describe(o.instruction) + ": " + name_thread(*w.group, w.first_thread + lane) + " " + what};
+}
+
+std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {
+  Launch launch = asked;
+  uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
+  launch.ranges.push_back({begin, begin + launch.arguments.size()});
+  std::ranges::sort(launch.ranges, {}, &Range::begin);
+  return run_blocks<Runner>(launch, executed);
 }
 
 }  // namespace tgc::hip

@@ -1,10 +1,81 @@
 // The emulated AMD GPU: loads code objects and runs launches for the HIP functions in hip_api.cpp.
 #pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/emulate/driver.h"
-#include "lib/emulate/hip/launch.h"
-#include "lib/emulate/hip/module.h"
+#include "lib/emulate/hip/code.h"
+#include "lib/emulate/hip/code_object.h"
+#include "lib/emulate/hip/trace_log.h"
+#include "lib/emulate/races.h"
 
 namespace tgc::hip {
+
+// Launches a kernel: runs its workgroups on the host's threads, with the checks that --emulate and --race make.
+struct Launch {
+  const Code* code = nullptr;
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
+  uint64_t dynamic_group_bytes = 0;
+  std::vector<std::byte> arguments;
+  std::vector<Range> ranges;  // accessible global memory, sorted; run_launch adds the arguments
+  bool check_races = false;
+  unsigned host_threads = 1;
+  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per wave
+  TraceLog* log = nullptr;  // where executed instructions are logged; then host_threads is 1
+
+  uint32_t threads() const { return uint32_t(volume(block)); }
+};
+
+struct Group {
+  const Launch* launch = nullptr;
+  Triple id{};
+  std::vector<std::byte> memory;   // LDS (shared memory)
+  std::vector<uint8_t> stored;     // for each byte of `memory`, 1 if a thread has stored it
+  std::unique_ptr<Races> races;    // null unless check_races is set
+  RecentRanges recent;
+};
+
+// Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of
+// instructions, where a vector instruction counts once per active lane.
+std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
+
+// Runs a wave until it ends or reaches a barrier. Throws Fault.
+void run_wave(Wave& w);
+
+// Sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register. Ignores the
+// fields for f16 and f64, because the host has one mode for all types.
+void set_float_mode(uint32_t mode);
+
+// Returns "thread (3,0,0) of block (1,0,0)".
+std::string name_thread(const Group& group, uint32_t thread);
+// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
+[[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
+
+// Loads a code object: LLVM disassembles it, the kernels are translated, and the image is copied into device memory.
+class LoadedModule {
+ public:
+  // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait
+  // instructions become operations that are checked (waits.h). The image is allocated in `memory`, which must outlive
+  // the module.
+  static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
+  ~LoadedModule();
+
+  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
+  const std::vector<std::unique_ptr<Code>>& kernels() const { return kernels_; }
+  uint64_t base() const { return image_; }  // host address of the image
+
+ private:
+  explicit LoadedModule(Memory& memory) : memory_(memory) {}
+
+  Memory& memory_;
+  uint64_t image_ = 0;
+  std::string listing_;
+  std::vector<std::unique_ptr<Code>> kernels_;
+};
 
 using LoadedModules = Modules<LoadedModule, Code>;
 using Kernel = LoadedModules::Kernel;
@@ -28,5 +99,14 @@ class Gpu : public Driver {
   TraceLog* log_ = nullptr;  // null: executed instructions are not logged
   LoadedModules modules_;
 };
+
+// hipDeviceProp_t of ROCm 6, with only the two fields that tgc and tinygrad read.
+struct Properties {
+  char name[256];
+  char before_arch[904];
+  char arch_name[256];  // "gfx1100", optionally followed by ":" and features
+  char after_arch[56];
+};
+static_assert(sizeof(Properties) == 1472);
 
 }  // namespace tgc::hip

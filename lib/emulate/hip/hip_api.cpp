@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "lib/emulate/hip/driver.h"
-#include "lib/emulate/hip/properties.h"
 
 #define EXPORT extern "C" [[gnu::visibility("default")]]
 

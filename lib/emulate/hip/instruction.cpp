@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lib/support/counted.h"
 #include "lib/support/lines.h"
 
 namespace tgc::hip {
@@ -16,23 +17,16 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-std::optional<uint32_t> number_of(std::string_view text) {
-  uint32_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Parses the register numbers "5" of v5 or "[4:7]" of s[4:7]. Returns false if they are malformed or not below `limit`.
 bool take_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
   std::optional<uint32_t> first, last;
   if (text.starts_with('[') && text.ends_with(']')) {
     text = text.substr(1, text.size() - 2);
     size_t colon = text.find(':');
-    first = number_of(text.substr(0, colon));
-    last = colon == text.npos ? first : number_of(text.substr(colon + 1));
+    first = parse_number<uint32_t>(text.substr(0, colon));
+    last = colon == text.npos ? first : parse_number<uint32_t>(text.substr(colon + 1));
   } else {
-    first = last = number_of(text);
+    first = last = parse_number<uint32_t>(text);
   }
   if (!first || !last || *last < *first || *last >= limit) return false;
   o.kind = kind, o.place = base + *first, o.count = *last - *first + 1;
@@ -151,7 +145,8 @@ std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, 
   uint32_t source_line = 0;
   for (std::string_view line : lines_of(listing)) {
     constexpr std::string_view kSourceLine = "; line ";
-    if (line.starts_with(kSourceLine)) source_line = number_of(line.substr(kSourceLine.size())).value_or(0);
+    if (line.starts_with(kSourceLine))
+      source_line = parse_number<uint32_t>(line.substr(kSourceLine.size())).value_or(0);
     // a line of the listing: "  1614: 000046d600053d00      \tv_lshl_add_u32 v0, v0, 2, s15"
     size_t tab = line.find('\t'), colon = line.find(':');
     if (tab == line.npos || colon > tab) continue;

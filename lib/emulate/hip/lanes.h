@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "lib/emulate/hip/builder.h"
-#include "lib/emulate/loops.h"
 #include "lib/emulate/numbers.h"
 
 namespace tgc::hip {

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "lib/emulate/hip/launch.h"
+#include "lib/emulate/hip/driver.h"
 #include "lib/emulate/hip/scalar_rows.h"
 #include "lib/emulate/hip/waits.h"
 

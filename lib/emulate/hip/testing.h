@@ -2,14 +2,12 @@
 #pragma once
 #include <doctest/doctest.h>
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "lib/compile/compile.h"
 #include "lib/emulate/hip/builder.h"
-#include "lib/emulate/hip/launch.h"
-#include "lib/emulate/hip/module.h"
+#include "lib/emulate/hip/driver.h"
 #include "lib/emulate/hip/waits.h"
 #include "lib/support/lines.h"
 

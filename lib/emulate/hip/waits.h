@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "lib/emulate/hip/launch.h"
+#include "lib/emulate/hip/driver.h"
 
 namespace tgc::hip {
 

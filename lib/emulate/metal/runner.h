@@ -2,7 +2,6 @@
 #pragma once
 #include <deque>
 
-#include "lib/emulate/metal/fiber.h"
 #include "lib/emulate/metal/grid.h"
 #include "lib/emulate/metal/memory.h"
 

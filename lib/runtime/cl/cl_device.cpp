@@ -1,4 +1,4 @@
-#include "lib/runtime/cl/cl_device.h"
+#include "lib/runtime/backends.h"
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/runtime/compile_source.h"
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc {
 namespace {
@@ -74,7 +74,7 @@ TGC_HALF(exp2) TGC_HALF(log2) TGC_HALF(sin) TGC_HALF(sqrt) TGC_HALF(trunc)
 )";
 
 // Source prefix for kernels with images: OpenCL's functions for images, as functions of buffers. The source defines
-// IMAGE_w, IMAGE_h and IMAGE_half for each image (lib/run/recorded_images.h). An access outside of an image reads 0 or
+// IMAGE_w, IMAGE_h and IMAGE_half for each image (lib/run/recorded_source.h). An access outside of an image reads 0 or
 // does nothing. vload_half4 takes a pointer to OpenCL's own half, not to the one above.
 constexpr std::string_view kImagesAsBuffers = R"(#ifdef half
 #undef half

@@ -1,4 +1,4 @@
-#include "lib/runtime/cpu/cpu_device.h"
+#include "lib/runtime/backends.h"
 
 #include <algorithm>
 #include <array>

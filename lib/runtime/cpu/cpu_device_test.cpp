@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
+#include <ctime>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <ctime>
 #include <fstream>
 #include <mutex>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "lib/runtime/cuda/cuda_device.h"
+#include "lib/runtime/backends.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
-#include "lib/runtime/hip/hip_device.h"
+#include "lib/runtime/backends.h"
 
 #include <cstring>
 
-#include "lib/emulate/hip/properties.h"
+#include "lib/emulate/hip/driver.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/emulated.h"
 #include "lib/runtime/gpu_device.h"

@@ -1,4 +1,4 @@
-#include "lib/runtime/metal/emulated_metal.h"
+#include "lib/runtime/backends.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,10 @@
-#include "lib/runtime/metal/metal_device.h"
+#include "lib/runtime/backends.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "lib/runtime/compile_source.h"
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc::ref {
 namespace {

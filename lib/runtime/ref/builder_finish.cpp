@@ -3,7 +3,7 @@
 #include <queue>
 
 #include "lib/runtime/ref/builder.h"
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 
 namespace tgc::ref {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "lib/dtype/dtype.h"
 #include "lib/runtime/ref/ref.h"
-#include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 
 namespace tgc::ref {
 
@@ -170,7 +170,7 @@ Fn select(const Selector& s);
 Fn select_binary(const Selector& s);      // exec_binary.cpp
 Fn select_float_binary(const Selector& s);  // exec_float.cpp
 Fn select_unary(const Selector& s);       // exec_unary.cpp
-Fn select_cast(const Selector& s);        // exec_cast.cpp
+Fn select_cast(const Selector& s);        // exec_unary.cpp
 Fn select_memory(const Selector& s);      // exec_memory.cpp
 const Ins* run_wmma(Frame& f, const Ins* i);  // wmma.cpp
 

@@ -1,5 +1,5 @@
 // Operations on two integers or bools.
-#include "lib/runtime/ref/exec_common.h"
+#include "lib/runtime/ref/exec_lanes.h"
 #include "lib/runtime/ref/numeric.h"
 
 namespace tgc::ref {

@@ -1,5 +1,5 @@
 // Operations on two floats. Powers are computed in double and rounded once.
-#include "lib/runtime/ref/exec_common.h"
+#include "lib/runtime/ref/exec_lanes.h"
 #include "lib/runtime/ref/numeric.h"
 
 namespace tgc::ref {

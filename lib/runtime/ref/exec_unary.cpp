@@ -6,6 +6,7 @@
 #include "lib/runtime/ref/numeric.h"
 
 namespace tgc::ref {
+
 namespace {
 
 using OpMov = decltype([](auto a, RefNotes&) { return a; });
@@ -158,6 +159,37 @@ Fn select_unary(const Selector& s) {
   if (Type(s.type) == Type::Bool)
     return s.op == Opc::Neg || s.op == Opc::Trunc ? pick1<uint8_t, uint8_t, OpMov>(s) : nullptr;
   return with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
+}
+
+// Casts between register types.
+
+namespace {
+
+template <class To>
+struct OpCast {
+  template <class From>
+  To operator()(From v, RefNotes& notes) const {
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+      if (fits<To>(v)) return To(v);
+      notes.unfit_casts++;
+      return low_bits_of<To>(v);
+    } else {
+      return To(v);
+    }
+  }
+};
+using OpToBool = decltype([](auto v, RefNotes&) { return uint8_t(v != 0); });
+
+template <class From>
+Fn cast_from(const Selector& s) {
+  if (Type(s.type) == Type::Bool) return pick1<uint8_t, From, OpToBool>(s);
+  return with_type(Type(s.type), [&]<class To>(To) { return pick1<To, From, OpCast<To>>(s); });
+}
+
+}  // namespace
+
+Fn select_cast(const Selector& s) {
+  return with_type(Type(s.type2), [&]<class From>(From) { return cast_from<From>(s); });
 }
 
 }  // namespace tgc::ref

@@ -3,12 +3,9 @@
 // loop the nodes that depend on it, and closes them.
 #include <algorithm>
 
-#include "lib/runtime/ref/lane_plan.h"
-#include "lib/runtime/ref/loops.h"
 #include "lib/runtime/ref/lower.h"
-#include "lib/runtime/ref/workgroups.h"
-#include "lib/uop/atomic.h"
 #include "lib/uop/exec_alu.h"
+#include "lib/uop/uop.h"
 
 namespace tgc::ref {
 namespace {

@@ -2,10 +2,8 @@
 // without local indices, its outermost parallel loops.
 #include <algorithm>
 
-#include "lib/runtime/ref/loops.h"
 #include "lib/runtime/ref/lower.h"
-#include "lib/runtime/ref/workgroups.h"
-#include "lib/uop/atomic.h"
+#include "lib/uop/uop.h"
 
 namespace tgc::ref {
 namespace {

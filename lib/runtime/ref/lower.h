@@ -1,8 +1,11 @@
-// Lowers UOps to REF's code. Internal to ref/.
+// Lowers UOps to REF's code: loops, lanes and workgroups. Internal to ref/.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "lib/runtime/ref/code.h"
+#include "lib/runtime/ref/ranges.h"
+#include "lib/runtime/ref/values.h"
 #include "lib/uop/graph.h"
 
 namespace tgc::ref {
@@ -10,5 +13,79 @@ namespace tgc::ref {
 // lower_graph and lower_list throw Failure, which names the node, if REF cannot run a node.
 Code lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
 Code lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
+
+// Emits loops over RANGEs, and turns RANGEs and SPECIALs into lanes that run side by side. Internal to ref/.
+inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
+
+// Returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, but at most 1 << 20.
+int64_t lanes_times(int64_t lanes, UOp range);
+int64_t most_iterations(UOp range);
+
+// A stack of loops over ranges. close() restores the Values that were set inside the loop.
+class Loops {
+ public:
+  Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
+  void open(UOp range);
+  void close();
+
+ private:
+  Builder& builder_;
+  Values& values_;
+  std::vector<bool> masked_;  // for each open loop: true if its bound differs between lanes
+};
+
+// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest, and sets the values of these nodes. `group`
+// is the group size for Builder::open_lanes.
+void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
+
+// Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction. Internal to ref/.
+
+// One level of a loop nest: a loop over one range, or several ranges that become lanes together.
+struct Level {
+  std::vector<UOp> ranges;
+  bool lanes = false;
+};
+
+class LanePlan {
+ public:
+  explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
+  // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after values.scan(nodes).
+  void find_register_uses(std::span<const UOp> nodes, const Values& values);
+
+  // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
+  // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Without thread
+  // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations.
+  std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  // Plans the loop nest of a reduction that reads one element per iteration: its iterations become lanes, but their
+  // elements are still combined one after the other.
+  std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.
+  // Each thread needs its own copy, which starts with the value from outside.
+  std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+
+ private:
+  bool keeps_registers(UOp range, const std::vector<UOp>& body) const;
+  // Returns the DEFINE_REGs that `body` uses and whose value several iterations of `ranges` share.
+  std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
+
+  struct RegisterUses {
+    UOp define;
+    RangeSet common;  // the ranges that contain all loads and stores of the DEFINE_REG
+    std::vector<UOp> uses;
+  };
+  const Ranges& ranges_;
+  std::vector<RegisterUses> registers_;  // one per DEFINE_REG
+};
+
+std::vector<Level> loops_over(const std::vector<UOp>& ranges);
+
+// Lanes of kernels with workgroups. Internal to ref/.
+
+// Returns the threads per workgroup: the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant.
+int64_t workgroup_size(std::span<const UOp> specials);
+
+// Turns the SPECIALs and `ranges` into lanes and sets the values of these nodes. The first local index varies fastest.
+void open_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges);
 
 }  // namespace tgc::ref

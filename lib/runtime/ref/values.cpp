@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/uop/atomic.h"
+#include "lib/uop/uop.h"
 
 namespace tgc::ref {
 

@@ -3,11 +3,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 
-#include "lib/runtime/dynamic_library.h"
+#include "lib/runtime/gpu_device.h"
 
 namespace tgc::webgpu {
 

@@ -1,4 +1,4 @@
-#include "lib/runtime/webgpu/webgpu_device.h"
+#include "lib/runtime/backends.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Uses wgpu-native if it is installed (TGC_WEBGPU_LIBRARY, or in the loader's folders); otherwise checks the error.
-#include "lib/runtime/webgpu/webgpu_device.h"
+#include "lib/runtime/backends.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "passes/kernel/optimizer/actions.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 #include <algorithm>
 

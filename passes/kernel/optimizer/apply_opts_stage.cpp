@@ -1,7 +1,4 @@
-#include "passes/kernel/optimizer/apply_opts_stage.h"
-
-#include "passes/kernel/optimizer/found_opts.h"
-#include "passes/kernel/optimizer/heuristic.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 namespace tgc {
 namespace {

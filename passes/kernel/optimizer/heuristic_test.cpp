@@ -1,8 +1,7 @@
 // Checks the opts that the heuristics choose for small kernels. The expected opts are those of tinygrad 0.12.0.
-#include "passes/kernel/optimizer/heuristic.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 #include "lib/text/pyrender.h"
-#include "passes/kernel/optimizer/apply_opts_stage.h"
 #include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {

@@ -1,4 +1,4 @@
-#include "passes/kernel/optimizer/images.h"
+#include "passes/kernel/optimizer/optimizer.h"
 
 #include <array>
 

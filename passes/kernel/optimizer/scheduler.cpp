@@ -10,9 +10,10 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/integer_math.h"
 #include "lib/uop/render.h"
-#include "passes/kernel/ranges.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
+
 namespace {
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
@@ -316,6 +317,19 @@ UOp Scheduler::optimized_ast(std::optional<std::string_view> name, std::map<std:
   Arg info = graph().record(RecordClass::KernelInfo,
                             {final_name, graph().tuple({}), dont_use_locals_, graph().tuple(opts), Arg()});
   return ast_.replace({.arg = info, .tag = Arg(1)});
+}
+
+Arg to_arg(Graph& graph, const Opt& opt) {
+  return graph.record(RecordClass::Opt, {opt.op, opt.axis ? Arg(*opt.axis) : Arg(), opt.arg});
+}
+
+Opt to_opt(Arg record) {
+  if (!record.is(RecordClass::Opt) || record[0].kind() != Arg::Kind::OptOps)
+    throw Failure("not an Opt: " + record.repr());
+  Opt opt{record[0].opt_op(), {}, record[2]};
+  if (record[1].is_integral()) opt.axis = record[1].as_int().int64_or_throw("the axis of an Opt");
+  else if (!record[1].is_none()) throw Failure("the axis of an Opt is an integer or None, not " + record[1].repr());
+  return opt;
 }
 
 }  // namespace tgc

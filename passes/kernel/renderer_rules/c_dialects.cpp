@@ -1,8 +1,8 @@
 // The rules of the C dialects: Clang, OpenCL, Metal, CUDA and HIP (tinygrad renderer/cstyle.py).
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/graph.h"
-#include "passes/kernel/devectorize.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+#include "passes/kernel/stages.h"
 
 namespace tgc {
 

@@ -1,5 +1,5 @@
 // The rules of LLVM IR, for the CPU and for AMD (tinygrad renderer/llvmir.py).
-#include "lib/target/arch.h"
+#include "lib/target/target.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 #include "passes/symbolic/transcendental.h"

@@ -1,6 +1,6 @@
 #include "lib/rewrite/testing.h"
-#include "passes/kernel/renderer_rules.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+#include "passes/kernel/stages.h"
 #include "passes/symbolic/transcendental.h"
 
 namespace tgc {

@@ -1,9 +1,8 @@
 // Rules that several renderers share (tinygrad renderer/cstyle.py), and the choice of rules by target.
-#include "passes/kernel/devectorize.h"
-#include "passes/kernel/renderer_rules.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
+#include "passes/kernel/stages.h"
 
-#include "lib/support/check.h"
+#include "lib/support/result.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {

@@ -1,0 +1,126 @@
+// The overview: all graphs of the page as a table. Wrong graphs come first, then different ones, then slow ones.
+import {amount, counted, inTime} from "./amounts.js";
+import {buttonOf, filteredTable} from "./dialogs.js";
+import {element} from "./list.js";
+import {plain} from "./data.js";
+import {shownOpts} from "./rewrites.js";
+import {firstDifference} from "./pairs.js";
+/** @typedef {import("./app.js").App} App */
+/** A row of the overview. `other`: the pair of the graph `g`, -1: none; `only`: the input that alone has it; `differs`:
+ * what differs first from the pair; `seconds`: measured, 0: not measured.
+ * @typedef {{g: number, other: number, only: string, differs: string, verdict: string, isWrong: boolean,
+ *   seconds: number}} Entry */
+
+const kMostFeatures = 3;
+
+/** Returns a target for readers, with the number of its features instead of a list of more than three, as the program
+ * writes it. @param {string} target */
+export function shownTarget(target) {
+  const [device, renderer, ...features] = plain(target || "").split(":"), count = features.join(":").split(",").length;
+  if (!features.length || count <= kMostFeatures) return plain(target || "");
+  return `${device}:${renderer}, ${counted(count, device === "CL" ? "extension" : "feature")}`;
+}
+
+/** Returns a launch size without its last dimensions of 1: "16 x 4" for "16 x 4 x 1". @param {string} [size] */
+export const shownSize = (size = "") => plain(size).replace(/( x 1)+$/, "");
+
+/** Returns the name of a graph: that of the kernel's function, else that of the record. */
+export const nameOfGraph = (g, i = 0) => plain(g.function || g.name || "graph " + i);
+
+/** Returns the graphs, each pair of two inputs once, in the order in which the overview shows them. @param {App} app
+ * @returns {Entry[]} */
+export function entriesOf(app) {
+  const {graphs, measured = []} = app.index, hasSides = graphs.some((g) => g.side > 0);
+  const out = graphs.map((graph, g) => {
+    const pair = app.pairs.get(g), other = pair ? pair.with : -1, [verdict, isWrong] = findingOf(graph);
+    const seconds = graph.measured || graph.numbers.reduce((sum, n) => sum + (measured[n] || 0), 0);
+    return {g, other, only: hasSides && !pair ? "only in " + (graph.side ? "B" : "A") : "", verdict, isWrong, seconds,
+      differs: pair ? firstDifference(graph, graphs[other]) : ""};
+  }).filter(({g, other}) => other < 0 || graphs[g].side === 0);
+  const rank = ({g, isWrong, differs, only}) => [!isWrong, !differs, !only, Boolean(graphs[g].runtime)].map(Number);
+  const before = (a, b) => {
+    const [x, y] = [rank(a), rank(b)], at = x.findIndex((k, i) => k !== y[i]);
+    return at >= 0 ? x[at] - y[at] : b.seconds - a.seconds;
+  };
+  return out.sort(before);
+}
+
+/** Whether a bisection or a proof found the graph to be wrong. */
+export function isConvicted({accused, proof}) {
+  return Boolean(accused && accused.verdict !== "same" || proof && proof.verdict === "refuted");
+}
+
+// Returns what was found out about a graph, and whether that is bad.
+function findingOf(graph) {
+  const {accused, proof, error} = graph, {verdict} = accused || proof || {}, {rule, stage} = accused || {};
+  if (verdict) return [verdict + (rule || stage ? ": " + (rule || stage) : ""), isConvicted(graph)];
+  return error ? ["refused", true] : ["", false];
+}
+
+/** Returns the columns and rows of the table. @param {App} app @param {Entry[]} entries @param {() => void} close */
+export function graphTable(app, entries, close) {
+  const {graphs} = app.index, total = entries.reduce((sum, e) => sum + e.seconds, 0);
+  const number = (n) => (n ? amount(n, "") : "");
+  const count = (text) => (/^\d+$/.test(text || "") ? Number(text) : 0);
+  const columns = [
+    {name: "graph", of: ({g, differs}) => openerOf(app, g, differs, close), value: ({g}) => nameOfGraph(graphs[g], g)},
+    {name: "record", of: ({g}) => (graphs[g].function ? plain(graphs[g].name) : "")},
+    {name: "verdict", of: (e) => plain(e.verdict)},
+    {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
+    {name: "made for", of: ({g}) => plain(graphs[g].made_for || "")},
+    {name: "target", of: ({g}) => shownTarget(graphs[g].target) || "tensor graph"},
+    {name: "groups", of: ({g}) => shownSize(graphs[g].groups)},
+    {name: "threads", of: ({g}) => shownSize(graphs[g].threads)},
+    {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", ")},
+    {name: "nodes", of: ({g}) => String(graphs[g].nodes), value: ({g}) => graphs[g].nodes, num: true},
+    {name: "rewrites", of: ({g}) => (graphs[g].rewrites ? String(graphs[g].rewrites) : ""),
+      value: ({g}) => graphs[g].rewrites, num: true},
+    {name: "operations", of: ({g}) => number(count(graphs[g].ops)), value: ({g}) => count(graphs[g].ops), num: true},
+    {name: "bytes", of: ({g}) => number(count(graphs[g].mem)), value: ({g}) => count(graphs[g].mem), num: true},
+    {name: "time", of: ({seconds}) => (seconds ? inTime(seconds) : ""), value: ({seconds}) => seconds, num: true},
+    {name: "share", of: ({seconds}) => (seconds ? (100 * seconds / total).toFixed(1) + " %" : ""),
+      value: ({seconds}) => seconds, num: true},
+    {name: "time to compile", of: ({g}) => (graphs[g].ms ? graphs[g].ms.toFixed(2) + " ms" : ""),
+      value: ({g}) => graphs[g].ms, num: true},
+    {name: "runs", of: ({g}) => (graphs[g].numbers.length ? String(graphs[g].numbers.length) : ""),
+      value: ({g}) => graphs[g].numbers.length, num: true}];
+  const textOf = (cell) => (typeof cell === "string" ? cell : cell.textContent);
+  const cells = entries.map((e) => columns.map((c) => c.of(e)));
+  const shown = columns.map((_, i) => i).filter((i) => cells.some((row) => textOf(row[i])));
+  return {heads: shown.map((i) => columns[i]), rows: entries.map((e, k) => ({cells: shown.map((i) => cells[k][i]),
+    values: shown.map((i) => (columns[i].value ? columns[i].value(e) : textOf(cells[k][i])))}))};
+}
+
+function openerOf(app, g, differs, close) {
+  const out = buttonOf(nameOfGraph(app.index.graphs[g], g), () => { close(), app.openGraph(g, differs); });
+  out.title = plain(app.index.graphs[g].name);
+  return out;
+}
+
+/** Shows the overview. Kernels of tinygrad's own runtime are hidden until they are asked for.
+ * @param {HTMLElement} home @param {App} app */
+export function showOverview(home, app) {
+  const {graphs, title, sides} = app.index, all = entriesOf(app);
+  const show = (isFolded) => {
+    const shown = all.filter(({g}) => !isFolded || !graphs[g].runtime), hidden = all.length - shown.length;
+    const {heads, rows} = graphTable(app, shown, () => {}), {filter, table} = filteredTable(heads, rows);
+    const top = element("div", "top"), facts = element("p", "facts", summaryOf(app, shown));
+    const box = element("div", "scroll");
+    if (hidden)
+      facts.append(buttonOf("show " + counted(hidden, "kernel") + " of tinygrad's runtime", () => show(false)));
+    top.append(element("h2", "", plain(sides ? `${sides[0]} (A) and ${sides[1]} (B)` : title)), filter);
+    box.append(table), home.replaceChildren(top, facts, box);
+  };
+  show(all.some(({g}) => !graphs[g].runtime));
+}
+
+// Returns "6 kernels, 1 tensor graph, 2 differ, measured on CPU".
+function summaryOf(app, entries) {
+  const {graphs, measured_on: device, sides} = app.index, count = (of) => entries.filter(of).length;
+  const kernels = count(({g}) => graphs[g].kind === "kernel"), wrong = count((e) => e.isWrong);
+  const differing = count((e) => e.differs || e.only);
+  return [kernels ? counted(kernels, "kernel") : "",
+    entries.length > kernels ? counted(entries.length - kernels, "tensor graph") : "",
+    wrong ? wrong + " wrong or refused" : "", sides ? differing + (differing === 1 ? " differs" : " differ") : "",
+    device ? "measured on " + plain(device) : ""].filter(Boolean).join(", ");
+}

@@ -1,0 +1,135 @@
+#include "lib/compare/stage_list.h"
+
+#include <unordered_map>
+
+#include "lib/compilation/pipeline.h"
+#include "lib/compilation/stage_rows.h"
+#include "lib/driver/source.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/table.h"
+
+namespace tgc {
+
+namespace {
+
+using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
+
+// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline. `listed`
+// has the places of all stages of the list.
+Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
+  using Kind = StageRow::Kind;
+  auto stages = pipeline.stages();
+  if (!stages) return stages.diag();
+  std::list<ListedStage> own;  // the stages of this pipeline, each once
+  StageByName own_by_name;
+  for (const Pipeline::Stage& s : *stages) {
+    if (s.row->kind == Kind::Ast) continue;
+    const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // of a schedule
+    const std::string name(is_kernel ? "kernels" : s.row->name);
+    auto [known, is_new] = own_by_name.try_emplace(name);
+    if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
+    if (auto& changed = known->second->changed; s.changes_graph) changed = (changed && *changed) || *s.changes_graph;
+  }
+  auto next = list.stages.begin();  // the place in `list` after the previous stage of the pipeline
+  for (const ListedStage& s : own) {
+    auto [known, is_new] = listed.try_emplace(s.name);
+    if (is_new) {
+      known->second = list.stages.insert(next, s);
+      known->second->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
+    }
+    ListedStage& stage = *known->second;
+    stage.records++;
+    if (s.changed) stage.changed = stage.changed.value_or(0) + *s.changed;
+    next = std::next(known->second);
+  }
+  list.records++;
+  return Unit{};
+}
+
+}  // namespace
+
+std::string RecordedStageList::text() const {
+  std::vector<std::vector<std::string>> cells{{"stage", "slug", "alias", "level", "records", "changed"}};
+  for (const ListedStage& s : stages)
+    cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded(s.name)), s.level,
+                     std::to_string(s.records), s.changed ? std::to_string(*s.changed) : "-"});
+  return (producer.empty() ? "" : producer + ", ") + counted(records, "record") + "\n" + table(cells, "llllrr");
+}
+
+std::string RecordedStageList::json() const {
+  return json_object([&](JsonWriter& json) {
+    if (!producer.empty()) json.member("producer", producer);
+    json.member("records", records).key("stages").array([&] {
+      for (const ListedStage& s : stages)
+        json.line().object([&] {
+          json.member("name", s.name).member("alias", alias_of_recorded(s.name));
+          json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.records);
+          if (s.changed) json.member("changed", *s.changed);
+        });
+    });
+  }) + "\n";
+}
+
+Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec) {
+  RecordedStageList out;
+  StageByName listed;
+  Session as_recorded = session;
+  as_recorded.over.recorded = true;
+  auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
+    out.producer = pipeline.producer();
+    return add(out, listed, pipeline);
+  });
+  if (!status) return status.diag();
+  return out;
+}
+
+namespace {
+
+struct Row {
+  const StageRow* stage;
+  std::string about;
+  std::optional<size_t> rules;  // number of rules; nullopt: the stage has no rewrite rules
+};
+
+std::vector<Row> rows() {
+  std::vector<Row> out;
+  Graph graph;
+  auto target = parse_target("CPU", graph.settings());
+  for (const StageRow& s : stage_rows()) {
+    if (s.kind == StageRow::Kind::Ast) continue;
+    Row row{&s, std::string(s.help), {}};
+    if (const RuleSet* rules = target ? rules_of(s, *target, graph) : nullptr) row.rules = rules->rules().size();
+    bool bottom_up = (s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up);
+    if (row.rules && bottom_up) row.about = "bottom-up";
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::string padded(const std::string& n) { return std::string(n.size() < 5 ? 5 - n.size() : 0, ' ') + n; }
+
+}  // namespace
+
+std::string stage_list_json() {
+  return json_text([&](JsonWriter& json) {
+    json.array([&] {
+      for (const Row& r : rows())
+        json.line().object([&] {
+          json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
+          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.about == "bottom-up");
+        });
+      json.line();
+    });
+  });
+}
+
+std::string stage_list_text() {
+  std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules"}};
+  for (const Row& r : rows())
+    cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
+                     r.rules ? padded(std::to_string(*r.rules)) : "    -", r.about});
+  return table(cells);
+}
+
+}  // namespace tgc

@@ -1,0 +1,101 @@
+#include "lib/compare/verify.h"
+
+#include <algorithm>
+
+#include "lib/spec/loops.h"
+#include "lib/support/json_writer.h"
+#include "lib/text/repr.h"
+#include "lib/uop/release.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc {
+
+Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage) {
+  if (is_list) return Spec::Program;
+  return is_tensor_graph ? Spec::Tensor : spec_after(stage);
+}
+
+std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, bool is_list) {
+  auto violation = verify(nodes, spec);
+  auto malformed = violation ? std::nullopt : first_malformed(nodes);
+  if (!violation && !malformed && is_list) malformed = first_out_of_order(nodes);
+  if (!violation && !malformed) violation = verify_loops(nodes);
+  if (violation) return InvalidNode{violation->node, violation->position, violation->rule, violation->text()};
+  if (!malformed) return std::nullopt;
+  size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
+  const std::string where = "node " + std::to_string(position) + ": ";
+  return InvalidNode{malformed->node, position, nullptr, where + malformed->trouble};
+}
+
+namespace {
+
+// Counts the names in an arg or dtype that the release lacks. They are no errors, because the readers accept any name.
+void note_names(StructureReport& out, Release release, Arg a) {
+  if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
+    out.not_known[std::string(a.text())]++;
+  if (a.is(RecordClass::Open) && release != Release::Other) {
+    const RecordView record(a);
+    if (!has_field(release, record.name(), "")) out.not_known[std::string(record.name())]++;
+    else
+      for (size_t i = 0; i < record.size(); i++)
+        if (!has_field(release, record.name(), record.field(i)))
+          out.not_known[std::string(record.name()) + "." + std::string(record.field(i))]++;
+  }
+  if (a.kind() == Arg::Kind::Tuple || a.kind() == Arg::Kind::Record)
+    for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items()) note_names(out, release, item);
+}
+void note_names(StructureReport& out, Release release, DType d) {
+  if (d.scalar_kind() == Scalar::Other && !has_name(release, d.scalar().repr()))
+    out.not_known[std::string(d.scalar().repr())]++;
+}
+
+// Returns how many operands an arithmetic op must have; 0 if any number is valid, and for other ops.
+size_t operands_of(UOp u) {
+  if (u.in(ops::Unary)) return 1;
+  if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;
+  return u.in(ops::Ternary) ? 3 : 0;
+}
+
+}  // namespace
+
+StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
+  StructureReport out{.nodes = nodes.size(), .wrong = {}, .positions = {}, .not_known = {}};
+  auto add = [&](size_t i, std::string text) { out.wrong.push_back(std::move(text)), out.positions.push_back(i); };
+  if (nodes.empty()) return out;
+  Graph& graph = nodes[0].graph();
+  for (size_t i = 0; i < nodes.size(); i++) {
+    UOp u = nodes[i];
+    const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(shown_op(u));
+    const bool is_unknown = graph.release() != Release::Other ? !has_op(graph.release(), shown_op(u)) : u.is(Op::OTHER);
+    if (is_unknown) out.not_known["Ops." + std::string(shown_op(u))]++;
+    note_names(out, graph.release(), u.dtype());
+    note_names(out, graph.release(), shown_arg(u));
+    if (operands_of(u) && u.num_src() != operands_of(u))
+      add(i, where + " with " + std::to_string(u.num_src()) + " sources, needs " + std::to_string(operands_of(u)));
+    if (u.is(Op::RANGE) && u.num_src() == 0) add(i, where + " without a size");
+  }
+  if (is_list)
+    if (auto early = first_out_of_order(nodes)) {
+      size_t i = size_t(std::find(nodes.begin(), nodes.end(), early->node) - nodes.begin());
+      add(i, "node " + std::to_string(i) + ": " + early->trouble);
+    }
+  return out;
+}
+
+std::string StructureReport::text(const std::string& name) const {
+  std::string out = name + ": " + std::to_string(nodes) + " nodes, " +
+                    (ok() ? "a graph" : std::to_string(wrong.size()) + " that cannot be") + "\n";
+  for (const std::string& w : wrong) out += "  " + w + "\n";
+  for (auto& [what, count] : not_known)
+    out += "  not known in its release: " + what + " (" + std::to_string(count) + ")\n";
+  return out;
+}
+
+std::string StructureReport::json(const std::string& name) const {
+  return json_object([&](JsonWriter& json) {
+    json.member("name", name).member("nodes", nodes).member("ok", ok()).member("wrong", wrong);
+    json.member("not_known", not_known);
+  }) + "\n";
+}
+
+}  // namespace tgc

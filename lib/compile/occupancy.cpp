@@ -1,0 +1,106 @@
+#include "lib/compile/occupancy.h"
+
+#include <algorithm>
+
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+uint32_t round_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
+uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
+
+// A multiprocessor, from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
+// All have 65,536 registers, which a warp gets in portions of 256, and 4 schedulers.
+struct NvidiaProcessor {
+  std::string_view arch;
+  uint32_t warps, blocks;           // resident at most
+  uint32_t shared_bytes, reserved;  // of the multiprocessor; of each block for the system
+};
+constexpr NvidiaProcessor kNvidia[] = {
+    {"sm_60", 64, 32, 64 << 10, 0},       {"sm_61", 64, 32, 96 << 10, 0},       {"sm_70", 64, 32, 96 << 10, 0},
+    {"sm_75", 32, 16, 64 << 10, 0},       {"sm_80", 64, 32, 164 << 10, 1024},   {"sm_86", 48, 16, 100 << 10, 1024},
+    {"sm_87", 48, 16, 164 << 10, 1024},   {"sm_89", 48, 24, 100 << 10, 1024},   {"sm_90", 64, 32, 228 << 10, 1024},
+    {"sm_100", 64, 32, 228 << 10, 1024},  {"sm_103", 64, 32, 228 << 10, 1024},  {"sm_120", 48, 24, 100 << 10, 1024},
+    {"sm_121", 48, 24, 100 << 10, 1024},
+};
+constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kSchedulers = 4, kWarp = 32, kSharedPortion = 128;
+
+// Keeps the smallest of several limits, and its name. The first of equal limits counts.
+class Smallest {
+ public:
+  explicit Smallest(uint32_t most) : least_(most) {}
+  void limit(uint32_t to, std::string_view name) {
+    if (to < least_) least_ = to, name_ = name;
+  }
+  uint32_t least() const { return least_; }
+  std::string_view name() const { return name_; }
+
+ private:
+  uint32_t least_;
+  std::string_view name_;
+};
+
+Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
+  const uint32_t warps = divide_up(threads, kWarp);  // of a block
+  Smallest blocks(UINT32_MAX);
+  const uint32_t of_warp = round_up(std::max(1u, *k.registers) * kWarp, kRegisterPortion);
+  blocks.limit(kRegisters / of_warp / kSchedulers * kSchedulers / warps, "registers");
+  if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
+    blocks.limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
+  blocks.limit(p.blocks, "resident blocks");
+  blocks.limit(p.warps / warps, "threads of a block");
+  const uint32_t resident = blocks.least() * warps;
+  return {resident, p.warps, "warp", resident < p.warps ? blocks.name() : ""};
+}
+
+// Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo, so that the result equals the
+// "Occupancy" in LLVM's assembly.
+Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
+  constexpr uint32_t kBarriers = 16;  // work groups of several waves use one each
+  constexpr uint32_t kScalarRegisters = 100;  // of gfx9: a wave with more takes the place of two in some portions
+  const uint32_t waves = divide_up(threads, p.lanes);  // of a work group
+  const uint32_t all = p.waves * p.simds;
+  Smallest groups(UINT32_MAX);
+  groups.limit(all / waves, "threads of a work group");
+  if (waves > 1) groups.limit(kBarriers, "barriers");
+  if (k.shared_bytes.value_or(0)) groups.limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
+  Smallest resident(p.waves);
+  resident.limit(p.fitting_waves(*k.registers), "vector registers");
+  if (is_gfx9 && k.scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
+  resident.limit(divide_up(groups.least() * waves, p.simds), groups.name());
+  return {resident.least(), p.waves, "wave", resident.name()};
+}
+
+}  // namespace
+
+std::string Occupancy::text() const {
+  std::string out = formatted("%u of %u %ss", waves, most, std::string(wave).c_str());
+  return limiter.empty() ? out : out + ", by " + std::string(limiter);
+}
+
+uint32_t AmdProcessor::fitting_waves(uint32_t vector_registers) const {
+  return std::max(1u, std::min(waves, registers / round_up(std::max(1u, vector_registers), granule)));
+}
+
+std::optional<AmdProcessor> amd_processor(std::string_view arch) {
+  if (arch == "gfx90a" || arch.starts_with("gfx94") || arch == "gfx950")
+    return AmdProcessor{.lanes = 64, .waves = 8, .simds = 4, .registers = 512, .granule = 8,
+                        .shared_bytes = arch == "gfx950" ? 160u << 10 : 64u << 10};
+  if (arch == "gfx1100" || arch == "gfx1101" || arch == "gfx1151" || arch.starts_with("gfx12"))
+    return AmdProcessor{.registers = 1536, .granule = 24};
+  if (arch.starts_with("gfx101")) return AmdProcessor{.waves = 20, .granule = 8};
+  if (arch.starts_with("gfx103") || arch.starts_with("gfx11")) return AmdProcessor{};
+  return std::nullopt;
+}
+
+std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
+  if (!kernel.registers || !threads) return std::nullopt;
+  const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);  // sm_90 of "sm_90a"
+  if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))
+    return on_nvidia(kernel, *p, threads);
+  if (auto p = amd_processor(arch)) return on_amd(kernel, *p, arch.starts_with("gfx9"), threads);
+  return std::nullopt;
+}
+
+}  // namespace tgc

@@ -1,0 +1,256 @@
+#include "lib/compile/resources.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "lib/compile/backends.h"
+#include "lib/support/lines.h"
+#include "lib/support/version.h"
+
+namespace tgc {
+namespace {
+
+// Returns the number at the start of `text`, after blanks.
+std::optional<uint32_t> number_in(std::string_view text) {
+  text = trimmed(text);
+  uint32_t out = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
+}
+
+// Returns the number before the first `word` of a line: 16 in "Used 16 registers" for " registers".
+std::optional<uint32_t> number_before(std::string_view line, std::string_view word) {
+  size_t end = line.find(word);
+  if (end == line.npos) return std::nullopt;
+  size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') begin--;
+  return number_in(line.substr(begin, end - begin));
+}
+
+// ---- CPU
+
+// Decodes the ULEB128 number that LLVM prints as .byte, .ascii or .asciz.
+std::optional<uint32_t> uleb_in(std::string_view line) {
+  if (line.starts_with(".byte")) return number_in(line.substr(5));
+  size_t begin = line.find('"'), end = line.rfind('"');
+  if (!line.starts_with(".asci") || begin >= end) return std::nullopt;
+  std::string bytes;
+  for (size_t i = begin + 1; i < end; i++) {
+    if (line[i] != '\\' || i + 1 >= end) {
+      bytes += line[i];
+    } else if (line[i + 1] >= '0' && line[i + 1] <= '7') {
+      bytes += char(std::strtoul(std::string(line.substr(i + 1, 3)).c_str(), nullptr, 8)), i += 3;
+    } else {
+      constexpr std::string_view kEscapes = "btnfr", kMeant = "\b\t\n\f\r";
+      size_t at = kEscapes.find(line[++i]);
+      bytes += at == kEscapes.npos ? line[i] : kMeant[at];
+    }
+  }
+  uint64_t out = 0;
+  for (size_t i = 0; i < std::min<size_t>(bytes.size(), 5); i++) out |= uint64_t(bytes[i] & 0x7F) << (7 * i);
+  return uint32_t(out);
+}
+
+// Instructions of x86-64 that move, convert the shape of, or zero vectors, and do not compute.
+constexpr std::string_view kMoves[] = {"mov", "broadcast", "insert", "extract", "perm", "unpck", "shuf", "xor", "blend",
+                                       "pinsr", "pextr", "zero", "unpack", "gather", "align", "pack"};
+
+bool moves_only(std::string_view mnemonic) {
+  if (mnemonic.starts_with("v")) mnemonic.remove_prefix(1);
+  if (mnemonic.starts_with("p") && !mnemonic.starts_with("perm") && !mnemonic.starts_with("pack"))
+    mnemonic.remove_prefix(1);
+  return std::ranges::any_of(kMoves, [&](std::string_view m) { return mnemonic.starts_with(m); });
+}
+
+// Returns the width of the vectors of an instruction in bits: 0 if it has scalar operands only.
+uint32_t vector_bits_of(std::string_view mnemonic, std::string_view operands) {
+  if (operands.find("%zmm") != operands.npos) return 512;
+  if (operands.find("%ymm") != operands.npos) return 256;
+  if (operands.find("%xmm") != operands.npos) {
+    const bool is_scalar = mnemonic.ends_with("ss") || mnemonic.ends_with("sd") || mnemonic.ends_with("sh") ||
+                           mnemonic.find("sd2") != mnemonic.npos || mnemonic.find("ss2") != mnemonic.npos ||
+                           mnemonic.find("2ss") != mnemonic.npos || mnemonic.find("2sd") != mnemonic.npos ||
+                           mnemonic == "vmovd" || mnemonic == "vmovq";
+    return is_scalar ? 0 : 128;
+  }
+  for (std::string_view lanes : {".4s", ".2d", ".8h", ".16b"})  // AArch64
+    if (operands.find(lanes) != operands.npos) return 128;
+  return operands.find(".2s") != operands.npos || operands.find(".4h") != operands.npos ? 64 : 0;
+}
+
+// Reads the instructions of one function.
+class CpuFunction {
+ public:
+  void add(std::string_view line) {
+    size_t comment = line.find('#');
+    if (comment == line.npos) comment = line.find("//");
+    const std::string_view note = comment == line.npos ? "" : line.substr(comment);
+    spills_ += note.find("Spill") != note.npos;
+    reloads_ += note.find("Reload") != note.npos;
+    line = trimmed(line.substr(0, comment));
+    const size_t end = line.find_first_of(" \t");
+    if (line.empty() || line[0] == '.' || end == line.npos) return;
+    const std::string_view mnemonic = line.substr(0, end);
+    uint32_t& widest = moves_only(mnemonic) ? moved_ : computed_;
+    const uint32_t bits = vector_bits_of(mnemonic, line.substr(end));
+    widest = std::max(widest, bits);
+    computes_ |= !moves_only(mnemonic) && (bits || line.find("%xmm") != line.npos || line.find(" s") != line.npos);
+  }
+  KernelResources read(std::string_view name) const {
+    KernelResources out{.kernel = std::string(name), .from = "LLVM " + std::string(llvm_version())};
+    out.spills = spills_, out.reloads = reloads_, out.spill_unit = "instructions";
+    out.vector_bits = computes_ ? computed_ : moved_;
+    return out;
+  }
+
+ private:
+  uint32_t spills_ = 0, reloads_ = 0, moved_ = 0, computed_ = 0;
+  bool computes_ = false;
+};
+
+std::vector<KernelResources> of_cpu(const CompileJob& job) {
+  auto out = read_cpu_assembly(compile(job, Artifact::Resources).value_or_throw());
+  const std::string object = compile(job, Artifact::Binary).value_or_throw();
+  for (KernelResources& k : out) k.code_bytes = function_bytes(object, k.kernel);
+  return out;
+}
+
+std::vector<KernelResources> of_amd(const CompileJob& job) {
+  auto out = read_amd_metadata(compile(job, Artifact::Resources).value_or_throw());
+  const std::string object = compile(job, Artifact::Binary).value_or_throw();
+  for (KernelResources& k : out) k.code_bytes = function_bytes(object, k.kernel);
+  return out;
+}
+
+std::vector<KernelResources> of_nvidia(const CompileJob& job) {
+  const std::string ptx = compile(job, Artifact::Binary).value_or_throw();
+  auto estimated = estimate_ptx(ptx);
+  if (!has_ptxas()) return estimated;
+  auto out = read_ptxas_log(compile(job, Artifact::Resources).value_or_throw());
+  const std::string cubin = compile(job, Artifact::Cubin).value_or_throw();
+  for (KernelResources& k : out) {
+    k.code_bytes = function_bytes(cubin, k.kernel);
+    auto same = std::ranges::find(estimated, k.kernel, &KernelResources::kernel);
+    if (same != estimated.end()) k.most_threads = same->most_threads;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<KernelResources> read_cpu_assembly(std::string_view assembly) {
+  std::vector<KernelResources> out;
+  CpuFunction function;
+  std::string_view name;
+  bool in_sizes = false;
+  for (std::string_view raw : lines_of(assembly)) {
+    const std::string_view line = trimmed(raw);
+    if (line.starts_with(".type") && line.find("@function") + line.find("%function") + 1 < 2 * line.npos) {
+      name = trimmed(line.substr(5, line.find(',') - 5));
+      function = CpuFunction();
+    } else if (!name.empty() && line.starts_with(".size") && line.find(name) != line.npos) {
+      out.push_back(function.read(name)), name = {};
+    } else if (line.starts_with(".section") || line.starts_with(".text")) {
+      in_sizes = line.find(".stack_sizes") != line.npos;
+    } else if (in_sizes && !out.empty() && (line.starts_with(".byte") || line.starts_with(".asci"))) {
+      if (!out.back().scratch_bytes) out.back().scratch_bytes = uleb_in(line);
+    } else if (!name.empty()) {
+      function.add(raw);
+    }
+  }
+  return out;
+}
+
+std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
+  std::vector<KernelResources> out;
+  const size_t begin = assembly.find("amdhsa.kernels:");
+  if (begin == assembly.npos) return out;
+  for (std::string_view raw : lines_of(assembly.substr(begin))) {
+    // a kernel is an item of a list, whose members are indented by four columns; those of arguments by more
+    if (raw.starts_with("  - ")) {
+      out.push_back({.from = "LLVM " + std::string(llvm_version()), .spills = 0, .reloads = 0,
+                     .spill_unit = "registers"});
+    } else if (raw.starts_with("amdhsa.target")) {
+      break;
+    }
+    if (out.empty() || raw.size() < 5 || raw[4] != '.') continue;
+    const std::string_view line = raw.substr(4);
+    const size_t colon = line.find(':');
+    if (colon == line.npos) continue;
+    const std::string_view key = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+    KernelResources& k = out.back();
+    if (key == ".name") k.kernel = value;
+    if (key == ".vgpr_count") k.registers = number_in(value);
+    if (key == ".sgpr_count") k.scalar_registers = number_in(value);
+    if (key == ".vgpr_spill_count") k.spills = number_in(value);
+    if (key == ".sgpr_spill_count") k.reloads = number_in(value);
+    if (key == ".group_segment_fixed_size") k.shared_bytes = number_in(value);
+    if (key == ".private_segment_fixed_size") k.scratch_bytes = number_in(value);
+    if (key == ".max_flat_workgroup_size") k.most_threads = number_in(value).value_or(0);
+  }
+  return out;
+}
+
+// ptxas prints for each kernel, in this order:
+//   ptxas info    : Compiling entry function 'NAME' for 'sm_80'
+//   ptxas info    : Function properties for NAME
+//       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+//   ptxas info    : Used 16 registers, used 1 barriers, 1024 bytes smem, 368 bytes cmem[0]
+std::vector<KernelResources> read_ptxas_log(std::string_view log) {
+  std::vector<KernelResources> out;
+  for (std::string_view line : lines_of(log)) {
+    constexpr std::string_view kEntry = "Compiling entry function '";
+    if (size_t at = line.find(kEntry); at != line.npos) {
+      const std::string_view rest = line.substr(at + kEntry.size());
+      out.push_back({.kernel = std::string(rest.substr(0, rest.find('\''))), .from = "ptxas", .spill_unit = "bytes",
+                     .shared_bytes = 0});
+    }
+    if (out.empty()) continue;
+    KernelResources& k = out.back();
+    if (auto n = number_before(line, " bytes stack frame")) k.scratch_bytes = n;
+    if (auto n = number_before(line, " bytes spill stores")) k.spills = n;
+    if (auto n = number_before(line, " bytes spill loads")) k.reloads = n;
+    if (auto n = number_before(line, " registers")) k.registers = n;
+    if (auto n = number_before(line, " bytes smem")) k.shared_bytes = n;
+  }
+  return out;
+}
+
+std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function) {
+  auto read = [&]<class T>(T& to, uint64_t at) {
+    if (at > elf.size() || elf.size() - at < sizeof to) return false;
+    std::memcpy(&to, elf.data() + at, sizeof to);
+    return true;
+  };
+  Elf64_Ehdr header;
+  if (!read(header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  auto section = [&](uint64_t n, Elf64_Shdr& to) { return read(to, header.e_shoff + n * sizeof to); };
+  for (uint64_t n = 0; n < header.e_shnum; n++) {
+    Elf64_Shdr table, names;
+    if (!section(n, table) || table.sh_type != SHT_SYMTAB || !section(table.sh_link, names)) continue;
+    Elf64_Sym symbol;
+    for (uint64_t at = 0; at < table.sh_size && read(symbol, table.sh_offset + at); at += sizeof symbol) {
+      const uint64_t name = names.sh_offset + symbol.st_name;
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || name >= elf.size()) continue;
+      const std::string_view text = elf.substr(name, function.size() + 1);
+      if (text.size() > function.size() && text.starts_with(function) && text.back() == '\0')
+        return uint32_t(symbol.st_size);
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<KernelResources>> resources_of(const CompileJob& job) {
+  return catch_failures([&]() -> std::vector<KernelResources> {
+    if (job.language == Language::Metal)
+      throw Failure(Diag{.message = "only Apple's compiler knows the registers of a Metal kernel",
+                         .expected = "Xcode's shader profiler on macOS"});
+    if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job);
+    return job.machine == "amdgcn" ? of_amd(job) : of_cpu(job);
+  });
+}
+
+}  // namespace tgc

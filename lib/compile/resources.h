@@ -1,0 +1,48 @@
+// Says what a compiled kernel needs of its processor: registers, spills, memory and code size, as the compiler of its
+// source reports them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/compile/compile.h"
+
+namespace tgc {
+
+// Members that do not apply to the processor, or that an estimate does not have, are unset.
+struct KernelResources {
+  std::string kernel;        // the function's name
+  std::string from;          // who reports the numbers: "LLVM 19.1.7", "ptxas", or how they are estimated
+  bool is_estimate = false;  // true if the numbers are not those of the machine code's compiler
+  std::optional<uint32_t> registers;         // GPU: vector registers of a thread
+  std::optional<uint32_t> scalar_registers;  // AMD: scalar registers of a wave
+  // AMD: the number of spilled vector and scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
+  // number of instructions that store a register to the stack and that load it again.
+  std::optional<uint32_t> spills, reloads;
+  std::string_view spill_unit;                     // "registers", "bytes" or "instructions"
+  std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
+  std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame
+  std::optional<uint32_t> code_bytes;
+  std::optional<uint32_t> vector_bits;  // CPU: width of the widest vectors that it computes with; 0: scalar code
+  uint32_t most_threads = 0;            // threads of a work group at most, as the source states; 0: not stated
+};
+
+// Compiles the source and returns the resources of each of its kernels, in the order of the compiler's report. Errors:
+// those of compile(); no compiler reports on this language (Metal).
+Result<std::vector<KernelResources>> resources_of(const CompileJob& job);
+
+// The parsers of the reports, for resources_of() and tests. `text` is a report:
+std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // assembly of an AMD GPU
+std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
+std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
+
+// Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, in the
+// order of the text. ptxas reorders instructions and may need more or fewer.
+std::vector<KernelResources> estimate_ptx(std::string_view ptx);
+
+// Returns the size in bytes of a function in an ELF file; unset if it has none of that name. Does not trust the file.
+std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function);
+
+}  // namespace tgc

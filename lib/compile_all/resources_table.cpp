@@ -1,0 +1,93 @@
+// Prints the resources of compiled kernels, for `tgc compile --resources`.
+#include <algorithm>
+
+#include "lib/compile/occupancy.h"
+#include "lib/compile_all/compile_all.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+uint32_t threads_of(const CompiledSource& s, const KernelResources& k) {
+  return s.threads ? s.threads : k.most_threads;
+}
+
+std::optional<Occupancy> occupancy(const CompiledSource& s, const KernelResources& k) {
+  return occupancy_of(k, s.job.arch, threads_of(s, k));
+}
+
+std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
+  return n ? std::string(before) + std::to_string(*n) : "-";
+}
+
+// Registers: vector registers and, of an AMD GPU, "+" scalar registers.
+std::string registers_text(const KernelResources& k) {
+  std::string out = cell(k.registers, k.is_estimate ? "~" : "");
+  return k.scalar_registers ? out + "+" + std::to_string(*k.scalar_registers) : out;
+}
+
+std::string spills_text(const KernelResources& k) {
+  return k.spills ? std::to_string(*k.spills) + "+" + std::to_string(k.reloads.value_or(0)) : "-";
+}
+
+std::string last_text(const CompiledSource& s, const KernelResources& k) {
+  if (k.vector_bits) return *k.vector_bits ? "vectors of " + std::to_string(*k.vector_bits) + " bits" : "scalar code";
+  if (auto o = occupancy(s, k)) return o->text();
+  return threads_of(s, k) ? "no table for " + s.job.arch : "unknown work group: --threads=N";
+}
+
+}  // namespace
+
+std::string resources_text(std::span<const CompiledSource> sources) {
+  size_t widest = 6, widest_target = 6;
+  for (const CompiledSource& s : sources)
+    widest = std::max(widest, s.kernel.size()), widest_target = std::max(widest_target, s.target.size());
+  auto row = [&](const std::string& kernel, const std::string& target, const std::string& registers,
+                 const std::string& spills, const std::string& shared, const std::string& scratch,
+                 const std::string& code, const std::string& last) {
+    return formatted("%-*s %-*s %9s %9s %7s %7s %7s  %s\n", int(std::min<size_t>(widest, 60)), kernel.c_str(),
+                     int(widest_target), target.c_str(), registers.c_str(), spills.c_str(), shared.c_str(),
+                     scratch.c_str(), code.c_str(), last.c_str());
+  };
+  std::string out = row("kernel", "target", "registers", "spills", "shared", "scratch", "code", "occupancy");
+  std::vector<std::string> from;
+  for (const CompiledSource& s : sources)
+    for (const KernelResources& k : s.resources) {
+      out += row(s.resources.size() > 1 ? k.kernel : s.kernel, s.target, registers_text(k), spills_text(k),
+                 cell(k.shared_bytes), cell(k.scratch_bytes), cell(k.code_bytes), last_text(s, k));
+      if (std::ranges::find(from, k.from) == from.end()) from.push_back(k.from);
+    }
+  for (size_t i = 0; i < from.size(); i++) out += (i ? ", " : "by ") + from[i] + (i + 1 == from.size() ? "\n" : "");
+  return out;
+}
+
+void write_resources(JsonWriter& json, const CompiledSource& source) {
+  json.key("resources").array([&] {
+    for (const KernelResources& k : source.resources)
+      json.object([&] {
+        auto number = [&](std::string_view name, std::optional<uint32_t> n) {
+          if (n) json.member(name, *n);
+        };
+        json.member("kernel", k.kernel).member("from", k.from).member("estimate", k.is_estimate);
+        number("registers", k.registers), number("scalar_registers", k.scalar_registers);
+        if (k.spill_unit == "registers") {
+          number("spilled_vector_registers", k.spills), number("spilled_scalar_registers", k.reloads);
+        } else if (k.spills) {
+          json.key("spills").object([&] {
+            json.member("stored", *k.spills).member("loaded", k.reloads.value_or(0)).member("unit", k.spill_unit);
+          });
+        }
+        number("shared_bytes", k.shared_bytes), number("scratch_bytes", k.scratch_bytes);
+        number("code_bytes", k.code_bytes), number("vector_bits", k.vector_bits);
+        if (const uint32_t threads = threads_of(source, k)) json.member("threads", threads);
+        if (auto o = occupancy(source, k))
+          json.key("occupancy").object([&] {
+            json.member("resident", o->waves).member("most", o->most).member("of", o->wave);
+            json.member("limiter", o->limiter);
+          });
+      });
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,375 @@
+#include "lib/driver/graph_reader.h"
+
+#include <utility>
+
+#include "lib/compilation/stage_rows.h"
+#include "lib/compile/llvm_fault.h"
+#include "lib/driver/recorded_facts.h"
+#include "lib/model/model.h"
+#include "lib/model/realize.h"
+#include "lib/records/graph_texts.h"
+#include "lib/records/recorded_stages.h"
+#include "lib/records/repro.h"
+#include "lib/rewrite/fault.h"
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+// Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
+// `stage` is the record's name of the stage, its slug, or tgc's alias.
+Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
+  const RecordedStages stages(record);
+  const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
+  const StageRow* row = found ? nullptr : find_row(stage);
+  if (row) found = stages.find(row->name);
+  else if (!found) return unknown_stage(stage);
+  using enum RecordedStage::Kind;
+  if (!found || (found->kind != Ast && found->kind != Stage))
+    return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+  if (found->text) return *found->text;
+  return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
+}
+
+// Sets the fault (a seeded bug) that a repro bundle names, unless the environment sets another fault.
+Status take_fault(const std::string& text) {
+  set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
+  auto asked = fault_of_environment();
+  if (text.empty() || !asked || *asked) return Unit{};
+  auto fault = parse_fault(text);
+  if (!fault) return fault.diag();
+  set_fault_of_thread(std::move(*fault));
+  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  if (in_llvm && *in_llvm) set_llvm_fault_of_thread((*in_llvm)->rule);
+  return Unit{};
+}
+
+// Returns the id of a record if `line` begins with it, as recorders write lines; else an empty text.
+std::string_view id_at_begin(std::string_view line) {
+  for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.starts_with(part)) return {};
+    line.remove_prefix(part.size());
+  }
+  return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
+}
+
+// Reads the graphs of golden records. With FILE#ID and --kernel=N, reads the kernel N of the record's schedule.
+class RecordReader : public GraphReader {
+ public:
+  RecordReader(const Session& session, const InputName& name, const std::string& kernel, GoldenReader records)
+      : GraphReader(session, name, kernel), records_(std::move(records)) {}
+
+  const GoldenHeader* header() const override { return &records_.header(); }
+
+  Result<std::optional<InputGraph>> next() override {
+    GoldenLine line;
+    while (!done_) {
+      auto more = records_.next_line(line);
+      if (!more) return more.diag();
+      if (!*more) {
+        if (records_.cut()) session_.warn(*records_.cut());
+        note_runtime_kernels();
+        break;
+      }
+      auto record = record_if_selected(line, number_++);
+      if (!record) return record.diag();
+      if (!*record) continue;
+      note_runtime_kernels();
+      auto graph = read_record(std::make_shared<const GoldenRecord>(std::move(**record)));
+      if (!graph) return graph.diag();
+      return std::optional(std::move(*graph));
+    }
+    if (!found_ && !skipped_target_.empty())
+      return Diag{.message = "no record has the target '" + session_.over.target + "'",
+                  .file = name_.shown(),
+                  .expected = "a target of the records, for example " + skipped_target_};
+    if (found_ || wanted_id_.empty()) return std::optional<InputGraph>();
+    return Diag{.message = "no record '" + wanted_id_ + "'",
+                .file = name_.shown(),
+                .expected = wanted_number_ ? "a number below " + std::to_string(number_) : suggest_ids()};
+  }
+
+ private:
+  // Returns the record on line number `number` of the records if it is selected and can be executed, else nullopt.
+  Result<std::optional<GoldenRecord>> record_if_selected(const GoldenLine& line, size_t number) {
+    const std::optional<GoldenRecord> none;
+    const bool by_id = !wanted_number_ && !wanted_id_.empty();
+    if (wanted_number_ ? number != *wanted_number_ : by_id && !may_be_wanted(line)) {
+      // the line is not parsed; keep its id for the error message if no record matches
+      if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
+      return none;
+    }
+    auto record = parse_golden_record(line, records_.path());
+    if (!record) return record.diag();
+    if (by_id && !is_wanted(*record)) {
+      if (record->id == wanted_name_) other_ids_.push_back(record->id + "@" + record->target);
+      return none;
+    }
+    if (found_ && !several_ && !wanted_id_.empty()) {
+      session_.note("several records of " + name_.shown() + " are called '" + wanted_id_ + "', numbers " +
+                    std::to_string(*found_) + " and " + std::to_string(number) +
+                    " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
+      several_ = true;
+    }
+    if (!session_.compiler()->takes_record(*record, records_.header().producer)) {
+      skipped_target_ = record->target;
+      return none;
+    }
+    if (!found_) found_ = number;
+    done_ = wanted_number_.has_value();
+    if (take_runtime_kernels || !is_runtime_kernel(*record, records_.header().producer))
+      return std::optional(std::move(*record));
+    if (!wanted_id_.empty())
+      return Diag{.message = "'" + record->id +
+                             "' is a kernel of tinygrad's runtime, which waits for other threads "
+                             "or calls addresses in arrays, so tgc does not run it",
+                  .file = name_.shown(),
+                  .expected = "a kernel of a schedule"};
+    runtime_kernels_++;
+    return none;
+  }
+
+  // `tgc records` lists the names of kernels beside the ids.
+  bool is_wanted(const GoldenRecord& r) const {
+    return names_record(wanted_id_, r.id, r.target) ||
+           (r.program && names_record(wanted_id_, r.program->function_name, r.target));
+  }
+  bool may_be_wanted(const GoldenLine& line) const {
+    return may_name_record(wanted_id_, line) || line.text.find("\"" + wanted_name_ + "\"") != line.text.npos;
+  }
+
+  // Notes how many kernels of the runtime were skipped since the last note.
+  void note_runtime_kernels() {
+    if (runtime_kernels_) session_.note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    runtime_kernels_ = 0;
+  }
+
+  // Returns a suggestion for an error: ids that are similar to the wanted id, which no record has.
+  std::string suggest_ids() const {
+    if (other_ids_.empty()) return "the id of a record";
+    std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    std::string same;  // the targets of records with the wanted id
+    for (std::string_view id : ids)
+      if (id.starts_with(wanted_id_.substr(0, wanted_id_.rfind('@') + 1)))
+        same.append(same.empty() ? "" : " or ").append(id);
+    if (wanted_id_.find('@') != wanted_id_.npos && !same.empty()) return same;
+    if (std::string near = nearest_names(wanted_id_, ids); !near.empty())
+      return near + ", or another of the " + std::to_string(ids.size()) + " ids that `tgc records` lists";
+    constexpr size_t kShown = 5;
+    std::string out = "one of the " + std::to_string(ids.size()) + " ids that `tgc records` lists: ";
+    for (size_t i = 0; i < std::min(ids.size(), kShown); i++) out.append(i ? ", " : "").append(ids[i]);
+    return out + (ids.size() > kShown ? ", ..." : "");
+  }
+
+  Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record) {
+    const bool is_kernel_of_record = !name_.id.empty() && !kernel_.empty();
+    std::string file = records_.path() + "#" + record->id;
+    std::string name = record->id;
+    Result<std::string_view> text = std::string_view(record->ast);
+    if (is_kernel_of_record) {
+      auto n = parse_number<size_t>(kernel_);
+      if (!n || *n >= record->kernels.size())
+        return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
+                    .file = name_.shown(),
+                    .expected = record->kernels.empty() ? "a tensor record"
+                                                        : "0 to " + std::to_string(record->kernels.size() - 1)};
+      text = std::string_view(record->kernels[*n].ast);
+      name += "." + kernel_;
+    } else {
+      text = text_after(*record, session_.over.from, file);
+    }
+    if (!text) return text.diag();
+    const GoldenHeader& header = records_.header();
+    // a record of tensor graphs may have a graph of constants alone
+    auto graph = read_text(detect_kind(*text), *text, file, settings_of(header, *record), header.producer,
+                           header.level == "tensor" && !is_kernel_of_record);
+    if (!graph) return graph;
+    graph->info.name = name, graph->info.target = record->target;
+    graph->made_for = made_for_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_)].metadata
+                                                        : record->metadata);
+    graph->record = std::move(record);
+    return graph;
+  }
+
+  GoldenReader records_;
+  const std::string wanted_id_ = !name_.id.empty() ? name_.id : kernel_;              // empty: all records
+  const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
+  const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
+  size_t number_ = 0;                   // number of records read so far
+  std::vector<std::string> other_ids_;  // ids of the records before the first match, for the error if there is none
+  std::optional<size_t> found_;         // position of the first matching record in the file
+  bool done_ = false, several_ = false;
+  std::string skipped_target_;          // the target of a record that --target has left out
+  size_t runtime_kernels_ = 0;          // number of records skipped since the last note
+};
+
+// Reads the graph of a text, or one after another the several graphs that it has.
+class TextReader : public GraphReader {
+ public:
+  TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
+      : GraphReader(session, name, kernel), kind_(kind), text_(std::move(text)) {
+    if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
+    if (texts_.others && !texts_.graphs.empty())
+      session.note(counted(texts_.graphs.size(), "graph") + " found in " + name_.shown() + "; other lines skipped");
+  }
+
+  std::string kernel_of_schedule() const override { return texts_.graphs.size() < 2 ? kernel_ : ""; }
+
+  Result<std::optional<InputGraph>> next() override {
+    if (!texts_.graphs.empty()) return next_of_several();
+    if (std::exchange(done_, true)) return std::optional<InputGraph>();
+    auto graph = read_text(kind_, text_, name_.shown());
+    if (!graph) return graph.diag();
+    if (graph->info.name.empty()) graph->info.name = name_.stem();
+    if (graph->report.repro)
+      if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
+    return std::optional(std::move(*graph));
+  }
+
+ private:
+  // Returns the next graph of a text with several graphs, or the one that --kernel selects by number or name.
+  Result<std::optional<InputGraph>> next_of_several() {
+    const size_t count = texts_.graphs.size();
+    while (number_ < count) {
+      const GraphText& part = texts_.graphs[number_++];
+      const std::string name = count == 1 ? name_.stem() : name_.stem() + "." + std::to_string(number_ - 1);
+      const bool is_wanted = kernel_.empty() || kernel_ == std::to_string(number_ - 1) || kernel_ == name;
+      if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
+      done_ = true;
+      auto graph = read_text(part.kind, part.of(text_), name_.shown());
+      if (!graph) return graph.diag();
+      if (graph->info.name.empty()) graph->info.name = name;
+      return std::optional(std::move(*graph));
+    }
+    if (done_ || kernel_.empty()) return std::optional<InputGraph>();
+    return Diag{.message = "the input has no graph '" + kernel_ + "'",
+                .file = name_.shown(),
+                .expected = "0 to " + std::to_string(count - 1)};
+  }
+
+  const InputKind kind_;
+  const std::string text_;
+  GraphTexts texts_;    // the graphs in text_, if it is not the text of a single graph
+  size_t number_ = 0;   // number of graphs of texts_ looked at so far
+  bool done_ = false;   // a graph was read
+};
+
+// Builds the tensor graph of an ONNX model with tgc's frontend, or reads the kernels that a live pipeline makes of it.
+class ModelReader : public GraphReader {
+ public:
+  ModelReader(const Session& session, const InputName& name, const std::string& kernel, Model model)
+      : GraphReader(session, name, kernel), model_(std::move(model)) {}
+
+  std::string kernel_of_schedule() const override { return kernel_; }
+  bool is_compiled() const override { return kernels_.has_value(); }
+
+  Result<std::optional<InputGraph>> next() override {
+    const auto compiler = session_.compiler();
+    if (number_ == 0 && !kernels_) {
+      auto sizes = parse_variables(session_.over.sizes);
+      if (!sizes) return sizes.diag();
+      auto kernels = compiler->kernels_of_model(name_.file, name_.stem(), *sizes);
+      if (!kernels) return kernels.diag();
+      kernels_ = std::move(*kernels);
+    }
+    if (kernels_) return next_kernel(*compiler);
+    if (number_++) return std::optional<InputGraph>();
+    auto graph = build();
+    if (!graph) return graph.diag();
+    if (graph->info.name.empty()) graph->info.name = name_.stem();
+    return std::optional(std::move(*graph));
+  }
+
+ private:
+  // Returns the next kernel, the next one that --kernel selects by number or name.
+  Result<std::optional<InputGraph>> next_kernel(const GraphCompiler& compiler) {
+    while (number_ < kernels_->size()) {
+      GoldenRecord& record = (*kernels_)[number_++];
+      if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != record.id) continue;
+      found_ = true;
+      auto graph = compiler.graph_of(std::move(record), name_.file);
+      return graph ? Result(std::optional(std::move(*graph))) : graph.diag();
+    }
+    if (found_ || kernel_.empty()) return std::optional<InputGraph>();
+    return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.shown()};
+  }
+
+  // Builds the tensor graph of the ONNX model; each input of the model becomes a buffer.
+  Result<InputGraph> build() const {
+    return catch_failures([&] {
+      InputGraph out;
+      Settings settings = session_.settings_for().value_or_throw();
+      std::string device = parse_target(session_.default_target(), settings).value_or_throw().device;
+      out.graph = std::make_unique<Graph>(settings);
+      tensor_state(*out.graph).device = device;
+      std::map<std::string, Value> inputs;
+      auto declared = std::move(model_.inputs(parse_variables(session_.over.sizes).value_or_throw()).value_or_throw());
+      for (auto& input : declared) {
+        if (input.type.kind == onnx::TypeProto::Kind::Optional) {
+          inputs[input.name] = Value();
+          continue;
+        }
+        if (!input.shape || input.dtype == dtypes::void_)
+          throw Failure(
+              Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape",
+                   .file = name_.file});
+        inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
+      }
+      ModelOutputs outputs = model_.build(*out.graph, inputs).value_or_throw();
+      std::vector<UOp> roots;
+      for (size_t i = 0; i < outputs.values.size(); i++) {
+        if (!outputs.values[i].is_tensor())
+          throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers",
+                             .file = name_.file});
+        roots.push_back(outputs.values[i].tensor().contiguous().uop());
+      }
+      out.root = out.graph->sink(roots);
+      for (MadeOfNode& node : outputs.made) out.made_of.emplace_back(std::move(node.label), std::move(node.tensors));
+      out.buffer_names = std::move(outputs.buffers);
+      out.is_tensor_graph = true;
+      out.file = name_.file;
+      return out;
+    });
+  }
+
+  const Model model_;
+  std::optional<std::vector<GoldenRecord>> kernels_;  // of a live pipeline; nullopt: tgc's own frontend reads the model
+  size_t number_ = 0;  // number of kernels looked at, or of graphs built, so far
+  bool found_ = false;
+};
+
+}  // namespace
+
+Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text, const std::string& file,
+                                          const std::map<std::string, std::string>& recorded, std::string_view producer,
+                                          bool is_tensor_graph) const {
+  if (recorded.empty())  // if the text names settings before the graph, read the graph under these settings
+    if (auto named = info_before(kind, text).settings; !named.empty())
+      return read_text(kind, text, file, named, {}, is_tensor_graph);
+  const auto compiler = session_.compiler();
+  auto settings = compiler->settings_for(recorded, producer);
+  if (!settings) return settings.diag();
+  auto out = load_text(*settings, kind, text, file, take_malformed, producer);
+  if (!out) return out;
+  if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
+    return read_text(kind, text, file, out->info.settings, {}, is_tensor_graph);
+  if (is_tensor_graph) out->is_tensor_graph = true;
+  return compiler->take(std::move(*out), recorded);
+}
+
+std::unique_ptr<GraphReader> read_records(const Session& session, const InputName& name, const std::string& kernel,
+                                          GoldenReader records) {
+  return std::make_unique<RecordReader>(session, name, kernel, std::move(records));
+}
+std::unique_ptr<GraphReader> read_texts(const Session& session, const InputName& name, const std::string& kernel,
+                                        InputKind kind, std::string text) {
+  return std::make_unique<TextReader>(session, name, kernel, kind, std::move(text));
+}
+std::unique_ptr<GraphReader> read_model(const Session& session, const InputName& name, const std::string& kernel,
+                                        Model model) {
+  return std::make_unique<ModelReader>(session, name, kernel, std::move(model));
+}
+
+}  // namespace tgc

@@ -1,0 +1,53 @@
+// GraphReader: reads the graphs of one INPUT as they stand there, and applies FILE#ID and --kernel. Nothing compiles
+// them; Source (source.h) chooses the reader and lets the session's pipeline compile what the reader returns.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/driver/input_name.h"
+#include "lib/driver/session.h"
+
+namespace tgc {
+
+class Model;
+
+class GraphReader {
+ public:
+  // `kernel`: see Source::open. `session` must outlive the reader.
+  GraphReader(const Session& session, InputName name, std::string kernel)
+      : session_(session), name_(std::move(name)), kernel_(std::move(kernel)) {}
+  virtual ~GraphReader() = default;
+
+  // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Errors: the graph cannot be read; no
+  // graph is selected.
+  virtual Result<std::optional<InputGraph>> next() = 0;
+  virtual const GoldenHeader* header() const { return nullptr; }
+  // Returns the kernel that is left to select in the schedule of the graph that next() returned; empty: all kernels.
+  virtual std::string kernel_of_schedule() const { return {}; }
+  // Returns true if a running tinygrad has compiled the graph that next() returned.
+  virtual bool is_compiled() const { return false; }
+
+  bool take_malformed = false;  // see Source::take_malformed
+  bool take_runtime_kernels = false;  // see Source::take_runtime_kernels
+
+ protected:
+  // Reads the graph in `text` under the settings that `recorded` or the text itself names.
+  Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
+                               const std::map<std::string, std::string>& recorded = {}, std::string_view producer = {},
+                               bool is_tensor_graph = false) const;
+
+  const Session& session_;
+  const InputName name_;
+  const std::string kernel_;
+};
+
+// Readers of golden records, of the text of one or several graphs, and of an ONNX model.
+std::unique_ptr<GraphReader> read_records(const Session& session, const InputName& name, const std::string& kernel,
+                                          GoldenReader records);
+std::unique_ptr<GraphReader> read_texts(const Session& session, const InputName& name, const std::string& kernel,
+                                        InputKind kind, std::string text);
+std::unique_ptr<GraphReader> read_model(const Session& session, const InputName& name, const std::string& kernel,
+                                        Model model);
+
+}  // namespace tgc

@@ -1,0 +1,47 @@
+// Parses the INPUT of a command and the values of --var, and reads the golden records that an INPUT names.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/execute/executable.h"
+#include "lib/records/golden.h"
+
+namespace tgc {
+
+// The parts of an INPUT "FILE#ID" or "FILE#ID@TARGET". Only this class parses the argument.
+struct InputName {
+  std::string file = "-";
+  std::string id;      // ID or ID@TARGET of a golden record (names_record); empty: all records
+  // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
+  static InputName parse(const std::string& spec);
+
+  std::string shown() const;  // returns the file's name for messages: "<stdin>" for "-"
+  std::string stem() const;   // returns the file's name without its folder and all extensions
+  // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
+  // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
+  std::string without_extension(const std::string& graph, bool is_record) const;
+};
+
+// Returns whether the file is an ONNX model. Errors: it cannot be read.
+Result<bool> is_model_file(const std::string& path);
+
+// Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
+
+// Reads the golden records that an INPUT names: all records of FILE, or those of FILE#ID.
+class NamedRecords {
+ public:
+  // Reads records with `reader` and selects those whose id is `id`, or all records if `id` is empty.
+  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
+  static Result<NamedRecords> open(const InputName& name);
+
+  const GoldenReader& file() const { return reader_; }
+  // Reads the next selected record; false at the end (see GoldenReader). Records with other ids are not parsed.
+  Result<bool> next_line(GoldenLine& line);
+
+ private:
+  GoldenReader reader_;
+  std::string id_;
+};
+
+}  // namespace tgc

@@ -1,0 +1,75 @@
+// What a record says without being compiled: its device, whether tinygrad refused it, whether it is a kernel of
+// tinygrad's runtime, and which targets of two recordings are the same.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "lib/compilation/input_graph.h"
+#include "lib/records/golden.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+// Finds the device on which a tensor graph was recorded: the record names no target, but the buffers name a device.
+
+// Returns the device of the graph's outputs as a target: "CUDA" for buffers on "CUDA:1". Returns "" if the device is
+// the CPU or one for which tgc has no target, or if the graph is not a tensor graph.
+std::string recorded_device(const InputGraph& in);
+
+// Finds records of compilations that tinygrad did not finish.
+
+// Returns the first line of a message, at most 200 bytes of it.
+std::string first_line(std::string_view message);
+
+// Returns the error of a record that has nothing to run or compare: tinygrad raised an error while it compiled, or the
+// record of a kernel has neither a linear list nor a source. The error has tinygrad's own message and the stage. Does
+// not fail for an input without a record.
+Status check_compiled(const InputGraph& in);
+
+// Recognizes the kernels that tinygrad's runtime compiles for itself: workers that wait for other threads and call
+// addresses that they read from arrays. No schedule has these kernels, and tgc never executes them.
+
+// Returns a CALL of `root` whose callee is a value, such as an address that the kernel loads; an empty UOp if there is
+// none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
+UOp call_through_data(UOp root);
+
+// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For recordings without marks,
+// returns true if the AST calls through data, spins until another thread writes memory, or is one of the runtime's by
+// its name and tag. `producer` is that of the file's header.
+bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
+
+// Decides which targets of two recordings are the same. One release may record more about a device than another, such
+// as the OpenCL extensions in CL:CL:cl_khr_fp64 or the features of a CPU. So targets are compared by device and
+// renderer only, unless one of the recordings has several targets with the same device and renderer.
+
+// Returns "CL:CL" for "CL:CL:cl_khr_fp64", and the whole target if it has no third part.
+inline std::string_view device_and_renderer(std::string_view target) {
+  const size_t device = target.find(':'), renderer = device == target.npos ? device : target.find(':', device + 1);
+  return target.substr(0, renderer);
+}
+
+class CommonTargets {
+ public:
+  // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is empty.
+  CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
+    for (const auto* side : {&a, &b}) {
+      std::map<std::string_view, size_t> in_side;
+      for (const std::string& target : *side) in_side[device_and_renderer(target)]++;
+      for (auto& [kind, count] : in_side) most_[std::string(kind)] = std::max(most_[std::string(kind)], count);
+    }
+  }
+  // Returns a key for `target`. Two targets are treated as the same if their keys are equal.
+  std::string of(const std::string& target) const {
+    std::string kind(device_and_renderer(target));
+    auto known = most_.find(kind);
+    return known != most_.end() && known->second > 1 ? target : kind;
+  }
+
+ private:
+  std::map<std::string, size_t> most_;  // by device and renderer: the larger of the two recordings' numbers of targets
+};
+
+}  // namespace tgc

@@ -1,0 +1,293 @@
+#include "lib/profile/report.h"
+
+#include <algorithm>
+
+#include "lib/profile/memory_events.h"
+#include "lib/profile/pma.h"
+#include "lib/run/run_report.h"
+#include "lib/support/counted.h"
+#include "lib/support/table.h"
+#include "lib/support/visible.h"
+
+namespace tgc::profile {
+
+namespace {
+
+std::string rate_text(std::optional<double> amount, double seconds, const char* unit) {
+  if (!amount || seconds <= 0) return "-";
+  double rate = *amount / seconds;
+  return rate < 1e12 ? formatted("%.1f G%s", rate * 1e-9, unit) : formatted("%.1f T%s", rate * 1e-12, unit);
+}
+
+// Devices of host code: tinygrad's compiler and the user's calls.
+bool is_host(std::string_view device) { return device == "USER" || device == "TINY"; }
+
+std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
+
+std::string hardware_runs(const Profile& p) {
+  std::vector<std::vector<std::string>> rows{{"run", "device", "arch", "traces", "packets", "waves", "counters"}};
+  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+    if (!p.chosen[n]) continue;
+    const KernelRun& run = p.trace.kernels[n];
+    uint64_t packets = 0, waves = 0;
+    std::string errors;
+    for (size_t i : run.sqtt) {
+      packets += p.summaries[i].packets, waves += p.summaries[i].waves.size();
+      if (errors.empty()) errors = p.summaries[i].error;
+    }
+    auto counters = std::ranges::count(p.trace.counters, n, &CounterSample::kernel);
+    rows.push_back({run.name, std::string(run.device), run.arch, std::to_string(run.sqtt.size()),
+                    std::to_string(packets), std::to_string(waves), std::to_string(counters)});
+    if (!errors.empty()) rows.push_back({"  not mapped to instructions: " + errors});
+  }
+  for (const PmaEvent& e : p.trace.pma)
+    if (p.wants(e.kernel))
+      rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
+                      "-"});
+  return rows.size() == 1 ? "" : "\nhardware events (tgc profile FILE#RUN shows one run)\n" + table(rows, "lllrrrr");
+}
+
+}  // namespace
+
+const Listings::Listing& Listings::of(size_t kernel) {
+  const KernelRun& run = profile_->trace.kernels[kernel];
+  if (!run.program || !profile_->code_of(kernel)) return none_;
+  auto [found, is_new] = listings_.try_emplace(run.program);
+  if (is_new) found->second = disassemble_program(*run.program, run.arch);
+  return found->second;
+}
+
+std::string overview_text(const Profile& p, const std::string& file) {
+  Listings listings(p);
+  std::vector<Total> totals = totals_of(p, listings);
+  std::string archs;
+  for (auto& [device, arch] : p.trace.archs)
+    if (!arch.empty() && device.find(":SDMA") == device.npos) archs += ", " + device + " is " + arch;
+  std::string out = file + ": written by tinygrad " + p.trace.release + archs + "\n";
+  double device_seconds = 0, host_seconds = 0;
+  for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
+  std::vector<std::vector<std::string>> rows{
+      {"total", "%", "count", "mean", "device", "kernel or copy", "FLOPS", "bytes/s", "bound by"}};
+  for (const Total& t : totals) {
+    if (is_host(t.device)) continue;
+    double mean = t.seconds / double(t.count);
+    double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
+    rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.count),
+                    trimmed_time(mean), t.device, t.name, rate_text(t.flops, mean, "FLOPS"),
+                    rate_text(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
+  }
+  out += rows.size() == 1 ? "no kernel ran\n" : table(rows, "rrrrllrr");
+  if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
+  return out + hardware_runs(p);
+}
+
+namespace {
+
+constexpr size_t kHottest = 5;
+constexpr size_t kMostSource = 90;  // characters of a source line
+
+struct Row {
+  uint64_t address = 0;
+  InstructionTimes times;
+  std::string assembly;
+};
+
+std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* source) {
+  std::vector<std::string> out{std::to_string(r.times.hits), std::to_string(r.times.cycles),
+                               formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0),
+                               std::to_string(r.times.stall), std::to_string(r.times.idle),
+                               formatted("%#x", unsigned(r.address)), r.assembly};
+  if (!source) return out;
+  uint32_t line = source->line_at(r.address);
+  std::string text = visible(source->text_of(line));
+  if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
+  out.insert(out.end(), {line ? std::to_string(line) : "", std::move(text), nodes_text(source->nodes_of(line))});
+  return out;
+}
+
+// Says where the source lines come from, or why there are none.
+std::string source_text(const CodeSource& source) {
+  if (!source.problem.empty()) return "no source lines: " + visible(source.problem) + "\n";
+  return "source lines and UOps: " + source.input + ", compiled for " + source.target +
+         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source\n" : "\n");
+}
+
+std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
+  const KernelRun& run = p.trace.kernels[kernel];
+  std::string out = run.name + " on " + std::string(run.device) + (run.arch.empty() ? "" : " (" + run.arch + ")");
+  if (run.seconds) out += ", " + time_text(*run.seconds, 0);
+  out += "\n";
+  size_t waves = 0, followed = 0;
+  for (size_t i : run.sqtt) {
+    const SqttSummary& s = p.summaries[i];
+    waves += s.waves.size();
+    if (!s.error.empty()) out += formatted("shader engine %d: %s\n", int(p.trace.sqtt[i].se), s.error.c_str());
+    if (!s.instructions.empty())
+      followed += size_t(std::ranges::count_if(s.waves, [](const WaveSpan& w) { return w.cu == 0 && w.simd == 0; }));
+  }
+  std::vector<Row> rows;
+  uint64_t all = 0;
+  auto times = p.instructions_of(kernel);
+  const Listings::Listing& listing = listings.of(kernel);
+  for (uint32_t n = 0; n < times.size(); n++) {
+    if (!times[n].hits) continue;
+    uint64_t address = p.code_of(kernel)->address_of(n);
+    auto text = listing.find(address);
+    rows.push_back({address, times[n], text == listing.end() ? "" : text->second});
+    all += times[n].cycles;
+  }
+  if (rows.empty()) {
+    out += !run.sqtt.empty() && isa_of(run.arch) == Isa::None
+               ? "the trace cannot be mapped to instructions: its packets lack the branches that waves take\n"
+               : "no wave of the traced SIMD executed an instruction\n";
+  } else {
+    out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
+                     waves, static_cast<unsigned long long>(all));
+    const CodeSource* source = p.source_of(kernel);
+    if (source) out += source_text(*source);
+    if (source && !source->problem.empty()) source = nullptr;
+    std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "address", "instruction"};
+    if (source) header.insert(header.end(), {"line", "source", "UOp"});
+    std::vector<Row> hottest = rows;
+    std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });
+    hottest.resize(std::min(hottest.size(), kHottest));
+    std::vector<std::vector<std::string>> lines{{"hottest:"}, header};
+    for (const Row& r : hottest) lines.push_back(cells(r, all, source));
+    lines.push_back({"in the order of the code:"});
+    for (const Row& r : rows) lines.push_back(cells(r, all, source));
+    out += table(lines, "rrrrrr r");
+  }
+  for (const std::string& hint : hints(p, kernel, listing)) out += "hint: " + hint + "\n";
+  return out;
+}
+
+// The samples of an NVIDIA GPU: by address, the most frequent stall reason first.
+std::string samples_text(const PmaEvent& e) {
+  auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
+  std::string out = e.kernel + formatted(" on %s: %zu samples\n", std::string(e.device).c_str(), samples.size());
+  std::vector<std::vector<std::string>> rows{{"samples", "%", "address", "stall reasons"}};
+  for (auto& [pc, reasons] : count_samples(samples)) {
+    uint64_t all = 0;
+    std::vector<std::pair<uint64_t, std::string_view>> by_count;
+    for (auto& [reason, count] : reasons) all += count, by_count.emplace_back(count, reason);
+    std::ranges::sort(by_count, std::greater());
+    std::string texts;
+    for (auto& [count, reason] : by_count)
+      texts += (texts.empty() ? "" : ", ") + std::string(reason) + " " + std::to_string(count);
+    rows.push_back({std::to_string(all), formatted("%.1f", double(all) / double(samples.size()) * 100),
+                    formatted("%#llx", static_cast<unsigned long long>(pc)), texts});
+  }
+  return out + table(rows, "rrr");
+}
+
+}  // namespace
+
+std::string instructions_text(const Profile& p) {
+  Listings listings(p);
+  std::string out;
+  for (size_t n = 0; n < p.trace.kernels.size(); n++)
+    if (p.chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
+  for (const PmaEvent& e : p.trace.pma)
+    if (p.wants(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
+  return out;
+}
+
+std::vector<Total> totals_of(const Profile& p, Listings& listings) {
+  std::map<KernelOfDevice, Total> totals;
+  for (const RangeEvent& e : p.trace.ranges) {
+    Total& t = totals[{std::string(e.device), e.name}];
+    t.device = e.device, t.name = e.name, t.count++;
+    t.seconds += (e.end - e.begin) * 1e-6;
+    t.is_copy |= e.is_copy;
+    if (e.bytes) t.bytes = t.bytes.value_or(0) + *e.bytes;
+  }
+  for (auto& [key, t] : totals)
+    if (t.bytes) t.bytes = *t.bytes / double(t.count);
+  for (auto& [key, bytes] : buffer_bytes(p.trace, memory_events(p.trace)))
+    if (auto t = totals.find(key); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
+  for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+    const KernelRun& run = p.trace.kernels[n];
+    auto t = totals.find({std::string(run.device), run.kernel});
+    if (t == totals.end()) continue;
+    t->second.arch = run.arch;
+    if (p.chosen[n] && !t->second.flops) t->second.flops = flops_of(p, n, listings.of(n));
+  }
+  std::vector<Total> out;
+  for (auto& [key, t] : totals) out.push_back(std::move(t));
+  std::ranges::stable_sort(out, std::greater(), &Total::seconds);
+  return out;
+}
+
+namespace {
+
+// Rates that AMD publishes for the card with all units of the architecture. Another card of the architecture is slower.
+constexpr DevicePeak kPeaks[] = {
+    {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
+    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
+    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
+};
+
+bool has_float_type(std::string_view op) {
+  return op.find("_f16") != op.npos || op.find("_f32") != op.npos || op.find("_f64") != op.npos ||
+         op.find("_bf16") != op.npos;
+}
+
+double single_flops(std::string_view op) {
+  if (!op.starts_with("v_") || !has_float_type(op)) return 0;
+  op.remove_prefix(2);
+  if (op.starts_with("dual_")) op.remove_prefix(5);
+  if (op.starts_with("wmma_") && op.find("16x16x16") != op.npos) return 2.0 * 16 * 16 * 16 / 32;
+  double scale = 1;
+  if (op.starts_with("pk_")) op.remove_prefix(3), scale = 2;
+  for (std::string_view two : {"fma", "mad", "dot2"})
+    if (op.starts_with(two)) return two == "dot2" ? 4 : 2 * scale;
+  for (std::string_view one :
+       {"add_", "sub", "mul_", "min_", "max_", "exp_", "log_", "rcp_", "rsq_", "sqrt_", "sin_", "cos_"})
+    if (op.starts_with(one)) return scale;
+  return 0;
+}
+
+}  // namespace
+
+double lane_flops(std::string_view assembly) {
+  double out = 0;
+  while (!assembly.empty()) {  // a dual instruction: "v_dual_... :: v_dual_..."
+    size_t end = assembly.find(" :: ");
+    std::string_view part = assembly.substr(0, end);
+    out += single_flops(part.substr(0, part.find(' ')));
+    assembly = end == assembly.npos ? std::string_view() : assembly.substr(end + 4);
+  }
+  return out;
+}
+
+const DevicePeak* device_peak(std::string_view arch) {
+  auto found = std::ranges::find(kPeaks, arch, &DevicePeak::arch);
+  return found == std::end(kPeaks) ? nullptr : found;
+}
+
+std::optional<double> flops_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
+  auto times = p.instructions_of(kernel);
+  if (times.empty() || listing.empty()) return {};
+  double flops = 0, followed = 0, waves = 0;
+  for (uint32_t n = 0; n < times.size(); n++) {
+    auto text = listing.find(p.code_of(kernel)->address_of(n));
+    if (text != listing.end()) flops += double(times[n].hits) * lane_flops(text->second) * 32;
+  }
+  for (size_t i : p.trace.kernels[kernel].sqtt) {
+    waves += double(p.summaries[i].waves.size());
+    if (p.summaries[i].instructions.empty()) continue;
+    for (const WaveSpan& w : p.summaries[i].waves) followed += w.cu == 0 && w.simd == 0;
+  }
+  return followed > 0 ? std::optional(flops / followed * waves) : std::nullopt;
+}
+
+std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch) {
+  const DevicePeak* peak = device_peak(arch);
+  if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
+  double compute = flops.value_or(0) / seconds / peak->flops, memory = bytes.value_or(0) / seconds / peak->bytes;
+  double share = std::max(compute, memory);
+  if (share < 0.1) return formatted("latency (%.1f%% of peak)", share * 100);
+  return formatted("%s %.0f%%", compute > memory ? "compute" : "memory", share * 100);
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,322 @@
+#include "lib/prove/rewrite_history.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "lib/compilation/pipeline.h"
+#include "lib/import/import_sides.h"
+#include "lib/prove/gaps.h"
+#include "lib/rewrite/apply_rewrites.h"
+#include "lib/trace/trace_file.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/side_expressions.h"
+
+namespace tgc {
+
+namespace {
+
+VisitOrder visit_order(RewriteOrder order, bool is_substitution) {
+  switch (order) {
+    case RewriteOrder::SourcesFirst: return VisitOrder::SourcesFirst;
+    case RewriteOrder::NodeFirst: return VisitOrder::NodeFirst;
+    case RewriteOrder::NodeOnce: return VisitOrder::NodeOnce;
+    case RewriteOrder::Once: return VisitOrder::Once;
+    case RewriteOrder::Groups: return is_substitution ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst;
+    case RewriteOrder::GroupsOnce: return is_substitution ? VisitOrder::NodeOnce : VisitOrder::SourcesFirst;
+  }
+  return VisitOrder::SourcesFirst;
+}
+
+}  // namespace
+
+UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order) {
+  const bool has_groups = order == RewriteOrder::Groups || order == RewriteOrder::GroupsOnce;
+  UOp graph = root;
+  for (size_t i = 0; graph && i < rewrites.size();) {
+    std::unordered_map<UOp, UOp> all;
+    const std::string_view group = rewrites[i].group;
+    for (; i < rewrites.size(); i++) {
+      const ReplayedRewrite& r = rewrites[i];
+      // a second replacement of a node is of another substitution
+      if (has_groups && (r.group != group || (!group.empty() && all.contains(r.before)))) break;
+      all[r.before] = r.after;
+    }
+    graph = apply_rewrites(graph, all, visit_order(order, !group.empty()));
+  }
+  return graph;
+}
+
+// The rewrites of tgc's own pipeline.
+
+namespace {
+
+class NativeHistory : public RewriteHistory {
+ public:
+  explicit NativeHistory(Compilation compilation) : c_(std::move(compilation)) {
+    c_.watch(&log_);
+    auto& list = c_.list();
+    c_.watch(nullptr);
+    if (!list) throw Failure(list.diag());
+    uninstrumented_.emplace(c_.graph());
+    list_ = log_.list();
+    for (const StageRun& run : log_.stages())
+      stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
+    for (const TopRewrite& top : log_.rewrites()) {
+      if (const size_t stage = number_of(top.stage); stage != SIZE_MAX) stages_[stage].tops.push_back(tops_.size());
+      tops_.push_back(top);
+    }
+    for (const Application& a : list_) {
+      stage_of_.push_back(number_of(a.stage));
+      places_.push_back({.stage_number = stage_of_.back(),
+                         .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
+                         .rule = a.rule->name,
+                         .branch = a.branch ? a.branch : std::string_view(),
+                         .file = short_file(*a.rule),
+                         .line = a.rule->line,
+                         .number = a.in_stage});
+    }
+  }
+
+  UOp ast() override { return c_.ast(); }
+  UOp imported(UOp graph) override { return graph; }
+  Result<SidePairs> import(const Sides& s) override { return SidePairs{s}; }
+  Graph& graph() override { return c_.graph(); }
+  std::vector<Sides> sides(std::vector<size_t>& wrong) override { return sides_of_applications(c_, list_, wrong); }
+
+  UOp replay(const HistoryStage& stage, size_t count) override {
+    for (size_t number : stage.tops) {
+      const size_t own = tops_[number].applications.size();
+      if (count <= own) return count ? replay(tops_[number], count) : tops_[number].input;
+      count -= own;
+    }
+    return {};
+  }
+
+  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
+    std::vector<std::pair<UOp, UOp>> out;
+    UOp last = stage.input;
+    for (size_t number : stage.tops) {
+      const TopRewrite& top = tops_[number];
+      if (!top.input.is(stage.input.op())) continue;  // the stage is a function that rewrites a part of the graph
+      out.emplace_back(last, top.input);
+      last = top.applications.empty() ? top.input : replay(top, top.applications.size());
+    }
+    out.emplace_back(last, stage.result);
+    return out;
+  }
+
+ private:
+  UOp replay(const TopRewrite& top, size_t count) const {
+    std::vector<std::pair<UOp, UOp>> first;
+    for (size_t k : std::span(top.applications).first(count)) first.emplace_back(list_[k].before, list_[k].after);
+    auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gates); });
+    return made ? *made : UOp();
+  }
+  size_t number_of(const StageRow* row) const {
+    const auto& all = log_.stages();
+    auto run = std::ranges::find(all, row, &StageRun::row);
+    return row && run != all.end() ? size_t(run - all.begin()) : SIZE_MAX;
+  }
+
+  Compilation c_;
+  ApplicationLog log_;
+  std::optional<UninstrumentedScope> uninstrumented_;
+};
+
+}  // namespace
+
+bool RewriteHistory::is_part_of(size_t part, size_t whole) const {
+  if (stage_of_[part] != stage_of_[whole] || list_[part].depth <= list_[whole].depth) return false;
+  return list_[part].made_from >= list_[whole].made_from;
+}
+
+std::unique_ptr<RewriteHistory> native_history(Compilation compilation) {
+  return std::make_unique<NativeHistory>(std::move(compilation));
+}
+
+// The rewrites that another tinygrad release made and tinygrad_export.py --rewrites recorded.
+
+namespace {
+
+using Row = Pipeline::Row;
+
+// Returns whether a rewrite replaces a node by what a rule or a stage asks for, not by what the node's own rule makes.
+// tinygrad does this by a rule of ops.py, or in a stage that is a function. Inside of rules, the rule's own rewrite
+// decides it; of a stage, it is proven as any other rewrite, or all such rewrites together.
+bool is_substitution(const Row& row, const Rewrite& m) {
+  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
+  return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
+}
+
+// The sink of a compiled kernel; other graphs are their own sink.
+UOp sink_of(UOp graph) { return graph && graph.is(Op::PROGRAM) && graph.num_src() ? graph.src(0) : graph; }
+
+class RecordedHistory : public RewriteHistory {
+ public:
+  RecordedHistory(std::unique_ptr<Pipeline> pipeline, const Settings& settings)
+      : pipeline_(std::move(pipeline)),
+        rows_(pipeline_->rows().value_or_throw()),
+        importer_(settings),
+        settings_(settings) {
+    for (const Row& row : rows_) {
+      if (!row.list.empty()) continue;
+      stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
+      add_matches(row);
+    }
+  }
+
+  UOp ast() override { return imported(pipeline_->ast()); }
+  Graph& graph() override { return importer_.graph(); }
+
+  UOp imported(UOp graph) override {
+    if (!graph) return {};
+    auto [it, is_new] = graphs_.try_emplace(graph.id());
+    if (is_new)
+      if (auto made = import_graph(graph, {}, settings_)) it->second = std::move(*made);
+    return it->second.root;
+  }
+
+  std::span<const UOp> linear() override {
+    for (const Row& row : rows_)
+      if (!row.list.empty() && !list_graph_.graph)
+        if (auto made = import_graph(row.list.back(), row.list, settings_)) list_graph_ = std::move(*made);
+    return list_graph_.list;
+  }
+
+  Result<SidePairs> import(const Sides& s) override {
+    SidePairs out;
+    if (!s.before || !s.after) return out;
+    if (has_all_indices(s.before, s.after)) return SidePairs{{s.before, s.before}};
+    auto both = importer_.import(s.before, s.after);
+    if (!both) return is_same_buffer(s) ? import_sources(s) : both.diag();
+    for (auto [before, after] : both->pairs) out.push_back({before, after, both->tolerance});
+    return out;
+  }
+
+  std::vector<Sides> sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), list_); }
+
+  bool is_used(size_t rewrite) override {
+    const HistoryStage& stage = stages_[stage_of_[rewrite]];
+    if (!stage.result || stage.tops.empty() || !list_[rewrite].substitution_target) return true;
+    return !plan_of(stage).skipped.contains(places_[rewrite].rule);
+  }
+
+  UOp replay(const HistoryStage& stage, size_t count) override {
+    if (stage.tops.empty()) return count ? UOp() : stage.input;
+    const std::vector<size_t>& own = tops_[stage.tops[0]].applications;
+    std::vector<ReplayedRewrite> first;
+    const Plan& plan = plan_of(stage);
+    for (size_t k : std::span(own).first(std::min(count, own.size())))
+      if (!plan.skipped.contains(places_[k].rule)) first.push_back({sink_of(list_[k].before), sink_of(list_[k].after),
+                       list_[k].substitution_target ? places_[k].rule : std::string_view()});
+    return replay_rewrites(stage.input, first, plan.order);
+  }
+
+  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
+    return {{replay(stage, SIZE_MAX), stage.result}};
+  }
+
+ private:
+  // Makes each match an application of a list, with depths from 0 in each stage.
+  void add_matches(const Row& row) {
+    if (row.rewrites.empty()) return;
+    const size_t stage = stages_.size() - 1;
+    // If the stage changed nothing, all its matches are parts of rules that declined in the end.
+    const int own = std::ranges::min_element(row.rewrites, {}, &Rewrite::depth)->depth - !row.changes_graph();
+    TopRewrite top{nullptr, sink_of(row.input), false, {}, {}};
+    for (const Rewrite& m : row.rewrites) {
+      UOp before = m.before, after = m.after;
+      if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // it gets a list, a source or a binary
+        if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
+        before = before.src(0), after = after.src(0);
+      }
+      if (m.depth == own) top.applications.push_back(list_.size());
+      list_.push_back({.number = list_.size() + 1, .depth = m.depth - own, .before = before, .after = after,
+                       .substitution_target = is_substitution(row, m) ? after : UOp()});
+      places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.place,
+                         .number = ++numbers_[{stage, m.place}]});
+      stage_of_.push_back(stage);
+    }
+    stages_[stage].tops.push_back(tops_.size());
+    tops_.push_back(std::move(top));
+  }
+
+  // How a stage's rewrites lead from its input to its result. A function may substitute in a graph of its own, which it
+  // then puts into the stage's graph: the places of such calls are skipped.
+  struct Plan {
+    RewriteOrder order = kRewriteOrders[0];
+    std::set<std::string_view> skipped = {};
+  };
+  const Plan& plan_of(const HistoryStage& stage) {
+    auto [it, is_new] = plans_.try_emplace(size_t(&stage - stages_.data()));
+    if (!is_new || stage.tops.empty()) return it->second;
+    auto is_right = [&](Plan plan) {
+      it->second = std::move(plan);
+      const UOp given = replay(stage, SIZE_MAX);
+      return given && graph_difference(given, stage.result, 1).empty();  // but for the SINK's argument
+    };
+    for (RewriteOrder order : kRewriteOrders)
+      if (is_right({order})) return it->second;
+    constexpr size_t kMostPlaces = 10;
+    std::set<std::string_view> calls;
+    for (size_t k : tops_[stage.tops[0]].applications)
+      if (list_[k].substitution_target) calls.insert(places_[k].rule);
+    const std::vector<std::string_view> all(calls.begin(), calls.end());
+    for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
+      Plan plan{RewriteOrder::Groups};
+      for (size_t i = 0; i < all.size(); i++)
+        if (set >> i & 1) plan.skipped.insert(all[i]);
+      if (plan.skipped.size() <= 3 && is_right(std::move(plan))) return it->second;
+    }
+    return it->second = {};
+  }
+
+  // A buffer is no value. Two are the same if their sizes are.
+  static bool is_same_buffer(const Sides& s) {
+    constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
+    return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&
+           s.before.arg() == s.after.arg() && s.before.num_src() == s.after.num_src() && s.before.num_src() > 0;
+  }
+  Result<SidePairs> import_sources(const Sides& s) {
+    SidePairs out;
+    for (size_t i = 0; i < s.before.num_src(); i++) {
+      auto one = importer_.import(s.before.src(i), s.after.src(i));
+      if (!one) return one.diag();
+      if (one->pairs.empty()) return SidePairs();
+      for (auto [before, after] : one->pairs) out.push_back({before, after, one->tolerance});
+    }
+    return out;
+  }
+
+  // Decides whether `after` has each index of the loop `before`, in order, as an element of a vector.
+  bool has_all_indices(UOp before, UOp after) {
+    if (!is_expanded_range(before)) return false;
+    auto loop = importer_.import(before, before), elements = importer_.import(after, after);
+    if (!loop || loop->pairs.size() != 1 || !elements) return false;
+    if (!py_equal(loop->pairs[0].first.vmax(), Const(int64_t(elements->pairs.size()) - 1))) return false;
+    int64_t n = 0;
+    return std::ranges::all_of(elements->pairs, [&](const std::pair<UOp, UOp>& p) {
+      return p.first.is_const() && p.first.arg().is_int() && p.first.arg().as_int() == Int(n++);
+    });
+  }
+
+  const std::unique_ptr<Pipeline> pipeline_;
+  const std::span<const Row> rows_;
+  SidesImporter importer_;
+  const Settings settings_;
+  std::unordered_map<uint32_t, ImportedGraph> graphs_;  // by node id of the recorded graph
+  ImportedGraph list_graph_;
+  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // by stage and place: its rewrites so far
+  std::map<size_t, Plan> plans_;  // by number of the stage
+};
+
+}  // namespace
+
+std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in) {
+  auto pipeline = recorded_pipeline(in);
+  pipeline->need(Ability::Rewrites).value_or_throw();
+  return std::make_unique<RecordedHistory>(std::move(pipeline), in.graph->settings());
+}
+
+}  // namespace tgc

@@ -1,0 +1,268 @@
+#include "lib/run/recorded_comparison.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/run/repro_command.h"
+#include "lib/runtime/npz.h"
+#include "lib/runtime/ref/rounding.h"
+#include "lib/support/counted.h"
+#include "lib/support/deadline.h"
+#include "lib/support/limits.h"
+#include "lib/validate/perturb_rounding.h"
+#include "lib/validate/reference_sample.h"
+
+namespace tgc {
+namespace {
+
+constexpr double kMostOfAllRuns = 2e8;  // UOps that REF evaluates, at most 2 s
+constexpr const char* kRefOfGraph = "REF of the tensor graph";
+
+// Returns `count` copies of an array, one after another.
+Array repeated(const Array& array, int64_t count) {
+  Array out(array.dtype(), {array.size() * count});
+  for (int64_t i = 0; i < count; i++)
+    std::memcpy(out.data() + size_t(i) * array.nbytes(), array.data(), array.nbytes());
+  return out;
+}
+
+// Returns whether `whole` consists of equal parts that have the size of `part`.
+bool has_copies_of_size(const Array& whole, const Array& part) {
+  const size_t bytes = part.nbytes();
+  if (part.size() == 0 || whole.size() <= part.size() || whole.nbytes() % bytes || !(whole.dtype() == part.dtype()))
+    return false;
+  for (size_t at = bytes; at < whole.nbytes(); at += bytes)
+    if (std::memcmp(whole.data(), whole.data() + at, bytes) != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+// ---- the two sides
+
+void RecordedSides::choose_place(size_t runs) {
+  const Settings settings = g_.session.settings_for().value_or_throw();
+  auto on = [&](const std::string& device) {
+    return std::move(placement_for_model(g_.session, device, settings).value_or_throw());
+  };
+  const std::string& device = g_.options.device.name;
+  const bool compiles = g_.session.over.native || !device.empty();
+  place_ = compiles ? on(device) : place_in_ref();
+  check_emulation(*place_).value_or_throw();
+  is_compiled_ = !compiles && g_.work() * double(runs) > kMostOfAllRuns;
+  if (is_compiled_) place_ = on("CPU");
+  g_.report.device = place_->label, g_.report.device_option = place_->device_option();
+}
+
+std::string RecordedSides::name_of_reference() const {
+  return is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF" : kRefOfGraph;
+}
+
+ScheduleOptions RecordedSides::options_for(const Placement& place) const {
+  return {.in_process = in_process_ || g_.options.device.in_process,
+          .timeout_seconds = g_.options.device.timeout_for(place),
+          .trial_seconds = g_.options.device.trial_seconds(),
+          .compile_seconds = g_.options.device.timeout_seconds.value_or(0)};
+}
+
+SlotArrays RecordedSides::run_recorded() {
+  return compiled_or_in_ref([&] { return run_kernels(); });
+}
+
+SlotArrays RecordedSides::run_kernels() {
+  const Schedule& schedule = g_.schedule->kernels.schedule;
+  BufferValues known;
+  std::vector<WantedArray> wanted;
+  for (auto& [slot, numbers] : g_.schedule->buffers) {
+    const auto& array = g_.buffers.at(slot);
+    const size_t bytes = array->nbytes() / numbers.size();
+    for (size_t d = 0; d < numbers.size(); d++) {
+      const ScheduleBuffer& b = schedule.buffers[numbers[d]];
+      if (size_t(b.nbytes()) != bytes) throw Failure("a buffer has another size in the schedule than in the graph");
+      known[b.uop] = {array->data() + d * bytes, bytes, array};
+      wanted.push_back({numbers[d], b.dtype, {b.size}});
+    }
+  }
+  ScheduleOptions options = options_for(*place_);
+  options.timed_runs = g_.report.timed_runs = g_.options.device.timed_runs;
+  ScheduleRunner runner(*place_, unsigned(g_.session.settings_for().value_or_throw().cpu_count()));
+  g_.report.ran = std::move(runner.run(schedule, known, wanted, options).value_or_throw());
+  SlotArrays out;
+  size_t next = 0;
+  for (auto& [slot, numbers] : g_.schedule->buffers) {
+    Array whole(g_.buffers.at(slot)->dtype(), {g_.buffers.at(slot)->size()});
+    size_t at = 0;
+    for (size_t d = 0; d < numbers.size(); d++, next++) {
+      const Array& part = g_.report.ran.values[next];
+      std::memcpy(whole.data() + at, part.data(), part.nbytes());
+      at += part.nbytes();
+    }
+    out.emplace(slot, std::move(whole));
+  }
+  g_.report.ran.values.clear();
+  return out;
+}
+
+SlotArrays RecordedSides::run_reference(std::optional<int> way) {
+  return compiled_or_in_ref([&] {
+    Placement ref = place_in_ref();
+    Placement& place = is_compiled_ ? *place_ : ref;
+    auto done = run_tensor_reference(g_.reference, g_.buffers, options_for(place), way, &place);
+    return std::move(done.value_or_throw());
+  });
+}
+
+Result<SlotArrays> RecordedSides::run_other(const TensorReference& reference, bool may_be_compiled) {
+  Placement ref = place_in_ref();
+  Placement& place = is_compiled_ && may_be_compiled ? *place_ : ref;
+  return run_tensor_reference(reference, g_.buffers, options_for(place), {}, &place);
+}
+
+// Runs compiled kernels, which are fast. tgc's pipeline is that of 0.12.0, so that it cannot compile every kernel of
+// another release; REF runs these.
+template <class Run>
+SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
+  if (!is_compiled_) return run();
+  auto done = catch_failures(run);
+  if (done) return std::move(*done);
+  if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
+  place_ = place_in_ref(), is_compiled_ = false;
+  g_.report.device = place_->label, g_.report.device_option = place_->device_option();
+  if (!g_.report.reference.empty()) g_.report.reference = kRefOfGraph;
+  return run();
+}
+
+// ---- their comparison
+
+RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
+                                       const std::set<int64_t>& not_compared)
+    : g_(graph), sides_(sides), not_compared_(not_compared) {
+  auto note = [&](UOp ast) {
+    if (!ast.is(Op::SINK)) return;
+    sums_ |= adds_up(ast);
+    if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_.priority()) coarsest_ = d;
+  };
+  if (g_.schedule)
+    for (const ScheduleItem& item : g_.schedule->kernels.schedule.items) note(item.ast);
+  for (const TensorKernel& k : g_.reference.program.kernels) note(k.ast);
+}
+
+ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const {
+  const auto& asked = g_.options.compare.tolerance;
+  if (asked.rtol || asked.atol || asked.ulp || !g_.options.compare.expect.empty()) return asked;
+  return tolerance_between_devices(expected, coarsest_, sums_);
+}
+
+void RecordedComparison::take_expected() {
+  const std::string file = expanded(g_.options.compare.expect, g_.options.input, g_.in);
+  g_.report.reference = file;
+  Arrays arrays = std::move(read_arrays(file).value_or_throw());
+  std::string stored;
+  for (auto& [slot, array] : expected_) {
+    const std::string name = data_name(slot);
+    stored += (stored.empty() ? "" : ", ") + name;
+    auto given = std::ranges::find(arrays, name, &NamedArray::name);
+    if (given == arrays.end())
+      throw Failure(Diag{.message = "the file lacks '" + name + "', which the graph stores", .file = file});
+    auto same = adopt_dtype(std::move(given->array), array.dtype(), name);
+    if (!same || same->size() != array.size())
+      throw Failure(Diag{.message = same ? name + " is " + same->describe() : same.diag().message,
+                         .file = file,
+                         .expected = array.describe()});
+    array = std::move(*same);
+    arrays.erase(given);
+  }
+  if (!arrays.empty())
+    throw Failure(
+        Diag{.message = "the graph stores no array '" + arrays[0].name + "'", .file = file, .expected = stored});
+}
+
+void RecordedComparison::find_invalid() {
+  if (!g_.reference.program.has_invalid) return;
+  const TensorReference other =
+      std::move(read_tensor_reference(g_.session, *g_.in.record, g_.release, g_.parameters, 1).value_or_throw());
+  const SlotArrays values = std::move(sides_.run_other(other, false).value_or_throw());
+  for (auto& [slot, expected] : expected_) {
+    const Array& changed = values.at(slot);
+    const auto item = size_t(expected.dtype().itemsize());
+    auto& flags = invalid_[slot];
+    for (size_t k = 0; k < size_t(expected.size()); k++)
+      flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
+    if (const auto count = std::ranges::count(flags, true))
+      g_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
+                                data_name(slot));
+  }
+}
+
+Array RecordedComparison::without_invalid(const Array& array, int64_t slot) const {
+  Array out = array.copy();
+  auto it = invalid_.find(slot);
+  if (it == invalid_.end()) return out;
+  const Array& expected = expected_.at(slot);
+  const auto item = size_t(out.dtype().itemsize());
+  for (size_t k = 0; k < it->second.size(); k++)
+    if (it->second[k]) std::memcpy(out.data() + k * item, expected.data() + k * item, item);
+  return out;
+}
+
+std::vector<Comparison> RecordedComparison::compare(const SlotArrays& actual, bool all) {
+  std::vector<Comparison> out;
+  for (auto& [slot, expected] : expected_) {
+    auto a = actual.find(slot);
+    if (a == actual.end() && (!all || slot < 0)) continue;
+    if (not_compared_.contains(slot)) continue;
+    const Array& found = a == actual.end() ? *g_.buffers.at(slot) : a->second;
+    // a value that the graph has on each device may be stored in parts
+    const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
+    const Array stored = is_in_parts ? repeated(found, expected.size() / found.size()) : found.copy();
+    // a value that a stage stores on several devices has the same elements on each
+    const bool has_copies = slot < 0 && expected.size() > 0 && stored.size() > expected.size() &&
+                            stored.size() % expected.size() == 0 && stored.dtype() == expected.dtype();
+    if (slot < 0 && !has_copies && stored.size() != expected.size()) continue;
+    if (!has_copies && stored.size() != expected.size())
+      throw Failure("an output has another size in the schedule than in the graph");
+    const Array array = without_invalid(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
+    auto compared = compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
+    out.push_back(std::move(compared.value_or_throw()));
+    if (out.back().passed() || !g_.options.compare.expect.empty()) continue;
+    const auto& sensitive = sensitive_elements()[slot];
+    Array rest = array.copy();
+    const auto item = size_t(rest.dtype().itemsize());
+    for (size_t k = 0; k < sensitive.size(); k++)
+      if (sensitive[k]) std::memcpy(rest.data() + k * item, expected.data() + k * item, item);
+    const int64_t all = out.back().different;
+    compared = compare_arrays(data_name(slot), rest, expected, tolerance_for(expected));
+    out.back() = std::move(compared.value_or_throw());
+    out.back().left_out = all - out.back().different;
+    out.back().recheck_cut = recheck_cut_ && !out.back().passed();
+    // where rounding decides many elements, a few perturbations do not show all of these
+    if (!out.back().passed() && out.back().left_out * 4 >= expected.size()) {
+      out.pop_back();
+      if (not_decided_.insert(slot).second)
+        g_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
+    }
+  }
+  return out;
+}
+
+std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
+  if (rechecked_) return sensitive_;
+  rechecked_ = true;
+  g_.session.progress("the tensor graph of " + g_.in.info.name + ", with perturbed roundings");
+  const DeadlineScope scope(double(limit(Limit::RefSeconds)));
+  for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
+    auto perturbed = catch_failures([&] { return sides_.run_reference(way); });
+    if (!perturbed) continue;
+    for (auto& [slot, expected] : expected_) {
+      auto differs =
+          std::move(differing_elements(perturbed->at(slot), expected, tolerance_for(expected)).value_or_throw());
+      auto& flags = sensitive_[slot];
+      flags.resize(differs.size());
+      for (size_t k = 0; k < differs.size(); k++) flags[k] = flags[k] || differs[k];
+    }
+  }
+  recheck_cut_ = current_deadline().is_over();
+  return sensitive_;
+}
+
+}  // namespace tgc

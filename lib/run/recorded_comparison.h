@@ -1,0 +1,80 @@
+// Runs the kernels of a recorded schedule and the tensor graph in REF, and compares their results. Private to lib/run.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "lib/run/recorded_graph.h"
+
+namespace tgc {
+
+using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
+
+// Runs the two sides of a comparison. The functions throw Failure.
+class RecordedSides {
+ public:
+  explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
+
+  // Chooses where both sides run: on the device that the options name; in REF; or, because REF would take too long for
+  // `runs` runs, compiled.
+  void choose_place(size_t runs);
+  Placement& place() { return *place_; }
+  std::string name_of_reference() const;  // for reports
+  void run_in_this_process() { in_process_ = true; }
+
+  SlotArrays run_recorded();  // the recorded kernels
+  SlotArrays run_reference(std::optional<int> way = {});  // the graph; `way`: perturb_rounding.h
+  // The graph with other numbers for Invalid elements, and the graph of a stage.
+  Result<SlotArrays> run_other(const TensorReference& reference, bool may_be_compiled);
+  bool is_compiled() const { return is_compiled_; }
+
+ private:
+  ScheduleOptions options_for(const Placement& place) const;
+  SlotArrays run_kernels();
+  template <class Run>
+  SlotArrays compiled_or_in_ref(Run run);
+
+  RecordedTensorGraph& g_;
+  std::optional<Placement> place_;
+  bool in_process_ = false;  // run REF in this process, because no kernel is compiled
+  bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
+};
+
+// Compares results with those of the tensor graph, which it computes. The functions throw Failure.
+class RecordedComparison {
+ public:
+  // `not_compared`: the slots of buffers whose content depends on the order of the kernels.
+  RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
+
+  // Computes the expected arrays. Replaces them by those of --expect, and finds the Invalid elements.
+  void compute() { expected_ = sides_.run_reference(); }
+  void take_expected();
+  void find_invalid();
+
+  // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
+  // graph before the stage that stores the others.
+  std::vector<Comparison> compare(const SlotArrays& actual, bool all = true);
+
+  const SlotArrays& expected() const { return expected_; }
+  const std::set<int64_t>& not_decided() const { return not_decided_; }  // slots: rounding decides many elements
+
+ private:
+  // Returns a copy of `array` with the expected values where Invalid elements are.
+  Array without_invalid(const Array& array, int64_t slot) const;
+  ToleranceOptions tolerance_for(const Array& expected) const;
+  // Returns, by slot, which elements change if the roundings of the reference are perturbed.
+  std::map<int64_t, std::vector<bool>>& sensitive_elements();
+
+  RecordedTensorGraph& g_;
+  RecordedSides& sides_;
+  const std::set<int64_t>& not_compared_;
+  SlotArrays expected_;
+  DType coarsest_ = dtypes::float64;  // the least exact dtype that the kernels round to
+  bool sums_ = false;  // a kernel adds up
+  bool rechecked_ = false, recheck_cut_ = false;
+  std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot, for each element
+  std::set<int64_t> not_decided_;
+};
+
+}  // namespace tgc

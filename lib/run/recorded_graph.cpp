@@ -1,0 +1,179 @@
+#include "lib/run/recorded_graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/run/all_sizes.h"
+#include "lib/run/repro_command.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/deadline.h"
+#include "lib/validate/kernel_inputs.h"
+#include "lib/validate/reference_sample.h"
+
+namespace tgc {
+
+std::string data_name(int64_t slot) {
+  return slot < 0 ? "value" + std::to_string(value_slot(0) - slot) : "data" + std::to_string(slot);
+}
+
+bool only_compares_with_ref(const RunOptions& options) {
+  return options.compare.expect.empty() && options.compare.reference.empty() && options.output.save.empty() &&
+         !options.device.timed_runs;
+}
+
+void RecordedTensorGraph::read() {
+  if (!in.record)
+    throw Failure(
+        Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release)) + " without a recorded schedule",
+             .file = in.file,
+             .expected = "--live=PYTHON, whose tinygrad makes the schedule, or a recording"});
+  const GoldenRecord& record = *in.record;
+  if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
+  for (const GoldenMetadata& m : record.metadata)
+    if (m.name == "late read")
+      report.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
+                             " read what it stores, as tinygrad's frontend made the graph");
+  if (!options.input.arrays.empty())
+    given = std::move(read_arrays(expanded(options.input.arrays, options.input, in)).value_or_throw());
+  const DeadlineScope limit(options.device.trial_seconds());
+  read_variables();
+  reference = std::move(read_tensor_reference(session, record, release, parameters).value_or_throw());
+  if (!record.kernels.empty())
+    schedule = std::move(read_recorded_schedule(session, record, release, parameters, sizes()).value_or_throw());
+}
+
+double RecordedTensorGraph::work() const {
+  double of_kernels = 0, of_graph = 0;
+  if (schedule)
+    for (const ScheduleItem& item : schedule->kernels.schedule.items)
+      of_kernels += item.ast.is(Op::SINK) ? work_of(item.ast) : 0;
+  for (const TensorKernel& k : reference.program.kernels) of_graph += work_of(k.ast);
+  return std::max(of_kernels, of_graph);
+}
+
+std::vector<VariableValues> RecordedTensorGraph::more_values() const {
+  std::vector<VariableValues> out;
+  for (bool largest : {false, true}) {
+    VariableValues values;
+    bool is_other = false;
+    for (auto& [name, bounds] : parameters.bounds) {
+      if (find_array(given, name) || !parameters.variables.by_name.contains(name)) continue;
+      const int64_t value = largest ? bounds.second : bounds.first;
+      is_other |= parameters.variables.by_name.at(name) != value && !options.input.variables.contains(name);
+      values[name] = value;
+    }
+    for (auto& [name, value] : options.input.variables) values[name] = value;
+    if (is_other) out.push_back(std::move(values));
+  }
+  return out;
+}
+
+// The values of variables: --var, else the file of --inputs, else the recording.
+void RecordedTensorGraph::read_variables() {
+  parameters = std::move(read_parameters(session, *in.record, release).value_or_throw());
+  VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
+  for (auto& [name, source] : parameters.sources)
+    if (const Array* a = find_array(given, name); a && a->size() == 1)
+      chosen.emplace(name, int64_t(element_as_double(*a, 0)));
+  if (!chosen.empty()) parameters = std::move(read_parameters(session, *in.record, release, chosen).value_or_throw());
+  report.variables = parameters.sources;
+  if (!options.input.is_only_kernel) return;
+  for (auto& [name, value] : options.input.variables)
+    if (!parameters.sources.contains(name))
+      throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in.file});
+}
+
+void RecordedTensorGraph::draw_buffers() {
+  floats = input_distribution(in.root).floats;
+  draw_buffers_of(reference);
+  if (!schedule) return;
+  for (auto& [slot, numbers] : schedule->buffers) {
+    const ScheduleBuffer& b = schedule->kernels.schedule.buffers[numbers[0]];
+    draw(slot, b.dtype, b.size * int64_t(numbers.size()));
+  }
+}
+
+void RecordedTensorGraph::draw_buffers_of(const TensorReference& reference) {
+  const auto& memories = reference.program.memories;
+  for (size_t i = 0; i < memories.size(); i++)
+    if (reference.inputs[i] >= 0)
+      draw(reference.inputs[i], memories[i].dtype, memories[i].size,
+           memories[i].is_replicated ? memories[i].devices : 1);
+}
+
+void RecordedTensorGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t copies) {
+  auto& array = buffers[slot];
+  if (array) return;
+  array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
+  if (const Array* a = find_array(given, data_name(slot))) {
+    if (a->dtype() != dtype || a->size() != size)
+      throw Failure("the buffer '" + data_name(slot) + "' is " + array->describe() + ", the file has " + a->describe());
+    *array = a->copy();
+    return;
+  }
+  report.seed = options.input.seed.value_or(0);
+  if (floats == Floats::Unit) report.floats = "between 0 and 1: others make NaNs";
+  fill_random(*array, *report.seed, data_name(slot), floats);
+  const size_t part = array->nbytes() / size_t(copies);
+  for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
+}
+
+std::map<int64_t, BufferSize> RecordedTensorGraph::sizes() const {
+  std::map<int64_t, BufferSize> out;
+  for (size_t i = 0; i < reference.inputs.size(); i++) {
+    const TensorMemory& m = reference.program.memories[i];
+    if (reference.inputs[i] >= 0) out[reference.inputs[i]] = {m.dtype, m.size * m.dtype.itemsize()};
+  }
+  return out;
+}
+
+bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
+  ProgramSizes arrays = sizes_of(reference.program);
+  std::map<int64_t, size_t> by_slot;  // the number of a buffer's array
+  for (size_t i = 0; i < reference.inputs.size(); i++)
+    if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole[i]);
+  if (schedule) {  // its buffers follow, but those of the graph are the same arrays
+    const Schedule& recorded = schedule->kernels.schedule;
+    const size_t first = arrays.sizes.size();
+    arrays.sizes.resize(first + recorded.buffers.size(), Sizes::All);
+    std::vector<size_t> numbers;
+    for (size_t i = 0; i < recorded.buffers.size(); i++) numbers.push_back(first + i);
+    for (auto& [slot, parts] : schedule->buffers) {
+      const size_t array = by_slot.emplace(slot, first + parts[0]).first->second;
+      for (size_t part : parts) numbers[part] = array;
+      if (parts.size() > 1) arrays.sizes[array] = Sizes::Usual;
+    }
+    for (size_t i = 0; i < recorded.buffers.size(); i++) {
+      size_t whole = i;
+      while (recorded.buffers[whole].view_of) whole = *recorded.buffers[whole].view_of;
+      if (recorded.buffers[i].dtype != recorded.buffers[whole].dtype) arrays.sizes[numbers[whole]] = Sizes::Usual;
+      if (whole != i) numbers[i] = numbers[whole];
+    }
+    for (const ScheduleItem& item : recorded.items) {
+      arrays.kernels.push_back({item.ast, {}});
+      for (size_t number : item.buffers) arrays.kernels.back().arrays.push_back(numbers[number]);
+    }
+    lower_sizes(arrays.kernels, arrays.sizes);
+  }
+  const std::vector<double> constants = constants_of(arrays.kernels);
+  bool is_drawn = false;
+  for (auto& [slot, array] : buffers) {
+    auto number = by_slot.find(slot);
+    if (number == by_slot.end() || find_array(given, data_name(slot))) continue;
+    auto drawn = std::make_shared<Array>(array->copy());
+    if (!fill_all_sizes(*drawn, data_name(slot), arrays.sizes[number->second], constants, turn)) continue;
+    array = std::move(drawn), is_drawn = true;
+  }
+  return is_drawn;
+}
+
+void RecordedTensorGraph::draw_whole_numbers() {
+  constexpr double kWhole[] = {0, 1, -1, 2, -2, 3, -3, 4};
+  for (auto& [slot, array] : buffers) {
+    if (!dtypes::is_float(array->dtype()) || find_array(given, data_name(slot))) continue;
+    array = std::make_shared<Array>(array->copy());
+    fill_from_pool(*array, data_name(slot), kWhole, 0);
+  }
+}
+
+}  // namespace tgc

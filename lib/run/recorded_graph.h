@@ -1,0 +1,60 @@
+// A recorded tensor graph and the inputs of one run of it: the values of its variables, and the first content of its
+// buffers. Private to lib/run.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/run/run.h"
+#include "lib/run/tensor_reference.h"
+
+namespace tgc {
+
+// The name of the array of a buffer, "data3", or of a value of the sink, "value0".
+std::string data_name(int64_t slot);
+
+// Returns whether the options ask for no more than a comparison with REF, so that other inputs may be tried as well.
+bool only_compares_with_ref(const RunOptions& options);
+
+// The functions throw Failure.
+class RecordedTensorGraph {
+ public:
+  RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
+      : session(session), in(in), options(options), report(report), release(in.graph->release()) {}
+
+  // Reads the variables, the graph and its schedule from the record.
+  void read();
+  // The number of UOps that REF evaluates for the recorded kernels or for the tensor graph; 0 before they were read.
+  double work() const;
+  // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
+  std::vector<VariableValues> more_values() const;
+
+  // Fills the buffers that have no content yet with the arrays of --inputs, or with random numbers.
+  void draw_buffers();
+  void draw_buffers_of(const TensorReference& reference);
+  // Draw the buffers that may have values of all sizes (all_sizes.h), or small whole numbers, again. The first function
+  // returns whether there are any.
+  bool draw_all_sizes(uint64_t turn);
+  void draw_whole_numbers();
+
+  const Session& session;
+  const InputGraph& in;
+  const RunOptions& options;
+  ModelReport& report;
+  const Release release;
+  TensorParameters parameters;
+  TensorReference reference;
+  std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
+  Arrays given;  // of the file of --inputs
+  TensorArrays buffers;
+  Floats floats = Floats::Normal;
+
+ private:
+  void read_variables();
+  std::map<int64_t, BufferSize> sizes() const;  // the dtype and size of each buffer of the graph, by slot
+  // `copies`: the number of parts that have the same content.
+  void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
+};
+
+}  // namespace tgc

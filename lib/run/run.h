@@ -1,0 +1,95 @@
+// Runs a kernel, a model, a tensor graph or a recorded schedule on a device, and compares what it stores with the
+// expected arrays: from a file, from another device, or from REF.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/execute/schedule_run.h"
+#include "lib/run/run_options.h"
+#include "lib/run/run_report.h"
+#include "lib/run/schedule_order.h"
+
+namespace tgc {
+
+// Runs one kernel as `tgc run` does: lowers it for its device, makes its input arrays, runs it in a worker, compares.
+// Stores errors in the report, also those of the input. If the kernel fails, writes its arrays to files and reports the
+// command that repeats the run, or writes a repro bundle instead (OutputOptions).
+RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
+
+// The report of a model, tensor graph or recorded schedule.
+struct ModelReport {
+  std::string model, device;      // `device` is, for example, "CPU:LLVM"
+  bool is_schedule = false;       // true if `model` is the id of a recorded schedule
+  std::string kernel_ids;         // the ids of a recorded schedule's kernels, "k.5, k.6"; empty: not recorded
+  std::string device_option;      // value of --device that selects this device
+  std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
+  std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
+  std::string floats;             // distribution of the random floats; empty: the default one
+  std::string sizes = {};         // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
+  double load_seconds = 0;        // time of reading the file
+  double build_seconds = 0;       // time of building the graph, or of scheduling it
+  double total_seconds = 0;       // time of scheduling, compiling and running
+  ScheduleResult ran;
+  int timed_runs = 0;
+  std::vector<std::string> names;   // names of the results `ran.values`: those of the model, or data0, data1, ...
+  std::vector<Comparison> outputs;  // comparisons with the arrays of --expect
+  std::string reference;            // what the results were compared with, a file or REF; empty: nothing
+  size_t kernels_compared = 0;      // number of kernels whose results equal REF's
+  size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
+  std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
+  bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
+  std::map<std::string, std::string> variables = {};  // of a recorded graph: "3, recorded" or "3, given"
+  std::string hazard = {};           // of two iterations of a recorded kernel; empty: none was found
+  OrderReport order = {};            // of the kernels of a recorded schedule
+  std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
+  bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
+  std::vector<std::string> also_tried = {};  // values of variables with which a schedule passed, too: "pos=31"
+  std::vector<std::string> written = {};     // files that --save-failures wrote
+  std::string again = {};                    // the command that repeats a failed run of a schedule with these files
+  std::string not_kept;             // why the results of a failed run could not be saved; else empty
+  std::string different;            // message on the first kernel that differs from REF, with the command to repeat it
+  std::string error;                // the error that ended the run; empty if there is none
+  bool kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
+
+  // Returns the text of the first array, of those compared or of the wrong stage, that differs; "" if none does.
+  std::string first_difference() const;
+  RunReport::Result result() const;
+  int exit_code() const;
+  std::string text() const;  // the report of a run without an error
+  std::string json() const;  // the report as one line of JSON
+};
+
+// Runs the ONNX model of the file `path`. With --reference=REF, compares the results of each kernel with REF's.
+ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
+
+// Runs a copy of a tensor graph, because scheduling caches facts in a graph that change later rewrites.
+ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options);
+
+// Runs the recorded schedule of a tensor graph of another tinygrad release, and compares what its kernels compute with
+// the tensor graph in REF. `finds_stage`: if the kernels compute something else, find the first wrong stage.
+ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
+                                  bool finds_stage = false);
+
+// The report of folders of ONNX conformance cases (lib/model/conformance.h).
+struct ConformanceReport {
+  struct Row {
+    int passed = 0, wrong = 0, error = 0;
+    int all() const { return passed + wrong + error; }
+  };
+  std::map<std::string, Row> suites;
+  Row all;
+  std::string failures;  // one line for each case that failed
+
+  int exit_code() const { return all.wrong + all.error ? 1 : 0; }
+  std::string text() const;  // returns `failures`, then a table with one row for each suite
+  std::string json() const;
+};
+
+// Runs the cases of the folders. Each case runs in its own worker process, because a kernel may crash. Fails if the
+// folders contain no case.
+Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
+                                         const RunOptions& options);
+
+}  // namespace tgc

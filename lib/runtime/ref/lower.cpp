@@ -1,0 +1,186 @@
+#include "lib/runtime/ref/lower.h"
+
+#include <algorithm>
+
+#include "lib/uop/render.h"
+#include "lib/uop/uop.h"
+
+namespace tgc::ref {
+
+namespace {
+
+std::string name_of_axis(UOp u) { return u.is(Op::RANGE) ? "r" + range_str(u) : std::string(u.arg().text()); }
+
+}  // namespace
+
+int64_t most_iterations(UOp range) {
+  Const most = range.src(0).vmax();
+  return most.is_integral() ? most.as_int().to_int64().value_or(INT32_MAX) : INT32_MAX;
+}
+
+int64_t lanes_times(int64_t lanes, UOp range) {
+  constexpr int64_t kMost = 1 << 20;
+  return std::min(lanes * std::clamp(most_iterations(range), int64_t(0), kMost), kMost);
+}
+
+void Loops::open(UOp range) {
+  Reg size = values_.size_register(range), bound = builder_.max_lane(size);
+  Reg counter = builder_.open_loop(bound, name_of_axis(range));
+  values_.enter();
+  values_.set(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
+  masked_.push_back(bound != size);
+  if (masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
+}
+
+void Loops::close() {
+  values_.leave();
+  if (masked_.back()) builder_.pop_mask();
+  masked_.pop_back();
+  builder_.close_loop();
+}
+
+void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group) {
+  std::vector<Builder::LaneAxis> extents;
+  int64_t most = 1;
+  for (UOp u : axes) {
+    extents.push_back({values.size_register(u), name_of_axis(u)});
+    most = lanes_times(most, u);
+  }
+  auto registers = builder.open_lanes(extents, group, most);
+  for (size_t i = 0; i < axes.size(); i++)
+    values.set(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
+}
+
+namespace {
+
+// True if the iterations of a range are independent.
+bool is_parallel(AxisType type) {
+  return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER &&
+         type != AxisType::PLACEHOLDER;
+}
+
+// True if the iterations of a range are threads of a workgroup, each with its own registers.
+bool is_thread(AxisType type) {
+  return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
+}
+
+}  // namespace
+
+std::vector<Level> loops_over(const std::vector<UOp>& ranges) {
+  std::vector<Level> out;
+  for (UOp r : ranges) out.push_back({{r}, false});
+  return out;
+}
+
+void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& values) {
+  for (UOp u : nodes) {
+    bool loads = u.is(Op::LOAD) || (u.is(Op::INDEX) && values.is_loaded(u));
+    if (!loads && !u.is(Op::STORE)) continue;
+    UOp define = define_below(u.is(Op::INDEX) ? u : u.src(0));
+    if (!define || !define.is(Op::DEFINE_REG)) continue;
+    auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define == define; });
+    if (it == registers_.end()) registers_.push_back({define, ranges_.around(u), {u}});
+    else it->common.keep(ranges_.around(u)), it->uses.push_back(u);
+  }
+}
+
+std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  std::vector<UOp> lanes, warps, outside, inside;  // outside: loops around the lanes; inside: loops within the lanes
+  auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
+  RangeSet set = ranges_.set_of(ranges);
+  int64_t total = 1;
+  bool threads = false;
+  if (std::ranges::any_of(body, is_atomic_add)) return loops_over(ranges);
+  for (size_t i = ranges.size(); i-- > 0;) {
+    UOp r = ranges[i];
+    AxisType type = axis_type(r);
+    bool can =
+        is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
+    if (!can || (total >= kEnoughLanes && !is_thread(type))) {
+      put(can ? outside : inside, r);
+      continue;
+    }
+    put(type == AxisType::WARP ? warps : lanes, r);
+    threads |= is_thread(type);
+    total = lanes_times(total, r);
+  }
+  if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
+  lanes.insert(lanes.end(), warps.begin(), warps.end());  // last, because the lanes of a warp must be adjacent
+  std::vector<Level> out = loops_over(outside);
+  out.push_back({lanes, true});
+  for (UOp r : inside) out.push_back({{r}, false});
+  return out;
+}
+
+std::vector<UOp> LanePlan::registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  const RangeSet set = ranges_.set_of(ranges);
+  std::vector<UOp> out;
+  for (const RegisterUses& r : registers_)
+    if (!set.within(r.common) && std::ranges::any_of(r.uses, [&](UOp u) { return ranges_.is_in(body, u); }))
+      out.push_back(r.define);
+  return out;
+}
+
+std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  auto of_thread = [](UOp r) { return is_thread(axis_type(r)); };
+  return std::ranges::any_of(ranges, of_thread) ? registers_across(ranges, body) : std::vector<UOp>();
+}
+
+bool LanePlan::keeps_registers(UOp range, const std::vector<UOp>& body) const {
+  return registers_across({range}, body).empty();
+}
+
+bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) const {
+  return std::any_of(body.begin(), body.end(), [&](UOp u) {
+    if (!u.is(Op::REDUCE) || u.num_src() < 2) return false;
+    int64_t size = 1;
+    for (UOp r : ranges_.ended_by(u)) size = lanes_times(size, r);
+    return size > than;
+  });
+}
+
+std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); }))
+    return loops_over(ranges);
+  RangeSet set = ranges_.set_of(ranges);
+  int64_t total = 1;
+  size_t first = ranges.size();
+  while (first > 0 && total < kEnoughLanes && !ranges_.around(ranges[first - 1].src(0)).intersects(set))
+    total = lanes_times(total, ranges[--first]);
+  if (first != 0 || total < 8) return loops_over(ranges);
+  return {{ranges, true}};
+}
+
+namespace {
+
+bool is_local(UOp special) { return special.arg().text().starts_with("l"); }
+
+}  // namespace
+
+int64_t workgroup_size(std::span<const UOp> specials) {
+  int64_t size = 1;
+  for (UOp s : specials) {
+    if (!is_local(s)) continue;
+    if (!s.src(0).is_const()) cannot_run(s, "the size of a workgroup is not constant");
+    if (lanes_times(size, s) != Int(size) * Int(most_iterations(s))) cannot_run(s, "the workgroup is too large");
+    size = lanes_times(size, s);
+  }
+  return size;
+}
+
+void open_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges) {
+  std::vector<UOp> order;
+  auto add = [&](bool local) {
+    size_t first = order.size();
+    for (UOp s : specials)
+      if (is_local(s) == local) order.push_back(s);
+    std::sort(order.begin() + int64_t(first), order.end(),
+              [](UOp a, UOp b) { return a.arg().text() > b.arg().text(); });
+  };
+  add(false);
+  order.insert(order.end(), ranges.begin(), ranges.end());
+  add(true);
+  open_lanes(builder, values, order, workgroup_size(specials));
+}
+
+}  // namespace tgc::ref

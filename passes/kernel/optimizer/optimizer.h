@@ -1,0 +1,72 @@
+// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics
+// (tinygrad codegen/opt/postrange.py:apply_opts).
+#pragma once
+#include <functional>
+
+#include "passes/kernel/optimizer/scheduler.h"
+#include "passes/pipeline.h"
+
+namespace tgc {
+
+// Runs the stage. The opts come from job.opts, else from the kernel's opts_to_apply, else from find_opts(). If none of
+// these has opts, the heuristics run, unless NOOPT is set or the kernel already has opts applied or BUFFERIZEs.
+UOp apply_opts(KernelJob& job, UOp sink);
+
+// Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
+// (codegen/__init__.py:get_program).
+UOp with_opts(UOp sink, std::span<const Arg> opts);
+
+// A nested rewrite of SWAP: removes the tags that mark the ranges that SWAP has replaced.
+const RuleSet& swap_remove_tags();
+
+// A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
+// (tinygrad codegen/opt/postrange.py:apply_opts).
+
+// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if there are none. Called on any thread.
+using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
+
+// Installs the hook. Call it once, before any kernel is compiled.
+void set_find_opts(FindOpts find);
+// Calls the hook; nullopt without a hook. If the result is nullopt, the heuristics choose the opts.
+std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
+
+// hand_coded_optimizations: chooses the opts of a kernel that has no opts yet (tinygrad codegen/opt/heuristic.py).
+
+// Returns the kernel with the opts that the heuristics choose for its target. An optional opt that does not fit is
+// skipped. A mandatory opt that does not fit throws KernelOptError, as in tinygrad.
+Scheduler hand_coded_optimizations(const Scheduler& k);
+
+// Image buffers: with IMAGE=1, float32 buffers of kernels for CL and QCOM become images of four channels per pixel
+// (tinygrad codegen/opt/postrange.py:make_images).
+bool makes_images(const KernelJob& job);  // true if the two image stages run for this kernel
+
+const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
+const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBuffers
+
+// Run the stages "create image buffers" and "remove unfoldable image stores".
+UOp create_image_buffers(KernelJob& job, UOp sink);
+UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);
+
+// The actions (opts) that tinygrad's kernel search tries on a kernel (tinygrad codegen/opt/search.py: actions,
+// get_kernel_actions).
+
+// The environment variables that define the search space.
+struct ActionLimits {
+  int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: product of all UPCAST and UNROLL sizes, except a tensor core's
+  int64_t local_max = 1024;  // BEAM_LOCAL_MAX: threads per group
+  bool padto = false;        // BEAM_PADTO: include PADTO actions
+  bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
+  int64_t tc = 1;            // TC: whether and how tensor cores are used
+  int64_t tc_opt = 2;        // TC_OPT, 0 to 2: how much a kernel may change to fit tensor cores (2: axes are padded)
+};
+
+// Returns all actions in tinygrad's order: 193, plus 7 with `padto`, plus 1 with `nolocals`.
+std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits);
+
+// Applies each of `actions` to a copy of `kernel` and returns the resulting kernels in the order of the actions. Skips
+// actions that do not apply or exceed the limits. Skips an action with the size of the whole axis if another action has
+// amount 0 for that axis.
+std::vector<Scheduler> kernel_actions(const Scheduler& kernel, std::span<const Opt> actions,
+                                      const ActionLimits& limits);
+
+}  // namespace tgc

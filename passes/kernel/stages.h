@@ -1,0 +1,200 @@
+// The rules and functions of the stages that compile a kernel, in the order of passes/pipeline.cpp. The files of this
+// folder implement them: ranges.cpp, expander.cpp, and so on.
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/rules.h"
+#include "lib/target/target.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/sint.h"
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+struct KernelJob;
+
+// Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
+const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
+const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no division or remainder
+const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
+const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
+
+// Splits each range r that is used as r % c into r / c and r % c.
+const RuleSet& pm_split_ranges();
+struct SplitRangesContext {
+  // Each range and the constant to split it by, in the order of marking. The empty UOp means: do not split this range.
+  std::vector<std::pair<UOp, UOp>> marks;
+};
+
+// Return the rules of the stages "split ranges" and "initial symbolic".
+const RuleSet& split_ranges();
+const RuleSet& initial_symbolic();
+
+// The expander (tinygrad codegen/late/expander.py): turns UPCAST and UNROLL ranges into vectors. A RANGE of such an
+// axis becomes an UNROLL of the vector 0..n-1. An UNROLL moves from the sources of an op to its result, so that the op
+// computes all elements of the axis at once. A CONTRACT removes axes from an UNROLL and makes them vector elements.
+const RuleSet& pm_pre_expander();      // RANGE -> UNROLL; adds CONTRACT to a REDUCE or STORE over unrolled axes
+const RuleSet& pm_group_for_reduce();  // computes a REDUCE over GROUP_REDUCE axes through a local buffer
+const RuleSet& expander();
+const RuleSet& expander_stage();       // all rules of the stage "expander"
+
+// The stage "remove_reduce": replaces every REDUCE by an accumulator register that is initialized before the reduce
+// loops, updated inside and read after them (tinygrad codegen/late/devectorizer.py:pm_reduce).
+struct ReduceContext {
+  int64_t num_accumulators = 0;
+};
+
+const RuleSet& pm_reduce();            // context: ReduceContext
+const RuleSet& remove_reduce_stage();  // all rules of the stage
+UOp remove_reduce(UOp sink);           // runs the stage
+
+// Removes reductions that need no loop: reductions over a range that the value does not depend on, sums of comparisons
+// with a range (an arange), and sums in which a comparison selects one loaded element (tinygrad codegen/simplify.py:
+// reduce_unparented to pm_load_collapse).
+const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
+const RuleSet& pm_reduce_collapse();       // turns a sum over one range into arithmetic
+const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
+const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every sum
+const RuleSet& pm_load_collapse();         // stage "load collapse": pm_reduce_load_collapse for sums over one range
+
+// `reduce` is a REDUCE that sums `u` over ranges. Returns an equal expression without these ranges, if `rules` can
+// remove them one by one; else the empty UOp.
+UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse());
+
+// The stage "add gpudims": replaces the ranges of the launch grid by SPECIALs, grouped or split to fit the target's
+// limits (tinygrad codegen/gpudims.py).
+using GridLimits = std::optional<std::array<int64_t, 3>>;
+
+// Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
+// within `limits`. With `reverse`, the last dim gets the first SPECIAL. Throws Failure if the dims cannot be changed to
+// fit.
+std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
+                                  const GridLimits& limits, bool reverse = false);
+
+const RuleSet& pm_add_gpudims();  // context: const Target
+
+// Memory accesses in the kernel pipeline (tinygrad codegen/late/devectorizer.py): lowers INDEX nodes to loads and
+// stores of widths that the target supports.
+
+// Returns `count` consecutive numbers from `first`, as indices for UOp::gep.
+inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
+  return out;
+}
+
+const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
+const RuleSet& load_store_indexing(); // simplifies the index of an access by its gate; drops gate clauses of images
+const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
+// splits accesses into the target's widths, addresses images by pixel; context: const Target
+const RuleSet& correct_load_store();
+
+// The stage "early movement ops": an INDEX of a movement op or of a pointer becomes an INDEX of the buffer
+// (tinygrad codegen/__init__.py).
+const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
+const RuleSet& early_movement_ops();  // all rules of the stage: pm_mops() and pm_syntactic_sugar()
+
+// The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops, long WMMAs and buffers of vectors
+// into scalar ones, and rewrites the remaining vectors to the form that renderers print.
+
+// Rewrites op(x, y) on vectors to {op(x.0, y.0), op(x.1, y.1), ...}. Returns the empty UOp (declines) for scalars and
+// for a gated index.
+UOp no_vectorized_alu(UOp alu);
+
+const RuleSet& devectorize_buf_and_index();  // local and register buffers of vectors -> buffers of scalars
+const RuleSet& devectorize();
+const RuleSet& pm_render();                  // vectors and masked loads -> the form that renderers print
+
+// Returns the rules of the stage "devectorize" for the setting DEVECTORIZE (0, 1 or 2).
+const RuleSet* devectorize_stage(const KernelJob& job);
+
+// The stage "lower all index dtypes": expressions of dtype index become int32, or int64 if their bounds require it
+// (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
+// are not lowered yet. The casts move towards the users, until an INDEX, SINK, NOOP or END removes them.
+const RuleSet& pm_lower_index_dtype();
+const RuleSet& lower_index_dtype_stage();  // all rules of the stage
+
+// Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
+// integer divisions by constants by multiplications and shifts.
+
+// Selects which of the late rules apply.
+struct LateRules {
+  OpSet ops;                        // the ops that the target renders (Target::code_for_op)
+  bool force_transcendental = false;  // expand exp2, log2 and sin even if the target renders them
+  bool fast_idiv = true;
+  friend bool operator==(const LateRules&, const LateRules&) = default;
+};
+
+// Returns the late rules in tinygrad's order (get_late_rewrite_patterns), cached per choice. Context: const Target.
+const RuleSet& late_rewrite_patterns(const LateRules& choice);
+
+// Return the rules of the stages "decompositions" and "final rewrite".
+const RuleSet* decompositions_stage(const KernelJob& job);
+const RuleSet* final_rewrite_stage(const KernelJob& job);
+
+// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax, for d > 0 (Hacker's Delight, chapter 10).
+std::pair<Int, int> magicgu(Int vmax, Int d);
+// Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
+// Returns the empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.
+Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
+
+// Encrypts the uint64 `x` with the uint64 `key` by the Threefry 2x32 cipher, in uint32 arithmetic.
+UOp threefry2x32(UOp x, UOp key);
+
+// The renderer-specific rules: dtypes that the renderer lacks, vectors that it cannot print, addressing of memory
+// (tinygrad's Renderer.extra_matcher). renderer_rules/ has one file per renderer family.
+
+// Returns the rules of the target's renderer, for the stage "final rewrite".
+const RuleSet& extra_matcher(const Target& target);
+
+// The stage "add control flow": orders the loops (tinygrad codegen/late/linearizer.py:CFGContext, pm_add_control_flow).
+
+// The order of loops: sibling loops (directly inside the same loop, or outside all loops) run one after another in an
+// order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
+class CfgContext {
+ public:
+  // Throws Failure if the order contradicts a dependency of the graph.
+  explicit CfgContext(UOp sink);
+
+  // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
+  // is the first sibling; the empty UOp if there is neither.
+  UOp waits_for(UOp range) const;
+  // All pairs of a RANGE and the node that it must come after; of several pairs of a RANGE, the last one counts.
+  std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
+
+ private:
+  std::vector<std::pair<UOp, UOp>> edges_;  // sorted by the ids of the RANGEs
+};
+
+const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const CfgContext
+
+// Runs the stage: adds to each RANGE, as a source, the node that the RANGE must come after.
+UOp add_control_flow(UOp sink);
+
+// Splits an END of several ranges into one END per range, innermost range first
+// (tinygrad codegen/late/linearizer.py:pm_split_ends).
+const RuleSet& pm_split_ends();
+
+// The linearizer: orders the nodes of a kernel's graph into the list that a renderer prints (tinygrad
+// codegen/late/linearizer.py:linearize; codegen/__init__.py:line_rewrite, pm_linearize_cleanups).
+
+// Returns every node under `sink` once, sources before users. Within that constraint, nodes are ordered by how often
+// they run, then by the priority of their op, then by tinygrad's sort key tuplize (op, arg, dtype, sources).
+std::vector<UOp> linearize(UOp sink);
+
+// Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line contains the number, op and
+// ranges of a node and its (run count, priority, extra), where extra is the arg of a parameter.
+std::string linearize_listing(std::span<const UOp> list);
+
+// Puts each gated store of `list` between an IF and an ENDIF.
+// Throws Failure if the list already contains an IF or ENDIF.
+std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list);
+
+}  // namespace tgc

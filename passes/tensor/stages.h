@@ -1,0 +1,209 @@
+// The rules and functions of the stages that make kernels of a tensor graph, in the order of passes/pipeline.cpp. The
+// files of this folder implement them: earliest_rewrites.cpp, multi.cpp, and so on.
+#pragma once
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lib/rewrite/rewrite.h"
+#include "lib/support/sha256.h"
+#include "lib/uop/graph.h"
+#include "lib/uop/sint.h"
+#include "lib/uop/uop_table.h"
+#include "passes/tensor/tensor_job.h"
+
+namespace tgc {
+
+// The stages "number the uops" and "earliest rewrites": number the nodes of a tensor graph, remove ops that need no
+// kernel (detach, no-op copies, empty tensors) and split large reductions into two kernels.
+// Mirrors tinygrad schedule/rangeify.py (earliest_rewrites, add_tags, replace_contiguous).
+
+// Ops whose value is contiguous in memory or needs no memory (schedule/indexing.py:ALWAYS_CONTIGUOUS).
+inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY,          Op::BUFFER,
+                                         Op::BUFFER_VIEW, Op::CONST,  Op::BIND,          Op::DEVICE,
+                                         Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
+                                         Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
+
+UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is a CONTIGUOUS or a reshaped BUFFER
+
+// Runs the stage "number the uops": appends each node that may become a buffer to `numbered` tagged with its index.
+UOp number_uops(UOp sink, std::vector<UOp>& numbered);
+const RuleSet& add_tags();
+
+// Runs the stage "earliest rewrites".
+UOp rewrite_earliest(UOp sink);
+const RuleSet& earliest_rewrites_stage();  // all rules of the stage "earliest rewrites"
+const RuleSet& split_reduceop_rules();     // nested rewrite of split-reduce: pushes an index down to the base
+const RuleSet& mop_cleanup();
+const RuleSet& earliest_rewrites();
+const RuleSet& replace_contiguous();
+
+// The context of replace_contiguous() and of the stage. If a permuted view of a value has a contiguous copy, maps the
+// value to this copy with the permutation undone.
+struct ContiguousViews {
+  std::unordered_map<UOp, UOp> view_of;
+};
+
+// Tensors on several devices. A MULTI is a tensor sharded along one axis: each device holds one part. Each op on a
+// MULTI becomes an op on the parts. Mirrors tinygrad schedule/multi.py and the multi-device helpers of uop/ops.py.
+
+// ---- functions that create nodes for several devices
+UOp device_node(Graph& graph, Arg device);                 // DEVICE; `device` is a name or a tuple of names
+UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
+UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
+UOp multi(UOp part, int64_t axis);                         // throws Failure unless `part` is on several devices
+UOp copy_to_device(UOp u, Arg device);
+UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
+UOp allreduce(UOp u, Op op, UOp device);
+UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
+// `u` is a value of which every device has a full copy. Shrinks each copy to the device's part (UOp._shard).
+UOp shard(UOp u, int64_t axis);
+// Pads each device's part with zeros to the size of the whole value (UOp._unshard).
+UOp unshard(UOp u, int64_t axis);
+
+// ---- rule sets and stages
+const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
+const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
+
+// Runs the stage "multi_pm": replaces every MULTI by its parts. Records job.scheduled and job.multi_map.
+// Returns `sink` unchanged if the whole graph is on one device.
+UOp rewrite_multi(TensorJob& job, UOp sink);
+bool is_multi_device(UOp sink);  // true if some node is on several devices
+
+// Rangeify: decides which values are realized (stored in buffers) and which loop ranges index the input and output of
+// each node. Mirrors tinygrad schedule/indexing.py.
+struct IndexingContext {
+  explicit IndexingContext(Graph& graph) : graph(graph), realize_map(graph), range_map(graph) {}
+
+  // Why a value is stored in a buffer.
+  enum class Why : uint8_t {
+    Output,       // it is a source of the sink
+    OwnKernel,    // it is an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
+    Source,       // the op `by` reads a buffer: COPY, MSELECT, ASSIGN
+    UsersDiffer,  // its users index it differently
+    LoopsEnd,     // an EXPAND above it would compute it again in each iteration of the expanded loops
+  };
+  // The axes over which a value is stored in a buffer.
+  struct Realized {
+    bool known = false;  // false: "get realize" marked the value, but `axes` (all axes) is not filled in yet
+    std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
+    Why why = Why::OwnKernel;
+    UOp by = {};
+    bool has(size_t axis) const;
+  };
+  // The index expressions of a node, one per axis of its input and of its output.
+  struct Ranges {
+    std::span<const UOp> in, out;
+  };
+
+  Graph& graph;
+  UOpTable<Realized> realize_map;
+  UOpTable<Ranges> range_map;
+  int64_t next_range = 0;
+
+  // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
+  UOp new_range(Sint size, AxisType type = AxisType::LOOP);
+  std::span<const UOp> keep(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
+};
+
+// The rules of the nested pass "get realize": record in the context which values must be realized.
+const RuleSet& pm_generate_realize_map();
+
+// Runs the stage "apply rangeify": assigns ranges to every node, from the sink to the sources. Movement ops become
+// index expressions; realized values become BUFFERIZEs read by INDEX.
+UOp run_rangeify(UOp sink, IndexingContext& ctx);
+const RuleSet& pm_apply_rangeify();
+const RuleSet& mark_movements();     // nested rewrite: tags the movement ops of an ASSIGN's target
+
+// A BUFFERIZE marks a value that is stored in a buffer, indexed by the ranges that the BUFFERIZE ends. The rules here
+// replace the BUFFERIZE by a buffer, a STORE and an AFTER. Mirrors tinygrad schedule/indexing.py:BufferizeOpts and
+// schedule/rangeify.py (bufferize_to_store, rangeify_codegen).
+
+// The argument of a BUFFERIZE.
+struct BufferizeOpts {
+  Arg device = {};                          // None for a local buffer that rangeify makes
+  AddrSpace addrspace = AddrSpace::GLOBAL;
+  bool removable = true;                    // false: the user or a copy requires this buffer, so it stays
+
+  static BufferizeOpts of(UOp bufferize);   // throws Failure if the arg is not BufferizeOpts
+  Arg arg(Graph& graph) const;
+};
+UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag = {});
+
+// State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
+struct LocalAddBufferContext {
+  int64_t next = 0;                           // number of the next buffer
+  int64_t globals = 0;                        // number of the next DEFINE_GLOBAL
+  int64_t ranges = 0;                         // number of the next RANGE
+  // Each buffer, and the BUFFER or AFTER that becomes the kernel's source for it; in order of first use.
+  std::vector<std::pair<UOp, UOp>> buffers;
+  std::unordered_map<UOp, size_t> buffer_at;  // index of each buffer in `buffers`
+  std::vector<UOp> vars;                      // the BINDs, without duplicates
+  Arg opts = {};                              // opts_to_apply of the kernel: the arg of a CONTIGUOUS
+};
+
+const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUFFERIZE over one flat index, reshaped
+const RuleSet& to_bufferview();          // CONTIGUOUS or BITCAST of a file -> BUFFER_VIEW
+const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER
+const RuleSet& pm_add_buffers_local();   // pm_add_buffers, and BUFFERIZE in local memory -> DEFINE_LOCAL
+const RuleSet& rangeify_codegen();       // removes ops of the tensor level (CONTIGUOUS, NOOP) from a kernel
+const RuleSet& add_local_buffers_rules();
+
+// Runs the kernel stage "add local buffers".
+UOp add_local_buffers(UOp sink);
+
+// The stages "symbolic+reduce_collapse+debuf", which removes the BUFFERIZEs whose value is cheap to recompute, and
+// "limit buffers". Mirrors tinygrad schedule/rangeify.py (cleanup_dead_axes to pm_limit_bufs).
+const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes of equal values
+const RuleSet& pm_remove_bufferize();      // recomputes a value instead of storing it, if recomputing is cheap
+const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes that do not depend on them
+const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
+
+// What keeps a BUFFERIZE that this stage did not remove.
+struct KeptBufferize {
+  bool is_removable = true;   // false: BufferizeOpts forbid it
+  size_t buffers = 0;         // the number of buffers that its value reads; more than 3 are kept
+  bool reduces_buffer = false;  // its value has a reduction of a buffer, which would be computed for each use
+};
+KeptBufferize what_keeps(UOp bufferize);
+
+// Runs the stage "limit buffers": buffers operands of kernels that would read more buffers than the device can bind.
+UOp limit_buffers(UOp sink, IndexingContext& ctx);
+const RuleSet& pm_limit_bufs();
+
+// The stages from BUFFERIZEs to kernels: "bufferize to store", "split kernels", "fix_assign", "remove all tags".
+// Mirrors tinygrad schedule/rangeify.py (split_store, get_rangeify_map).
+
+// Runs the stage "bufferize to store": replaces every BUFFERIZE by a buffer and a STORE, and tags every RANGE. Returns
+// a sink of the nodes that hold tensors of the input graph.
+UOp bufferize_to_store(UOp sink);
+const RuleSet& bufferize_to_store_stage();
+const RuleSet& pm_add_range_tags();
+
+// Runs the stage "split kernels": each store with its ranges becomes a KERNEL whose AST uses DEFINE_GLOBALs.
+UOp split_kernels(UOp sink);
+const RuleSet& split_kernels_rules();
+const RuleSet& to_define_global();   // numbers buffers, bound variables and ranges in the order of the rewrite
+const RuleSet& pm_remove_tags();
+const RuleSet& kernel_split();       // all rules that turn a store into an AST
+
+// Runs the stage "fix_assign": makes each assignment to a buffer wait for the kernels that read the old contents.
+// Throws Failure on a cycle.
+UOp fix_assign(UOp sink);
+
+const RuleSet& remove_all_tags();
+
+// The stage "rewrite for sched cache": normalizes a tensor graph so that graphs with the same schedule have equal cache
+// keys. Renumbers buffers in rewrite order and removes the values of bound variables.
+// Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
+
+// Runs the stage. Records job.given, job.keyed, job.inputs and job.var_vals.
+// Throws Failure if a variable is bound to two values.
+UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
+const RuleSet& pm_pre_sched_cache();
+
+// Returns the cache key of `rewritten`, the result of rewrite_for_sched_cache().
+Sha256 sched_cache_key(UOp rewritten);
+
+}  // namespace tgc
