@@ -6,8 +6,8 @@
   pytest --tgc-run                              run each kernel that a test compiles against the reference interpreter
 
 Each test begins as it would in a process of its own: tinygrad's caches of schedules and kernels are empty, and its random
-numbers begin at the seed. So a golden holds for any selection and order of the tests. What a fixture or a module computes
-once belongs to the first test that needs it. A record of a test that passed, and whose graph no test compiled, is missing:
+numbers begin at the seed. So a golden holds for any selection and order of the tests. A computation that a fixture or a
+module does once belongs to the first test that needs it. A record of a test that passed, and whose graph no test compiled, is missing:
 the session fails, and names it.
 """
 from __future__ import annotations
@@ -102,7 +102,7 @@ class TestRecorder(GraphRecorder):
 
 @dataclass(frozen=True)
 class Problem:
-  """What is wrong with the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and
+  """A fault of the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and
   line), the cause first."""
   text: str
   line: str
