@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import tgc
 from conftest import RELEASE, ROOT
-from tgc.testing import numbered_buffers
+from tgc.golden_of_tests import numbered_buffers
 
 TESTS = """
 from tinygrad import Tensor

@@ -5,14 +5,14 @@
   pytest --tgc-golden=golden.jsonl.gz --tgc-update      record the tests that run, and replace their records in the golden
   pytest --tgc-run                              run each kernel that a test compiles against the reference interpreter
 
-tinygrad compiles a kernel once in a process. If several tests use a kernel, it belongs to the first of them. Records are
-compared with the golden's record of the same input graph, so the selection and the order of the tests do not matter.
-A record of a test that passed, and whose graph no test compiled, is missing: the session fails, and names it.
+Each test begins as it would in a process of its own: tinygrad's caches of schedules and kernels are empty, and its random
+numbers begin at the seed. So a golden holds for any selection and order of the tests. A computation that a fixture or a
+module does once belongs to the first test that needs it. A record of a test that passed, and whose graph no test compiled, is missing:
+the session fails, and names it.
 """
 from __future__ import annotations
 
-import contextlib
-import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -20,20 +20,22 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tgc.export.golden import NATIVE_RELEASE, golden_lines, tagged_path
 from tgc.export.graph_recorder import GraphRecorder
-from tgc.export.hooks import call_on_import, called_by_runtime
+from tgc.export.hooks import call_on_import, called_by_runtime, set_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.versions import installed_version
-from tgc.process import visible
+from tgc.golden_of_tests import LEVELS, Golden, digests, test_of
+from tgc.process import TgcError, visible
 
-LEVELS = ("kernel", "tensor")
-BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"ParamArg":\{"\*":\[)(\d+)')
+FIRST_BUFFER = 1 << 20  # the number of a process's first buffer: the scheduler numbers temporary buffers of a schedule from 0
+SECONDS = 30  # limit of the search for the rule of a kernel that computes a wrong result
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
   group.addoption("--tgc-record", metavar="FILE", help="record what each test compiles: FILE.jsonl.gz")
   group.addoption("--tgc-golden", metavar="FILE", help="fail the tests whose kernels or schedules differ from this recording")
   group.addoption("--tgc-update", action="store_true", help="replace the records of the tests that run in the golden")
-  group.addoption("--tgc-run", action="store_true", help="run each kernel that a test compiles, and compare the results with REF")
-  group.addoption("--tgc-repro", metavar="FOLDER", default="tgc-repro", help="where --tgc-run writes repro bundles")
+  group.addoption("--tgc-run", action="store_true", help="run each kernel that a test compiles, compare the results with REF, find the wrong rule")
+  group.addoption("--tgc-repro", metavar="FOLDER", help="where --tgc-run keeps failing kernels; default: a new folder for temporary files")
   group.addoption("--tgc-no-rewrites", action="store_true", help="do not record the rewrites, which name the rule of a difference")
 
 
@@ -62,9 +64,21 @@ class TestRecorder(GraphRecorder):
     self.writes_file = bool(options["writes_file"])
     self.made: list[tuple[str, JSON]] = []  # (level, record)
 
+  def watch(self) -> None:
+    super().watch()
+    from tinygrad.uop.ops import UOp
+    set_attribute(UOp, "unique_num", itertools.count(FIRST_BUFFER))
+
   def begin(self, test: str) -> None:
+    """Begins the records of a test, with tinygrad as a new process has it."""
+    from tgc.capture import caches
     self.prefix, self.kernel_ids, self.schedules = test, {}, 0
     self.made.clear()
+    self.recorded.clear()
+    for cache in caches(): cache.clear()
+    tensor = getattr(sys.modules.get("tinygrad.tensor"), "Tensor", None)
+    for name in ("_device_seeds", "_device_rng_counters"):  # made when a process first asks for random numbers
+      if isinstance(made := getattr(tensor, name, None), dict): made.clear()
 
   def id_prefix(self) -> str: return self.prefix
 
@@ -86,55 +100,13 @@ class TestRecorder(GraphRecorder):
     if kept: self.made.append((level, record | ({"settings": settings} if settings else {})))
 
 
-def numbered_buffers(graph: str) -> str:
-  """Numbers the buffers of a graph by their first use: tinygrad numbers them by process."""
-  numbers: dict[str, int] = {}
-  return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), graph)
-
-
-def digest(*parts: Any) -> bytes: return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
-
-
-def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
-  """Returns hashes of what a record was made of, and of what was made: equal hashes mean equal records."""
-  graph: Callable[[str], str] = numbered_buffers if level == "tensor" else str
-  key = digest(level, graph(record["ast"]), record.get("target"), sorted((record.get("settings") or {}).items()))
-  stages = [(s["name"], graph(s.get("ir") or "")) for s in record.get("stages", ())]
-  kernels = [kernel["ast"] for kernel in record.get("kernels", ())]
-  return key, digest(stages, kernels, record.get("source"), record.get("error"))
-
-
-class Golden:
-  """The records of a golden. `made` maps what a record was made of to what was made: a schedule that tinygrad's cache
-  knows has fewer stages, so equal graphs may have several records."""
-
-  def __init__(self, path: pathlib.Path) -> None:
-    self.made: dict[bytes, set[bytes]] = {}
-    self.sources: dict[bytes, tuple[str, str]] = {}  # level and line
-    self.headers: dict[str, str] = {}
-    self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
-    self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
-    for level in LEVELS:
-      file = path if level == "kernel" else tagged_path(path, level)
-      lines = golden_lines(file) if file.exists() else iter(())
-      self.headers[level] = next(lines, "")
-      for line in lines:
-        record = json.loads(line)
-        key, made = digests(level, record)
-        self.made.setdefault(key, set()).add(made)
-        self.sources.setdefault(key, (level, line))
-        self.tests.setdefault((level, test_of(record["id"])), []).append(line)
-        self.keys.setdefault(test_of(record["id"]), []).append((record["id"], key))
-
-  def lines_for(self, test: str, level: str, wanted: list[bytes]) -> list[str]:
-    """Returns the golden's lines to compare a test with: those of equal input graphs, and the other ones of the test."""
-    found = [line for key in wanted for kind, line in [self.sources.get(key, ("", ""))] if kind == level]
-    return found + [line for line in self.tests.get((level, test), ()) if line not in found]
-
-
-def test_of(record_id: str) -> str:
-  """Returns the test of a record: NODEID of NODEID.3."""
-  return record_id.rpartition(".")[0]
+@dataclass(frozen=True)
+class Problem:
+  """A fault of the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and
+  line), the cause first."""
+  text: str
+  line: str
+  rules: tuple[str, ...] = ()
 
 
 class Plugin:
@@ -149,7 +121,8 @@ class Plugin:
     self.golden: Golden | None = None
     self.seen: set[bytes] = set()  # what the records of all tests were made of
     self.missing: list[str] = []  # ids of the golden's records that no test made
-    self.compared = self.differing = 0
+    self.verdicts: dict[tuple[bytes, bytes], Problem | None] = {}  # digests of a kernel: what is wrong with its results
+    self.rules: dict[str, list[str]] = {}  # rule: the tests that fail because of it
     # With xdist, the workers record, and the controller merges their files.
     self.records = self.is_worker or not getattr(option, "numprocesses", None)
     self.recorder = self.begin() if self.records else None
@@ -158,8 +131,7 @@ class Plugin:
   def recorder_of(self, is_child: bool) -> TestRecorder:
     option = self.config.option
     return TestRecorder({"output": str(self.output), "targets": [], "id": "test", "save_inputs": False, "version": self.version(),
-                         "rewrites": not option.tgc_no_rewrites and (self.writes_file or bool(option.tgc_golden)),
-                         "writes_file": self.writes_file}, is_child)
+                         "rewrites": not option.tgc_no_rewrites, "writes_file": self.writes_file}, is_child)
 
   @staticmethod
   def version() -> str:
@@ -182,80 +154,110 @@ class Plugin:
 
   @pytest.hookimpl(wrapper=True)
   def pytest_runtest_call(self, item: pytest.Item) -> Iterator[Any]:
-    result = yield
-    if self.recorder and (problems := self.problems(item.nodeid, self.recorder)): pytest.fail("\n".join(problems), pytrace=False)
-    return result
+    try: return (yield)
+    finally:
+      if self.recorder and not isinstance(sys.exc_info()[1], (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
+        item.stash[PROBLEMS] = self.problems(item.nodeid, self.recorder)
 
-  def problems(self, test: str, recorder: TestRecorder) -> list[str]:
+  @pytest.hookimpl(wrapper=True, tryfirst=True)
+  def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    problems = item.stash.get(PROBLEMS, []) if call.when == "call" else []
+    if problems and not report.skipped and not hasattr(report, "wasxfail"): fail(report, problems)
+    return report
+
+  def problems(self, test: str, recorder: TestRecorder) -> list[Problem]:
     """Returns what is wrong with the kernels and schedules of a test."""
     option, out = self.config.option, []
-    if option.tgc_golden and not option.tgc_update: out += self.differences(test, recorder)
-    if option.tgc_run: out += self.wrong_kernels(test, recorder)
+    try:
+      if option.tgc_golden and not option.tgc_update: out += self.differences(test, recorder)
+      if option.tgc_run: out += self.wrong_kernels(test, recorder)
+    except TgcError as e: out.append(Problem(f"tgc: {test} could not be checked: {e}", "tgc could not check this test"))
     return out
 
-  def differences(self, test: str, recorder: TestRecorder) -> list[str]:
+  def differences(self, test: str, recorder: TestRecorder) -> list[Problem]:
     from tgc.reports import diff
     if self.golden is None: self.golden = Golden(pathlib.Path(self.config.option.tgc_golden))
-    out = []
+    texts: list[str] = []
+    counts: list[str] = []
+    rules: dict[str, None] = {}
     for level in LEVELS:
       records = [r for kind, r in recorder.made if kind == level]
       hashes = [digests(level, r) for r in records]
       self.seen.update(key for key, _ in hashes)
       changed = [(r, key) for r, (key, made) in zip(records, hashes, strict=True) if made not in self.golden.made.get(key, ())]
-      self.compared += len(records)
       if not changed: continue
+      what = "kernel" if level == "kernel" else "schedule"
       with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
         lines = self.golden.lines_for(test, level, [key for _, key in changed])
         known = {key for key, _ in hashes}
         lines = [line for line in lines if (key := digests(level, json.loads(line))[0]) not in known or key in {k for _, k in changed}]
+        counts.append(f"{len(changed)} {what}{'s' if len(changed) > 1 else ''}")
+        if not lines:
+          texts.append(f"tgc: the golden has no {what} like {len(changed)} of this test; --tgc-update replaces its records")
+          continue
         old = write_recording(folder, "golden", self.golden.headers[level], lines)
         new = write_recording(folder, "now", header_of(level, recorder), [json.dumps(r) for r, _ in changed])
-        if not lines:
-          out.append(f"tgc: the golden has no {level} record of {test}; add --tgc-update to record it")
-          continue
         found = diff(old, new, show=3)
-        counts = found.facts["kernels"]
-        if not counts["different"] and not counts["only_b"]: continue  # a record that only the golden has may belong to another test
-        names = ["kernel" if level == "kernel" else "schedule", "the golden"]
-        rules = sorted({str(r["rule"]) for r in found.differing if r.get("rule")})
-        out.append(f"tgc: a {names[0]} of this test differs from {names[1]}" + (f"; first rule: {visible(', '.join(rules))}" if rules else ""))
-        out.append(found.text.replace(folder + os.sep, "").rstrip())
-    self.differing += bool(out)
-    return out
+        own = dict.fromkeys(visible(str(r["rule"])) for r in found.differing if r.get("rule"))
+        rules |= own
+        texts.append(f"tgc: a {what} of this test differs from the golden" + (f"; first rule: {', '.join(sorted(own))}" if own else ""))
+        texts.append(found.text.replace(folder + os.sep, "").rstrip())
+    if not counts: return []
+    many = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+    line = f"{' and '.join(counts)} differ{'s' if counts[0][:2] == '1 ' and len(counts) == 1 else ''} from the golden"
+    return [Problem("\n".join(texts), f"{next(iter(rules))}{many}: {line}" if rules else f"tgc: {line}", tuple(rules))]
 
-  def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[str]:
-    from tgc.process import TgcError
+  def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[Problem]:
+    """Runs the kernels of a test that no test before it had."""
+    for number, record in enumerate(r for kind, r in recorder.made if kind == "kernel" and "error" not in r):
+      if (key := digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
+    found = (self.verdicts.get(digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")
+    return list(dict.fromkeys(problem for problem in found if problem))
+
+  def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> Problem | None:
+    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong."""
     from tgc.recording import load
-    from tgc.reports import run
-    kernels = [r for kind, r in recorder.made if kind == "kernel" and "error" not in r]
-    out = []
-    for number, record in enumerate(kernels):
-      bundle = pathlib.Path(self.config.option.tgc_repro, re.sub(r"[^\w.-]+", "_", f"{test}.{number}") + ".json")
-      with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
-        file = write_recording(folder, "kernel", header_of("kernel", recorder), [json.dumps(record)])
-        kernel = load(file).kernels[0]
-        try: result = run(kernel)
-        except TgcError as e:
-          self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: {e}")
-          continue
-        if result.passed: continue
-        bundle.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(TgcError): run(kernel, repro=str(bundle))
-        if not bundle.exists():  # a failure that only tinygrad's own source has: the record repeats it
-          bundle = bundle.with_suffix(".jsonl")
-          shutil.copy(file, bundle)
-        words = ["--recorded"] * (bundle.suffix == ".jsonl" and kernel.producer.endswith(NATIVE_RELEASE))
-        commands = [" ".join(["tgc", command, *words, str(bundle)]) for command in ("run", "bisect")]
-        out.append(f"tgc: kernel {result[0]}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}")
-    return out
+    from tgc.reports import bisect, run
+    with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
+      file = write_recording(folder, "kernel", header_of("kernel", recorder), [json.dumps(record)])
+      kernel = load(file).kernels[0]
+      try: result = run(kernel)
+      except TgcError as e:
+        self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: {e}")
+        return None
+      if result.passed: return None
+      kept = self.repro_folder() / (re.sub(r"[^\w.-]+", "_", f"{test}.{number}") + ".jsonl")
+      shutil.copy(file, kept)
+    words = ["--recorded"] * kernel.producer.endswith(NATIVE_RELEASE)
+    commands = [" ".join(["tgc", command, *words, str(kept)]) for command in ("run", "bisect")]
+    rule, cause = None, "not searched: --tgc-no-rewrites leaves out the rewrites that bisect needs"
+    if not self.config.option.tgc_no_rewrites:
+      try: found = bisect(kept, seconds=SECONDS, recorded=bool(words))
+      except TgcError as e: cause = f"not found: {e}"
+      else: rule, cause = found.facts.get("rule"), visible(f"{found.facts['verdict']} {found.facts.get('rule') or ''}".rstrip())
+    line = f"kernel {record['id']} computes a wrong result"
+    return Problem(f"tgc: kernel {result[0]}\n  cause: {cause}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}",
+                   visible(f"{rule}: {line}" if rule else f"tgc: {line}"), (visible(rule),) if rule else ())
+
+  def repro_folder(self) -> pathlib.Path:
+    """Returns the folder of failing kernels, which the user named or which is made for this process."""
+    option = self.config.option
+    if not option.tgc_repro: option.tgc_repro = tempfile.mkdtemp(prefix="tgc-repro.")
+    folder = pathlib.Path(option.tgc_repro)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
   def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
     self.ran.add(report.nodeid)
     if report.when == "call" and report.passed: self.passed.add(report.nodeid)
+    for key, value in report.user_properties if report.when == "call" else ():
+      if key == "tgc_rule": self.rules.setdefault(str(value), []).append(report.nodeid)
 
   @pytest.hookimpl(optionalhook=True)
   def pytest_testnodedown(self, node: Any) -> None:  # of xdist, in the controller
     self.seen.update(bytes.fromhex(key) for key in node.workeroutput.get("tgc_seen", ()))
+    self.config.stash.setdefault(NOT_RUN, []).extend(node.workeroutput.get("tgc_not_run", ()))
 
   def find_missing(self, session: pytest.Session) -> None:
     golden = self.golden or Golden(pathlib.Path(self.config.option.tgc_golden))
@@ -265,7 +267,8 @@ class Plugin:
   def pytest_sessionfinish(self, session: pytest.Session) -> None:
     if self.recorder: self.recorder.writer.close()
     if self.is_worker:
-      self.config.workeroutput["tgc_seen"] = [key.hex() for key in self.seen]  # type: ignore[attr-defined]
+      output = self.config.workeroutput  # type: ignore[attr-defined]
+      output["tgc_seen"], output["tgc_not_run"] = [key.hex() for key in self.seen], self.config.stash.get(NOT_RUN, [])
       return
     if self.config.option.tgc_golden and not self.config.option.tgc_update: self.find_missing(session)
     if not self.writes_file: return
@@ -289,12 +292,30 @@ class Plugin:
 
   def pytest_terminal_summary(self, terminalreporter: Any) -> None:
     if self.is_worker: return
-    for line in self.config.stash.get(NOT_RUN, []): terminalreporter.write_line(f"tgc: not run: {line}")
+    for line in self.config.stash.get(NOT_RUN, []): terminalreporter.write_line(f"tgc: not run: {visible(line)}")
     for name in self.missing: terminalreporter.write_line(f"tgc: missing: {visible(name)} of the golden, which no test compiles now", red=True)
+    for rule, tests in sorted(self.rules.items(), key=lambda x: (-len(x[1]), x[0])):
+      more = f" and {len(tests) - 3} more" if len(tests) > 3 else ""
+      terminalreporter.write_line(f"tgc: rule {rule}: {len(tests)} failed: {visible(', '.join(tests[:3]))}{more}", red=True)
     if self.writes_file and self.target.exists(): terminalreporter.write_line(f"tgc: wrote {self.target}")
 
 
 NOT_RUN = pytest.StashKey[list[str]]()
+PROBLEMS = pytest.StashKey[list[Problem]]()
+
+
+def fail(report: pytest.TestReport, problems: list[Problem]) -> None:
+  """Makes a test fail for problems. If the test has failed already, its own failure is shown after the problems."""
+  try: pytest.fail("\n".join(p.text for p in problems), pytrace=False)
+  except pytest.fail.Exception: shown: Any = pytest.ExceptionInfo.from_current().getrepr(style="value")
+  shown.reprcrash.message = problems[0].line  # what the short summary shows
+  own: Any = report.longrepr
+  chain = list(shown.chain)
+  if report.failed and hasattr(own, "reprtraceback"):
+    before = [(traceback, text) for traceback, _, text in getattr(own, "chain", [(own.reprtraceback, None, None)])]
+    chain = [(shown.reprtraceback, shown.reprcrash, "The test itself fails, too:"), *((tb, shown.reprcrash, text) for tb, text in before)]
+  report.longrepr, report.outcome = type(shown)(chain), "failed"
+  report.user_properties += [("tgc_rule", rule) for problem in problems for rule in problem.rules[:1]]
 
 
 def header_of(level: str, recorder: TestRecorder) -> str:

@@ -1,0 +1,66 @@
+"""The golden of the pytest plugin: the records of tests, compared by what they were made of and by what was made."""
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tgc.export.golden import golden_lines, tagged_path
+from tgc.export.kinds import JSON
+
+LEVELS = ("tensor", "kernel")  # a rule that changes a schedule changes the kernels' ASTs, too
+BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"ParamArg":\{"\*":\[)(\d+)')
+
+
+def numbered_buffers(graph: str) -> str:
+  """Numbers the buffers of a graph by their first use: tinygrad numbers them by process."""
+  numbers: dict[str, int] = {}
+  return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), graph)
+
+
+def digest(*parts: Any) -> bytes: return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+
+
+def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
+  """Returns hashes of what a record was made of, and of what was made: equal hashes mean equal records."""
+  graph: Callable[[str], str] = numbered_buffers if level == "tensor" else str
+  key = digest(level, graph(record["ast"]), record.get("target"), sorted((record.get("settings") or {}).items()))
+  stages = [(s["name"], graph(s.get("ir") or "")) for s in record.get("stages", ())]
+  kernels = [graph(kernel["ast"]) for kernel in record.get("kernels", ())]
+  return key, digest(stages, kernels, record.get("source"), record.get("error"))
+
+
+class Golden:
+  """The records of a golden. `made` maps what a record was made of to what was made: a schedule that tinygrad's cache
+  knows has fewer stages, so equal graphs may have several records."""
+
+  def __init__(self, path: pathlib.Path) -> None:
+    self.made: dict[bytes, set[bytes]] = {}
+    self.sources: dict[bytes, tuple[str, str]] = {}  # level and line
+    self.headers: dict[str, str] = {}
+    self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
+    self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
+    for level in LEVELS:
+      file = path if level == "kernel" else tagged_path(path, level)
+      lines = golden_lines(file) if file.exists() else iter(())
+      self.headers[level] = next(lines, "")
+      for line in lines:
+        record = json.loads(line)
+        key, made = digests(level, record)
+        self.made.setdefault(key, set()).add(made)
+        self.sources.setdefault(key, (level, line))
+        self.tests.setdefault((level, test_of(record["id"])), []).append(line)
+        self.keys.setdefault(test_of(record["id"]), []).append((record["id"], key))
+
+  def lines_for(self, test: str, level: str, wanted: list[bytes]) -> list[str]:
+    """Returns the golden's lines to compare a test with: those of equal input graphs, and the other ones of the test."""
+    found = [line for key in wanted for kind, line in [self.sources.get(key, ("", ""))] if kind == level]
+    return found + [line for line in self.tests.get((level, test), ()) if line not in found]
+
+
+def test_of(record_id: str) -> str:
+  """Returns the test of a record: NODEID of NODEID.3."""
+  return record_id.rpartition(".")[0]
