@@ -98,7 +98,8 @@ void add_dump(Command& cmd) {
   cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
   cmd.json(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
-  cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it");
+  cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
+           "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
   cmd.flag("--optimized", o.compile.optimized, "with llvm-ir: print the module after LLVM's O2");
   cmd.flag("--lines", o.compile.lines, "with asm and sass: print the source line of each instruction");
   cmd.group(Group::Pipeline);

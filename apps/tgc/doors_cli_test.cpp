@@ -89,7 +89,7 @@ TEST_CASE("doors: slots of a recording that no buffer has are errors") {
 TEST_CASE("doors: a find of --watch-nan is shallow, of plain texts, and takes a bounded time to explain") {
   std::filesystem::copy(test_path("nan"), scratch() / "nan", std::filesystem::copy_options::recursive);
   const auto explain = [](const std::string& outputs, const std::string& rest) {
-    std::string found = R"({"format":"tgc-nan","found":{"id":"train.4","call":1,"run":1,"outputs":{)" + outputs + "}";
+    std::string found = R"({"format":"tgc-nan","found":{"id":"train.0","call":1,"run":1,"outputs":{)" + outputs + "}";
     put("nan/train.nan.json", found + rest + "}");
     return run_tgc("run --nan nan/train.jsonl.gz");
   };

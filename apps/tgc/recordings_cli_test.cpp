@@ -59,14 +59,27 @@ TEST_CASE("cli: stages, patterns and stats of a recording take stages by slug, a
 TEST_CASE("cli: run --nan names the operation that makes a NaN of numbers, and the line of the program") {
   const Ran ran = run_tgc("run --nan " + test_path("nan/train.jsonl.gz"));
   CHECK(ran.code == 1);
-  CHECK(has(ran.out, "train.4 r_2_4: data0[0] is not a number\n  log2(0) = -inf, where 0 = data1[2]\n"
+  CHECK(has(ran.out, "train.0 r_2_4: data0[0] is not a number\n  log2(0) = -inf, where 0 = data1[2]\n"
                      "    log at train.py:3\n"));
-  CHECK(has(ran.out, "  -inf*0 = nan, where 0 = data1[2]\n    log at train.py:3\n"));
+  CHECK(has(ran.out, "  -inf*0 = nan, where 0 = data1[2]\n    __mul__ at train.py:3\n"));
   CHECK(has(ran.out, "1 of 2 elements of data0"));
   CHECK(has(run_tgc("run --nan --json " + test_path("nan/train.jsonl.gz")).out, R"("made_by":"log at train.py:3")"));
   for (const char* option : {"--device=REF", "--timeout=3", "--inputs=x.npz", "--native", "--repro=x"})
     trouble("run --nan " + test_path("nan/train.jsonl.gz") + " " + option, " excludes ");
   trouble("run --nan " + kernels(), "no kernel made a NaN of numbers, or nobody watched");
+}
+
+TEST_CASE("cli: dump --why says why a recorded scheduler stores each value") {
+  const Ran why = run_tgc("dump --stage=schedule --why " + test_path("why/program.tensor.jsonl.gz"));
+  CHECK(why.code == 0);
+  CHECK(has(why.out, "kernel 0 (w.0): softmax at w.py:3\n"
+                     "  stores Ops.REDUCE dtypes.float Ops.MAX (16,), softmax at w.py:3\n"
+                     "  stored since: an EXPAND between it and its user would compute it again"));
+  CHECK(has(why.out, "stored since: its users index it with different loops"));
+  CHECK(has(why.out, "stored since: a copy needs its source in memory"));
+  CHECK(has(why.out, "stored since: the store's value reads the buffer that the store writes, in another order"));
+  CHECK(has(why.out, "stored since: the program assigns it, assign at w.py:6"));
+  trouble("dump --stage=schedule --why " + kernels(), "schedule");
 }
 
 TEST_CASE("cli: rewrites of a discarded attempt are marked, and not counted") {

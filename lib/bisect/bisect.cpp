@@ -219,6 +219,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   failing.arrays = std::move(kernel->arrays);
   failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();
   report.device = failing.device();
+  report.made_for = kernel->graph.made_for;
   report.kernel += ", kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")";
   bisect_kernel(failing, false, report);
 }
@@ -230,7 +231,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
-    report.is_strict = plan.strict;
+    report.is_strict = plan.strict, report.made_for = in.made_for;
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);

@@ -11,6 +11,7 @@ namespace tgc {
 
 struct BisectReport {
   std::string kernel, device;
+  std::string made_for = {};        // the methods and lines of the program that the kernel computes, if recorded
   bool is_schedule = false;        // true if `kernel` is the id of a recorded schedule
   std::string pipeline = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};

@@ -33,6 +33,7 @@ std::string BisectReport::text() const {
   };
   if (v.kind == Verdict::Kind::Same) {
     out += "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
+    line("made for", made_for);
     for (const std::string& note : notes) line("note", note);
     return out;
   }
@@ -50,6 +51,7 @@ std::string BisectReport::text() const {
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
   if (v.kind == Verdict::Kind::Barrier && !v.function.empty()) line("added by", v.function);
   if (v.kind == Verdict::Kind::Rewrite && !v.function.empty()) line("computed by", v.function);
+  line("made for", made_for);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
@@ -91,7 +93,7 @@ std::string BisectReport::json() const {
     auto text = [&](const char* name, const std::string& value) {
       if (!value.empty()) json.member(name, value);
     };
-    text("kernel", kernel), text("device", device);
+    text("kernel", kernel), text("device", device), text("made_for", made_for);
     if (!error.empty()) return (void)json.member("error", error);
     json.member("verdict", name_of(v.kind));
     text("failure", failure);

@@ -40,39 +40,18 @@ std::string node_text(UOp u) {
   return out + ")";
 }
 
-struct Reason {
-  std::string why, remedy;
-  bool is_output = false;
-};
-
-Reason reason_of(UOp node, const IndexingContext::Realized& realized) {
-  const std::string by = realized.by ? op_text(realized.by) : "";
-  switch (realized.why) {
-    case Why::Output: return {"it is an output of the graph", "", true};
-    case Why::Source: return {by + " reads a buffer", "no " + by};
-    case Why::UsersDiffer:
-      return {"its users index it with different loops",
-              "the same movement ops before all users; PCONTIG=1 stores only the axes that differ"};
-    case Why::LoopsEnd:
-      return {"an EXPAND between it and its user would compute it again in each iteration of the expanded loops",
-              "no EXPAND between it and its user"};
-    case Why::OwnKernel: break;
-  }
-  if (node.is(Op::CONTIGUOUS)) return {"CONTIGUOUS asks for a buffer", "no .contiguous()"};
-  return {op_text(node) + " needs a kernel of its own", ""};
+StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
+  const std::string_view word = realized.why == Why::Output        ? "output"
+                                : realized.why == Why::Source      ? "source"
+                                : realized.why == Why::UsersDiffer ? "users"
+                                : realized.why == Why::LoopsEnd    ? "loops"
+                                                                   : "own";
+  return storage_reason(word, op_text(node), realized.by ? op_text(realized.by) : "");
 }
 
-// Adds why the scheduler did not remove the buffer again, which it does if its value is cheap to compute.
-void add_keeper(Reason& reason, UOp bufferize) {
+void add_keeper(StorageReason& reason, UOp bufferize) {
   const KeptBufferize k = what_keeps(bufferize);
-  if (!k.is_removable || reason.is_output) return;
-  if (k.buffers > 3) {
-    reason.why += "; and its value reads " + counted(k.buffers, "buffer") + ", more than the 3 that are read again";
-    reason.remedy = "at most 3 buffers, or PCONTIG=3";
-  } else if (k.reduces_buffer) {
-    reason.why += "; and it reduces a buffer, which each use would repeat";
-    reason.remedy += (reason.remedy.empty() ? "" : "; or ") + std::string("PCONTIG=3, where that pays");
-  }
+  if (k.is_removable) add_cost(reason, k.buffers, k.reduces_buffer);
 }
 
 // The numbers of the nodes that a tag lists, see TensorJob::numbered.
@@ -148,11 +127,43 @@ class FusionReport {
 
   const TensorJob& job_;
   const Schedule& schedule_;
-  std::map<size_t, Reason> reasons_;                        // by the number of the node
+  std::map<size_t, StorageReason> reasons_;                        // by the number of the node
   std::unordered_map<UOp, std::vector<size_t>> of_buffer_;  // the numbers of the nodes whose value a buffer holds
 };
 
 }  // namespace
+
+StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by) {
+  if (why == "output") return {"it is an output of the graph", "", true};
+  if (why == "assign") return {"the program assigns it", "", true};
+  if (why == "source") return {by + " reads a buffer", "no " + by};
+  if (why == "users")
+    return {"its users index it with different loops",
+            "the same movement ops before all users; PCONTIG=1 stores only the axes that differ"};
+  if (why == "loops")
+    return {"an EXPAND between it and its user would compute it again in each iteration of the expanded loops",
+            "no EXPAND between it and its user"};
+  if (why == "hazard") return {"it reads the buffer that it is assigned to", "no read of the assigned buffer"};
+  if (why == "limit")
+    return {"its user would read more buffers than the device allows in a kernel",
+            "fewer buffers, or a larger MAX_KERNEL_BUFFERS"};
+  if (why == "split")
+    return {"a long reduction is split into two kernels", "SPLIT_REDUCEOP=0, which is slower on most devices"};
+  if (why == "own" && op == "Ops.CONTIGUOUS") return {"CONTIGUOUS asks for a buffer", "no .contiguous()"};
+  if (why == "own") return {op + " needs a kernel of its own", ""};
+  return {"the scheduler stores it", ""};
+}
+
+void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer) {
+  if (reason.is_output) return;
+  if (buffers > 3) {
+    reason.why += "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
+    reason.remedy = "at most 3 buffers, or PCONTIG=3";
+  } else if (reduces_buffer) {
+    reason.why += "; and it reduces a buffer, which each use would repeat";
+    reason.remedy += (reason.remedy.empty() ? "" : "; or ") + std::string("PCONTIG=3, where that pays");
+  }
+}
 
 Result<std::string> fusion_text(const Compilation& c) {
   return catch_failures([&] {

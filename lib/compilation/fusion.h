@@ -3,8 +3,23 @@
 #include <string>
 
 #include "lib/compilation/compilation.h"
+#include "lib/records/golden.h"
 
 namespace tgc {
+
+// Why a scheduler stores a value, and what would fuse the kernels around it.
+struct StorageReason {
+  std::string why, remedy;
+  bool is_output = false;
+};
+// `why` is a word of GoldenStored::Reason. `op` is the op of the value, such as "Ops.CONTIGUOUS"; `by` is the op of its
+// user.
+StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
+// Adds why the scheduler did not remove the buffer again, as it does if the value is cheap to compute.
+void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
+
+// Returns what fusion_text() does, of a recorded schedule of any release.
+std::string recorded_fusion_text(const GoldenRecord& record);
 
 // Returns a paragraph for each kernel of the tensor graph `c`: the node whose value it stores, why that value is
 // stored, which kernels read it, and what would fuse them. Schedules a copy of the graph. Errors: those of schedule().

@@ -9,12 +9,6 @@ Diag InputGraph::diag_at(UOp node, std::string message) const {
   return tgc::diag_at(text, place_of(report.places, node.id()), file, std::move(message), "");
 }
 
-std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
-  std::string out;
-  for (const GoldenMetadata& m : metadata) out += (out.empty() ? "" : ", ") + m.text();
-  return out;
-}
-
 // Returns whether `u`, a BUFFER of 0.13 or later, is a kernel's local memory or registers.
 static bool is_inside_kernel(UOp u) {
   const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of(u.arg(), "addrspace") : Arg();

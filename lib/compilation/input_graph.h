@@ -33,9 +33,6 @@ struct InputGraph {
 // Returns a shared_ptr that does not own `graph`. `graph` must outlive it.
 inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
-// Returns the Tensor methods that a kernel implements and their call sites: "conv2d (model:12::forward), relu".
-std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
-
 // Returns the error for a graph of another tinygrad release, which tgc's pipeline cannot compile: "records of tinygrad
 // 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
 Diag foreign_graph_error(std::string_view producer, const std::string& file);

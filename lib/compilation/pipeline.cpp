@@ -20,7 +20,7 @@ AbilityText text_of(Ability ability) {
     case Ability::Attempts: return {.lacks = "counts no attempts of rules", .native = true};
     case Ability::Reasons:
       return {.lacks = "has no reasons for the kernels of a schedule",
-              .other = "`tgc trace`, which lists its rewrites"};
+              .other = "the recording of the schedules, FILE.tensor.jsonl.gz"};
     case Ability::Specification:
       return {.lacks = "has graphs that tinygrad 0.12.0's specification does not describe", .native = true,
               .other = "--structure"};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lib/compilation/fusion.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/recorded_rewrites.h"
 #include "lib/compilation/stage_rows.h"
@@ -30,9 +31,9 @@ class RecordedPipeline : public Pipeline {
       case Ability::LeaveOut: return bool(again_);
       case Ability::Specification: return is_own_release();
       case Ability::Recording: return record_;
+      case Ability::Reasons: return record_ && record_->target.empty();
       case Ability::Compile:
-      case Ability::Attempts:
-      case Ability::Reasons: return false;
+      case Ability::Attempts: return false;
     }
     return false;
   }
@@ -117,6 +118,11 @@ class RecordedPipeline : public Pipeline {
     auto wanted = stages.is_empty() ? only_ast(recorded) : stages.of(recorded);
     if (!wanted) return wanted.diag();
     std::vector<DumpText> out;
+    if (plan.explains_fusion) {
+      if (!record_->kernels.empty())
+        out.push_back({in_.info.name, &row_of(StageRow::Kind::Schedule), "txt", recorded_fusion_text(*record_)});
+      return out;
+    }
     for (size_t i = 0; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
       if (!(*wanted)[i] || !s.text) continue;

@@ -121,6 +121,7 @@ GoldenMetadata metadata_of(JsonScanner& in) {
     else if (key == "caller") m.caller = in.string();
     else if (key == "node") m.node = in.string();
     else if (key == "backward") m.backward = in.boolean();
+    else if (key == "nodes") in.array([&] { m.nodes.push_back(in.int64()); });
     else in.skip();
   });
   return m;
@@ -132,6 +133,29 @@ std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
   return out;
 }
 
+GoldenStored stored_of(JsonScanner& in) {
+  GoldenStored s;
+  in.object([&](std::string_view key) {
+    if (key == "node") s.node = in.string();
+    else if (key == "added_for") s.added_for = in.string();
+    else if (key == "buffers") s.buffers = in.int64();
+    else if (key == "reduces") s.reduces = in.boolean();
+    else if (key == "made_by") s.made_by = metadata_list(in);
+    else if (key == "reasons")
+      in.array([&] {
+        auto& reason = s.reasons.emplace_back();
+        in.object([&](std::string_view member) {
+          if (member == "why") reason.why = in.string();
+          else if (member == "at") reason.at = in.string();
+          else if (member == "by") reason.by = in.string();
+          else in.skip();
+        });
+      });
+    else in.skip();
+  });
+  return s;
+}
+
 GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
@@ -140,6 +164,7 @@ GoldenKernel kernel_of(JsonScanner& in) {
     else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixedvars = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
+    else if (key == "stored") k.stored = stored_of(in);
     else in.skip();
   });
   return k;
@@ -251,10 +276,32 @@ std::string program_text(const GoldenProgram& p) {
   return out;
 }
 
-std::string GoldenMetadata::text() const {
-  std::string out = name + (backward ? " bw" : ""), where = caller;
-  if (!node.empty()) where += (where.empty() ? "node " : ", node ") + node;
-  return where.empty() ? out : out + " (" + where + ")";
+std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
+  struct Method {
+    std::string name;
+    bool forward = false, backward = false;
+  };
+  std::vector<std::pair<std::string, std::vector<Method>>> lines;  // methods by their line, in order
+  for (const GoldenMetadata& m : metadata) {
+    const std::string at = m.caller.substr(0, m.caller.find("::"));
+    std::string where = at.empty() ? "" : " at " + at;
+    if (!m.node.empty()) where += " (node " + m.node + ")";
+    auto line = std::ranges::find(lines, where, [](auto& l) { return l.first; });
+    if (line == lines.end()) line = lines.insert(line, {where, {}});
+    auto method = std::ranges::find(line->second, m.name, &Method::name);
+    if (method == line->second.end()) method = line->second.insert(method, Method{m.name});
+    (m.backward ? method->backward : method->forward) = true;
+  }
+  std::string out;
+  for (auto& [where, methods] : lines) {
+    std::string names;
+    for (const Method& m : methods) {
+      names += (names.empty() ? "" : ", ") + std::string(m.forward ? "" : "gradient of ") + m.name;
+      if (m.forward && m.backward) names += " with gradient";
+    }
+    out += (out.empty() ? "" : "; ") + names + where;
+  }
+  return out;
 }
 
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record) {

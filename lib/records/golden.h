@@ -59,8 +59,26 @@ struct GoldenMetadata {
   std::string caller;     // where it was called, "module:line::function"; empty: not recorded
   std::string node;       // name of the node in the ONNX model; empty: no ONNX model
   bool backward = false;  // true if the kernel computes the method's gradient
-  // Returns the metadata as text: "conv2d bw (model:12::forward, node /layer1/Conv)".
-  std::string text() const;
+  std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON; else empty
+};
+
+// Returns the methods that a kernel computes, by the line of the program: "relu with gradient, add at net.py:6;
+// gradient of conv2d at net.py:7 (node /l1/Conv)".
+std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
+
+// Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
+struct GoldenStored {
+  struct Reason {
+    std::string why;  // "own": the value's op asks for it; "source": its user `by` does; "users", "loops", "output" ...
+    std::string at;   // where the scheduler decides it, "schedule/indexing.py:231"; may be empty
+    std::string by;   // an op; may be empty
+  };
+  std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: not known
+  std::string added_for;  // of a CONTIGUOUS that a rule added: the op for which it did
+  std::vector<Reason> reasons;
+  std::vector<GoldenMetadata> made_by;  // the method that made the value
+  int64_t buffers = 0;      // how many buffers the value reads
+  bool reduces = false;     // the value reduces a buffer
 };
 
 struct GoldenKernel {  // one kernel of a tensor record
@@ -69,6 +87,7 @@ struct GoldenKernel {  // one kernel of a tensor record
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
   std::vector<GoldenMetadata> metadata;
+  std::optional<GoldenStored> stored;  // why its result is stored
 };
 
 using GoldenSettings = std::map<std::string, std::string>;

@@ -97,18 +97,25 @@ TEST_CASE("golden: reads every field of a record") {
 TEST_CASE("golden: a record may override settings and have metadata") {
   GoldenHeader header{.level = "kernel", .producer = "", .settings = {{"NOOPT", "1"}, {"IMAGE", "2"}, {"MV", "0"}}};
   auto r = parse_golden_record({R"({"id":"k","ast":"z","settings":{"NOOPT":"0","MV":null,"TC":2},
-    "metadata":["relu",{"name":"conv2d","caller":"model:12::forward","backward":true,"node":"/l1/Conv","more":[1]},{"name":"add","node":"n"}],
+    "metadata":["relu",{"name":"conv2d","caller":"model:12::forward","backward":true,"node":"/l1/Conv","more":[1]},{"name":"add","node":"n","nodes":[3,5]}],
     "kernels":[{"ast":"z","metadata":[{"name":"sum"}]},{"ast":"z"}]})",
                                 2},
                                "");
   REQUIRE(r.ok());
   CHECK(settings_of(header, *r) == GoldenSettings{{"NOOPT", "0"}, {"IMAGE", "2"}, {"TC", "2"}});
   REQUIRE(r->metadata.size() == 3);
-  CHECK(r->metadata[0].text() == "relu");
-  CHECK(r->metadata[1].text() == "conv2d bw (model:12::forward, node /l1/Conv)");
-  CHECK(r->metadata[2].text() == "add (node n)");
-  CHECK(r->kernels[0].metadata[0].text() == "sum");
+  CHECK(made_for_text(r->metadata) == "relu; gradient of conv2d at model:12 (node /l1/Conv); add (node n)");
+  CHECK(r->metadata[2].nodes == std::vector<int64_t>{3, 5});
+  CHECK(made_for_text(r->kernels[0].metadata) == "sum");
   CHECK(r->kernels[1].metadata.empty());
+}
+
+TEST_CASE("golden: the methods of a kernel are listed by the line of the program") {
+  const std::vector<GoldenMetadata> methods = {{.name = "relu", .caller = "net.py:6::forward"},
+                                               {.name = "linear", .caller = "net.py:7::forward", .backward = true},
+                                               {.name = "add", .caller = "net.py:6::forward"},
+                                               {.name = "relu", .caller = "net.py:6::forward", .backward = true}};
+  CHECK(made_for_text(methods) == "relu with gradient, add at net.py:6; gradient of linear at net.py:7");
 }
 
 TEST_CASE("golden: reads the whole records of a truncated file") {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "lib/driver/source.h"
 #include "lib/records/input_file.h"
@@ -13,8 +12,8 @@
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
-#include "lib/support/pytext.h"
 #include "lib/support/write_file.h"
+#include "lib/text/source_position.h"
 
 namespace tgc {
 namespace {
@@ -23,7 +22,6 @@ using Json = nlohmann::json;
 
 constexpr size_t kMostBytes = 64 << 20;  // of a find; its parsed form takes up to 25 times as much memory
 constexpr int kMostDepth = 512;          // of a find's objects and arrays
-constexpr int64_t kMostCompared = 10'000'000;  // nodes that all calls of likeness() visit together
 
 // The name that a recording's own files begin with: "out" of "folder/out.jsonl.gz".
 std::string stem_of(std::string recording) {
@@ -36,63 +34,16 @@ bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-// ---- which Tensor method made an operation
-
-bool is_same_op(UOp u, const std::string& name) {
-  if (u.is(Op::RECIPROCAL) && name == "RECIP") return true;
-  if (u.is(Op::REDUCE) && name == "REDUCE_AXIS") return true;
-  return name_of(u.op()) == name;
-}
-
-// Returns how alike an expression of a kernel and a recorded description of an operation are: the number of nodes that
-// are the same; negative if an op or a constant differs. A leaf of one side (null: memory, or a cut) fits everything.
-// `left`: how many nodes may still be visited. Both orders of operands are tried at each level, so the number of visits
-// can be exponential in the depth; no more than `left` nodes match.
-double likeness(UOp u, const Json& tree, int64_t& left) {
-  if (--left < 0) return -1;
-  if (tree.is_null() || u.in({Op::INDEX, Op::LOAD, Op::AFTER, Op::DEFINE_GLOBAL})) return tree.is_null() ? 0.5 : 0;
-  if (tree.is_string()) {
-    const auto number = parse_py_float(tree.get_ref<const std::string&>());
-    if (!u.is_const() || !number || u.is_invalid()) return u.is_const() ? -1 : 0;
-    const double own = u.arg().to_const().to_double();
-    return own == *number || std::abs(own - *number) <= 1e-6 * std::abs(own) ? 1 : -1;
-  }
-  if (!tree.is_array() || tree.empty() || !tree[0].is_string()) return -1;
-  const auto& name = tree[0].get_ref<const std::string&>();
-  while (u.is(Op::CAST) && name != "CAST") u = u.src(0);
-  if (!is_same_op(u, name)) return name == "CAST" && tree.size() > 1 ? likeness(u, tree[1], left) : -1;
-  double out = 1;
-  const size_t sources = std::min(u.is(Op::REDUCE) ? 1 : u.num_src(), tree.size() - 1);
-  if (sources == 2 && u.in({Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::AND, Op::OR, Op::XOR}))
-    return out + std::max(likeness(u.src(0), tree[1], left) + likeness(u.src(1), tree[2], left),
-                          likeness(u.src(0), tree[2], left) + likeness(u.src(1), tree[1], left));
-  for (size_t i = 0; i < sources; i++) out += likeness(u.src(i), tree[i + 1], left);
-  return out;
-}
-
-// Returns the methods that fit an operation best, such as "log at train.py:29, its gradient"; "" if none fits.
-std::string method_of(UOp u, const Json& methods, int64_t& left) {
-  double best = 0;
-  std::set<std::string> found;
-  for (const Json& m : methods) {
-    if (--left < 0) return {};
-    if (!m.is_object() || !m.contains("tree") || !m["tree"].is_array() || m["tree"].empty() ||
-        !m["tree"][0].is_string())
-      continue;
-    if (!is_same_op(u, m["tree"][0].get<std::string>())) continue;
-    const double fit = likeness(u, m["tree"], left);
-    if (fit <= 0 || fit < best) continue;
-    if (fit > best) found.clear();
-    best = fit;
-    const std::string caller = m.value("caller", "");
-    found.insert(m.value("name", "") + (caller.empty() ? "" : " at " + caller.substr(0, caller.find("::"))) +
-                 (m.value("backward", false) ? ", its gradient" : ""));
-  }
-  constexpr size_t kMost = 3;
-  std::string out;
-  if (found.size() > kMost) return {};
-  for (const std::string& text : found) out += (out.empty() ? "" : " or ") + text;
-  return out;
+// Returns the methods that made `u`, a node of the AST of `in`: "log at train.py:29"; "" if none is recorded. Each line
+// of the recorded JSON after its header is a node.
+std::string method_of(UOp u, const InputGraph& in) {
+  if (!in.record) return {};
+  const size_t at = std::min(place_of(in.report.places, u.id()), in.text.size());
+  const int64_t number = std::count(in.text.begin(), in.text.begin() + ptrdiff_t(at), '\n') - 1;
+  std::vector<GoldenMetadata> made_by;
+  for (const GoldenMetadata& m : in.record->metadata)
+    if (std::ranges::count(m.nodes, number)) made_by.push_back(m);
+  return made_for_text(made_by);
 }
 
 class Explanation {
@@ -118,7 +69,6 @@ class Explanation {
           !document["found"].is_object())
         throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
       found_ = document["found"];
-      methods_ = document.value("methods", Json::array());
       return report();
     } catch (const Json::exception&) {
       throw Failure(Diag{.message = "a member is missing or has a wrong type", .file = path});
@@ -148,9 +98,8 @@ class Explanation {
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
     if (!steps) out.unexplained = steps.diag().text();
     else {
-      int64_t left = kMostCompared;
       for (NanStep& s : *steps) {
-        std::string made_by = s.loaded.empty() ? method_of(s.node, methods_, left) : writer_of(s.loaded);
+        std::string made_by = s.loaded.empty() ? method_of(s.node, *in) : writer_of(s.loaded);
         out.steps.push_back({std::move(s), std::move(made_by)});
       }
     }
@@ -186,7 +135,7 @@ class Explanation {
 
   const Session& session_;
   const std::string& recording_;
-  Json found_, methods_;
+  Json found_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import tgc
+import tinygrad
 from conftest import PROGRAM, RELEASE, ROOT, Export
 from tgc.export import golden, graph_text, hooks, versions
 from tgc.export.processes import program_name
@@ -64,6 +65,40 @@ def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
   (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
   assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
   assert not (tmp_path / "run.nan.json").exists()
+
+
+LINES = """from tinygrad import Tensor, TinyJit
+w, v = Tensor([[1., 2], [3, 4]], requires_grad=True).realize(), Tensor([[5., 6], [7, 8]]).realize()
+def step(x):
+  h = x.matmul(w)
+  h = h.relu()
+  out = h.matmul(v)
+  loss = (out.sin() * v).contiguous().sum()
+  loss.backward()
+  w.assign(w - w.grad * 0.1)
+  return loss.realize(), w.realize()
+step = TinyJit(step) if JIT else step
+for i in range(3): step(Tensor([[1., 2], [3, i]]).contiguous().realize())
+"""
+
+
+@since_0_12
+@pytest.mark.parametrize(("walk", "jit"), [([], False), (["--walk"], True)])
+def test_lines(export: Export, tmp_path: pathlib.Path, walk: list[str], jit: bool) -> None:
+  """Each kernel names the Tensor methods and lines that made its nodes, forward and backward, and no others."""
+  program = LINES.replace("JIT else", f"{jit} else")
+  if not hasattr(tinygrad.Tensor([1.0]), "requires_grad"): program = program.replace(", requires_grad=True", "")
+  (tmp_path / "lines.py").write_text(program)
+  export("-o", "run.jsonl", *walk, "--", "lines.py")
+  records = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.jsonl")][1:]
+  made_for = [{(m["name"] + (" bw" if m.get("backward") else ""), int(m["caller"].split(":")[1])) for m in r.get("metadata", ())} for r in records]
+  named = set().union(*made_for)
+  assert {("matmul", 4), ("relu", 5), ("matmul", 6), ("sin", 7), ("sum", 7), ("sin bw", 7), ("matmul bw", 4), ("__sub__", 9)} <= named
+  assert [names for names in made_for if ("sum", 7) in names and ("matmul", 4) in names] == []  # contiguous() is between them
+  for r in records:  # the nodes of a line's methods are those that it computes
+    if not r["ast"].startswith("{"): continue
+    ops = [n["op"] for n in json.loads(r["ast"])["nodes"]]
+    assert {ops[n] for m in r.get("metadata", ()) if m["name"] == "sin" and not m.get("backward") for n in m["nodes"]} <= {"SIN"}
 
 
 BINDS = """from tinygrad import Tensor, TinyJit, Variable

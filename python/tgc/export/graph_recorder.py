@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tgc.export import boundaries
 from tgc.export.arrays import ArraySaver, bound_values, is_bound_variable, number_of_elements
 from tgc.export.golden import print_message
 from tgc.export.graphs import graph_text
@@ -35,6 +36,7 @@ from tgc.export.late_reads import LateReads
 from tgc.export.matches import RuleTimes, matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
 from tgc.export.names import INNER, KEEP_OFFSET, KERNELS, NEUTRAL_SETTINGS, QUERIES, SCHEDULES, STAGES
+from tgc.export.origins import FollowedNodes, metadata_of
 from tgc.export.recorder import Recorder
 from tgc.export.records import make_renderer, program_facts, target_of
 from tgc.export.watch_nan import NanWatcher
@@ -54,6 +56,7 @@ class Scope:
     self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
     self.stages: list[JSON] = []
     self.failed = ""  # the stage that raised
+    self.running = ""  # the stage that runs now, or ran last
     self.matches: list[tuple[Any, ...]] = []
     self.begin = time.thread_time()
     self.recording = self.staged = 0.0  # the seconds that the recorder took, and the stages
@@ -151,6 +154,9 @@ class GraphRecorder(Recorder):
     for (module, function), stage in STAGES.items():
       call_on_import(module, functools.partial(self.watch_stage, function=function, name=stage))
     watch_metadata()
+    self.origins.watch()
+    FollowedNodes.watched, FollowedNodes.follow = boundaries.FOLLOWED, staticmethod(self.follow_reason)
+    boundaries.watch()
     if self.records_matches: set_attribute(ops.PatternMatcher, "rewrite", rewrite_with_callback(self.add_match, times=self.rule_times))
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
@@ -178,6 +184,7 @@ class GraphRecorder(Recorder):
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
       name = stage or kwargs.get("name") or ""
+      if scope.depth == 1: scope.running = name
       begin, recording, staged = time.thread_time(), scope.recording, scope.staged
       try: result = rewrite(sink, *args, **kwargs)
       except Exception:
@@ -193,6 +200,11 @@ class GraphRecorder(Recorder):
         scope.recording += time.thread_time() - end
       return result
     return call
+
+  def follow_reason(self, node: Node, new: Node) -> None:
+    if (scope := self.scope()) is None: return
+    try: boundaries.follow(node, new, scope.running)
+    except Exception: self.report_failure("reason of a kernel")
 
   def add_match(self, location: str, before: Node, after: Node, depth: int) -> None:
     scope = self.scope()
@@ -228,7 +240,7 @@ class GraphRecorder(Recorder):
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
     """Returns the program that the release's function makes of a kernel, and writes the kernel's record."""
     result, error = None, None
-    with self.new_scope(ast) as scope:
+    with self.new_scope(ast) as scope, self.origins.inside("compiles"):
       assert scope is not None
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
@@ -271,7 +283,8 @@ class GraphRecorder(Recorder):
     if key in self.recorded: return
     self.recorded.add(key)
     kernel_id = self.kernel_id(ast)
-    record = {"id": kernel_id, "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
+    numbers: dict[Any, int] = {}
+    record = {"id": kernel_id, "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer, numbers=numbers)}
     if values := self.var_vals.get(ast.key): record["var_vals"] = values
     if error is not None: record |= error_of(error, scope)
     else:
@@ -285,7 +298,7 @@ class GraphRecorder(Recorder):
     if scope.rules: record["rules"] = scope.rules.json()
     if called_by_runtime(): record["runtime"] = True
     if callers := program_lines(): record["asked_by"] = callers
-    self.write("kernel", record, settings, self.metadata.get(ast.key) or self.called_from(callers))
+    self.write("kernel", record, settings, metadata_of(ast, numbers) or self.metadata.get(ast.key) or self.called_from(callers))
 
   @staticmethod
   def called_from(callers: list[str]) -> list[JSON] | None: return [{"name": "kernel", "caller": callers[0]}] if callers else None
@@ -346,8 +359,9 @@ class GraphRecorder(Recorder):
     result, error = None, None
     if self.replays and name is None:  # a function that the replayed one calls; its own record is replayed separately
       with self.new_scope(None): return function(sink, *args, **kwargs)
-    with self.new_scope(sink) as scope:
+    with self.new_scope(sink) as scope, self.origins.inside("schedules"):
       assert scope is not None
+      with contextlib.suppress(AttributeError): boundaries.note_asked(sink)
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
       scope.took = scope.seconds()
@@ -358,7 +372,6 @@ class GraphRecorder(Recorder):
     return result
 
   def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
-    if self.nans: self.nans.note_methods(sink.toposort())
     if len(scope.stages) < 2 and error is None: return
     nodes = sink.toposort()
     record: JSON = {"id": name or self.schedule_id(), "what": function_name, "device": self.device_of(sink),
@@ -430,8 +443,8 @@ class GraphRecorder(Recorder):
   def buffer_json(numbers: dict[Any, int], base: Any, offset: int, size: Any, dtype: Any) -> JSON:
     return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
 
-  def list_of_kernels(self, linear: Node, values: dict[str, int]) -> list[JSON]:
-    """Returns the kernels of a LINEAR list of calls, as kernels_of() does."""
+  def list_of_kernels(self, linear: Node, values: dict[str, int], has_reasons: bool = False) -> list[JSON]:
+    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: why they are kernels is known."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     for call in linear.src:
@@ -444,9 +457,10 @@ class GraphRecorder(Recorder):
           parts = [self.buffer_json(numbers, base, offset, size, b.dtype) for base, offset in self.memory_of(b)]
           bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
         except Exception: self.report_failure("buffer of a kernel")
-      item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
+      item: JSON = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
+      if has_reasons: item["stored"] = boundaries.reasons_of_kernel(call)
       if not self.replays: self.note_kernel(item, call.src[0], values)
-      info = metadata_list(getattr(call, "metadata", None))
+      info = metadata_of(call.src[0])
       if info:
         item["metadata"] = info
         self.metadata[call.src[0].key] = info
@@ -458,14 +472,14 @@ class GraphRecorder(Recorder):
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
       if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a JIT took the calls out of the result
-      return self.list_of_kernels(linear, values)
+      return self.list_of_kernels(linear, values, any("rangeify" in s["name"] for s in scope.stages))
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     items = next((part for part in (result if isinstance(result, tuple) else ()) if isinstance(part, list)), [])
     for item in items:
       if not hasattr(item, "ast"): continue
       bufs = [self.buffer_json(numbers, id(b.base), b.offset, b.size, b.dtype) for b in item.bufs if b is not None]
-      info = metadata_list(item.metadata)
+      info = metadata_of(item.ast) or metadata_list(item.metadata)
       if info: self.metadata[item.ast.key] = info
       fixed = getattr(item, "fixedvars", None) or {}
       kernel: JSON = {"ast": graph_text(item.ast, self.producer), "bufs": bufs, "fixedvars": fixed, "metadata": info}

@@ -135,9 +135,11 @@ class NodeTexts(Nodes):
 def compact(value: Any) -> str: return json.dumps(value, separators=(",", ":"))
 
 
-def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None) -> str:
-  """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line."""
+def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None, numbers: dict[Any, int] | None = None) -> str:
+  """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line. Adds to `numbers` the number
+  of each node."""
   nodes = NodeTexts()
+  if numbers is not None: nodes.index = numbers
   order = [nodes.add(u) for u in listed] if listed is not None else None
   if listed is None: nodes.add(root)
   if listed is None and nodes.index[root] != len(nodes.texts) - 1:  # impossible: the root is inside an arg of a node below it

@@ -129,6 +129,19 @@ def program_lines(limit: int = 8) -> list[str]:
   return out
 
 
+def program_call() -> tuple[str, str]:
+  """Returns the first of program_lines(), and the name of the function that this line calls, if it is a function of tinygrad that
+  calls Tensor methods, such as Optimizer.step and rand; "" if it is a Tensor method or a layer, which its method describes better."""
+  line = program_line()
+  frame: types.FrameType | None = sys._getframe(2)
+  function = ""
+  while frame and line and f":{frame.f_lineno}::{frame.f_code.co_name}" not in line:
+    name, module = frame.f_code.co_name, frame.f_globals.get("__name__") or ""
+    if module.startswith("tinygrad.") and module != "tinygrad.nn" and not name.startswith(("_", "<")) and name != "sequential": function = name
+    frame = frame.f_back
+  return line, function
+
+
 def program_line() -> str:
   """Returns the first of program_lines(), or an empty string."""
   return next(iter(program_lines(1)), "")

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from tgc.export.hooks import program_line, set_attribute
+from tgc.export.hooks import program_call, set_attribute
 from tgc.export.kinds import JSON
 
 
@@ -41,7 +41,8 @@ def watch_metadata() -> None:
   if "caller" not in Metadata.__dataclass_fields__:  # as a field, it is kept where tinygrad copies the metadata for a gradient
     kind = dataclasses.make_dataclass("Metadata", [("caller", str, "")], bases=(Metadata,), frozen=True, repr=False)
   def make_metadata(name: str, caller: str = "", backward: bool = False) -> Any:
-    made = kind(name, caller=caller or program_line(), backward=backward)
+    line, function = program_call()
+    made = kind(function or name, caller=caller or line, backward=backward)
     if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
     return made
   if hasattr(tensor, "Metadata"): set_attribute(tensor, "Metadata", make_metadata)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tgc.export.golden import Writer, print_message
 from tgc.export.kinds import JSON, Node, Settings
+from tgc.export.origins import Origins
 
 
 class Recorder:
@@ -26,6 +27,7 @@ class Recorder:
     self.output = pathlib.Path(options["output"])
     self.writer, self.lock, self.busy = Writer(self.output, is_child), threading.RLock(), False
     self.writer.commit = options.get("commit")
+    self.origins = Origins()
     self.recorded: set[Any] = set()      # keys of the kernels that have a record
     self.kernel_ids: dict[Any, str] = {}       # identity of a kernel: its record id
     self.metadata: dict[Any, Any] = {}         # key of a kernel's graph: its metadata

@@ -13,6 +13,7 @@ from tgc.export.hooks import replaced
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.metadata import metadata_list
 from tgc.export.names import ARCHITECTURES, CLASSES, COMPILERS, DEFAULTS, RENDERER_NAMES
+from tgc.export.origins import metadata_of
 
 TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
                  "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",
@@ -234,7 +235,7 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
   for ast, bufs, fixedvars, metadata in items:
     uses = [{"base": numbers.setdefault(id(b.base), len(numbers)), "offset": b.offset, "size": b.size,
              "dtype": str(b.dtype)} for b in bufs]
-    kernels.append({"ast": text_of(ast), "bufs": uses, "fixedvars": fixedvars, "metadata": metadata_list(metadata)})
+    kernels.append({"ast": text_of(ast), "bufs": uses, "fixedvars": fixedvars, "metadata": metadata_of(ast) or metadata_list(metadata)})
   return {**record, "stages": stages.list, "kernels": kernels, "var_vals": dict(result[2])}, result
 
 

@@ -44,6 +44,7 @@ def tgc_export(*tensors: Any, path: str | os.PathLike[str] | None = None) -> Non
       active_recorder = TextRecorder(options)
       active_recorder.note_settings()
       watch_metadata()
+      active_recorder.origins.watch()
     else: start_recording({**options, "version": version})
     assert active_recorder is not None
     active_recorder.writer.remove_old()

@@ -9,6 +9,7 @@ from tgc.export.golden import SETTINGS
 from tgc.export.hooks import call_on_import, replace_everywhere, replaced, set_attribute
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.metadata import metadata_list, watch_metadata, watch_onnx
+from tgc.export.origins import metadata_of
 from tgc.export.recorder import Recorder
 from tgc.export.records import (
   kernel_record,
@@ -58,7 +59,7 @@ class TextRecorder(Recorder):
       key = (*identity, target)
       if key in self.recorded: continue
       self.recorded.add(key)
-      record = kernel_record(self.kernel_id(ast), target, ast, ren)
+      with self.origins.inside("compiles"): record = kernel_record(self.kernel_id(ast), target, ast, ren)
       if values := self.var_vals.get(ast.key): record["var_vals"] = values
       self.write("kernel", record, settings, self.metadata.get(ast.key))
     return self.kernel_ids.get(identity)
@@ -70,13 +71,13 @@ class TextRecorder(Recorder):
     settings, cached = self.own_settings(), len(schedule.schedule_cache)
     printable = without_custom_kernels(sink)
     if printable is sink:
-      record, result = schedule_record("", sink, make_schedule)
+      with self.origins.inside("schedules"): record, result = schedule_record("", sink, make_schedule)
     else:
-      result = make_schedule(sink)
+      with self.origins.inside("schedules"): result = make_schedule(sink)
       if len(schedule.schedule_cache) == cached: return result
       with replaced(schedule, "schedule_cache", {}): record, _ = schedule_record("", printable, make_schedule)
     if not isinstance(result, Exception):
-      self.metadata |= {item.ast.key: metadata_list(item.metadata) for item in result[1] if item.metadata}
+      self.metadata |= {item.ast.key: made_by for item in result[1] if (made_by := metadata_of(item.ast) or metadata_list(item.metadata))}
     if record is not None:
       record["id"] = self.schedule_id()
       if not isinstance(result, Exception):
@@ -115,6 +116,7 @@ class TextRecorder(Recorder):
     from tinygrad.engine import schedule
     self.note_settings()
     watch_metadata()
+    self.origins.watch()
     get_program, complete = codegen.get_program, schedule.complete_create_schedule_with_vars
 
     def watched_get_program(ast: Node, renderer: Any, opts: Any = None) -> Any:

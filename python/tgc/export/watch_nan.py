@@ -1,7 +1,7 @@
 """Finds the first kernel call of a program that makes a NaN (or an infinity) of numbers, for --watch-nan.
 
-Writes out.nan.json: the call, what is known of its inputs, and the Tensor methods and program lines that can have made each
-kind of operation. The call's arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains the call.
+Writes out.nan.json: the call, and what is known of its inputs. The call's arrays go where --save-inputs puts them. `tgc run
+out.jsonl.gz --nan` explains the call; the kernel's record says which line of the program made each of its operations.
 """
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ import struct
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from tgc.export.arrays import ArraySaver, contents
 from tgc.export.golden import atomic_file, nan_file, print_message
 from tgc.export.hooks import program_lines
-from tgc.export.kinds import JSON, Node
+from tgc.export.kinds import JSON
 
 # Layout of each float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
 FLOATS = {"half": (2, 0x7fff, 0x7c00), "bfloat16": (2, 0x7fff, 0x7f80), "float": (4, 0x7fffffff, 0x7f800000),
           "double": (8, (1 << 63) - 1, 0x7ff0000000000000), "fp8e5m2": (1, 0x7f, 0x7c), "fp8e4m3": (1, 0x7f, 0x7e)}
 NAMES = {"float16": "half", "float32": "float", "float64": "double", "__bf16": "bfloat16"}
-MOVEMENT = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "STAGE"}
-DEPTH = 4  # of the trees that describe an operation
 
 
 def bad_elements(array: Any, infinite: bool) -> set[int]:
@@ -41,15 +39,6 @@ def bad_elements(array: Any, infinite: bool) -> set[int]:
   return set(numpy.flatnonzero((bits & bits.dtype.type(magnitude)) >= bits.dtype.type(least)).tolist())
 
 
-def tree(node: Node, depth: int = DEPTH) -> Any:
-  """Returns a node and what it is computed from as [op, sources...], without movements; a leaf is None, a constant its value."""
-  while node.op.name in MOVEMENT: node = node.src[0]
-  if node.op.name == "CONST": return str(node.arg)
-  if not depth or not node.src or node.op.name in ("BUFFER", "PARAM", "COPY", "AFTER", "ASSIGN", "CALL"): return None
-  sources = node.src[:1] if node.op.name in ("REDUCE", "REDUCE_AXIS", "CAST", "BITCAST") else node.src
-  return [node.op.name, *(tree(s, depth - 1) for s in sources)]
-
-
 class NanWatcher(ArraySaver):
   """`infinite`: an infinity is looked for as well. `stops`: the program ends at the first find."""
 
@@ -60,21 +49,9 @@ class NanWatcher(ArraySaver):
     self.file = nan_file(recorder.output)
     self.runs: dict[Any, int] = {}       # kernel: how often it ran
     self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()  # buffer: the call that stored to it last
-    self.methods: dict[str, JSON] = {}   # text of a method's entry: the entry
     self.given: JSON | None = None       # the first input that has a NaN, though no kernel has stored to its memory
 
   def splits(self, linear: Any, jit: Any) -> bool: return not self.found and all(c.op.name == "CALL" for c in linear.src)
-
-  def note_methods(self, nodes: Iterable[Node]) -> None:
-    """Keeps which Tensor method and line made each operation of a tensor graph."""
-    from tinygrad.uop import ops
-    known = getattr(ops, "all_metadata", {})
-    for node in nodes if not self.found else ():
-      made_by = known.get(node)
-      if not made_by or node.op.name in MOVEMENT or not isinstance(described := tree(node), list): continue
-      for m in made_by:
-        entry = {"tree": described, "name": m.name, "caller": getattr(m, "caller", ""), **({"backward": True} if m.backward else {})}
-        self.methods.setdefault(json.dumps(entry), entry)
 
   def around(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     if self.found: return run()
@@ -117,7 +94,7 @@ class NanWatcher(ArraySaver):
     found: JSON = {"id": kernel_id, "call": self.calls, "run": self.runs[kernel_id], "asked_by": program_lines(), "inputs": inputs,
                    "outputs": {f"data{n}": {"first": elements[0], "count": len(elements)} for n, elements in made.items()}}
     if running := self.recorder.jits.calls: found["jit"] = {"function": running[-1]["function"], "call": running[-1]["call"]}
-    document = {"format": "tgc-nan", "version": 1, "watched": "inf" if self.infinite else "nan", "found": found, "methods": list(self.methods.values())}
+    document = {"format": "tgc-nan", "version": 1, "watched": "inf" if self.infinite else "nan", "found": found}
     with atomic_file(self.file) as file: file.write(json.dumps(document).encode())
     what, place = "a NaN or an infinity" if self.infinite else "a NaN", f" ({found['asked_by'][0]})" if found["asked_by"] else ""
     print_message(f"kernel {kernel_id} makes {what} of numbers in call {self.calls}{place}; `tgc run {self.recorder.output} --nan` explains it")

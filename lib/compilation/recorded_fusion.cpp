@@ -1,0 +1,79 @@
+// Explains the kernels of a recorded schedule: why each result has a buffer of its own.
+#include <algorithm>
+#include <vector>
+
+#include "lib/compilation/fusion.h"
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+// Returns whether two arguments share memory: offsets are in bytes, sizes in elements of at least one byte.
+bool overlap(const GoldenBuffer& a, const GoldenBuffer& b) {
+  return a.base == b.base && (a.offset == b.offset || (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
+}
+
+// Returns the kernels that read what kernel `i` stores, before another kernel overwrites it.
+std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t i) {
+  std::vector<size_t> out;
+  if (kernels[i].bufs.empty()) return out;
+  const GoldenBuffer& stored = kernels[i].bufs[0];
+  for (size_t k = i + 1; k < kernels.size(); k++) {
+    const auto& bufs = kernels[k].bufs;
+    if (std::any_of(bufs.begin() + !bufs.empty(), bufs.end(), [&](auto& b) { return overlap(stored, b); }))
+      out.push_back(k);
+    if (!bufs.empty() && overlap(stored, bufs[0])) break;
+  }
+  return out;
+}
+
+bool is_copy(const GoldenKernel& k) { return k.stored && k.stored->node.starts_with("Ops.COPY "); }
+
+// Returns the reason of a CONTIGUOUS that no program asked for, by the op for which a rule added it.
+StorageReason added_for(const std::string& op) {
+  if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
+  if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy"};
+  return {"the store's value reads the buffer that the store writes, in another order", "no such read"};
+}
+
+std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
+  const GoldenKernel& k = kernels[i];
+  const GoldenStored& stored = *k.stored;
+  const std::vector<size_t> readers = readers_of(kernels, i);
+  const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy(kernels[r]); });
+  const std::string made_for = made_for_text(k.metadata), made_by = made_for_text(stored.made_by);
+  std::string out = "\nkernel " + std::to_string(i) + (k.id.empty() ? "" : " (" + k.id + ")") +
+                    (made_for.empty() ? "" : ": " + made_for) + "\n",
+              why, remedy;
+  if (!stored.node.empty()) out += "  stores " + stored.node + (made_by.empty() ? "" : ", " + made_by) + "\n";
+  const std::string op = stored.node.substr(0, stored.node.find(' '));
+  for (const auto& r : stored.reasons) {
+    const std::string by = r.by.empty() ? "" : "Ops." + r.by;
+    const std::string added = is_copied && !stored.added_for.empty() ? "COPY" : stored.added_for;
+    StorageReason reason = added.empty() ? storage_reason(r.why, op, by) : added_for(added);
+    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.buffers), stored.reduces);
+    if (r.why == "assign" && !made_by.empty()) reason.why += ", " + made_by;
+    why += (why.empty() ? "" : "; and ") + reason.why + (r.at.empty() ? "" : " (" + r.at + ")");
+    if (!reason.remedy.empty()) remedy += (remedy.empty() ? "" : "; and ") + reason.remedy;
+  }
+  out += "  stored since: " + why + "\n";
+  if (!remedy.empty()) out += "  it would not be stored with: " + remedy + "\n";
+  for (size_t r : readers) out += (r == readers[0] ? "  read by kernel " : ", ") + std::to_string(r);
+  if (!readers.empty()) out += "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string recorded_fusion_text(const GoldenRecord& record) {
+  std::string out = record.id + ": " + counted(record.kernels.size(), "kernel");
+  if (!record.kernels[0].stored)
+    return out +
+           "; the reasons are not recorded: tinygrad had the schedule in its cache, or an older exporter was used\n";
+  out += "\n";
+  for (size_t i = 0; i < record.kernels.size(); i++)
+    if (record.kernels[i].stored) out += paragraph(record.kernels, i);
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,191 @@
+"""Notes why a scheduler stores a value between two kernels, for `tgc dump --stage=schedule --why`.
+
+The scheduler decides in steps. A table, IndexingContext.realize_map, gets the values to store: from rules, or from
+run_rangeify(). A STAGE (before 0.13: BUFFERIZE) stands for such a value in the graph; later stages remove STAGEs whose value is
+cheap, or add some. Each STAGE that remains becomes a buffer. So a reason is noted when the table gets a value, and follows the value's
+STAGE to its BUFFER (origins.py calls follow()).
+"""
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+import textwrap
+import types
+from typing import Any
+
+from tgc.export.hooks import call_on_import, set_attribute
+from tgc.export.kinds import JSON, Node
+from tgc.export.metadata import metadata_list
+from tgc.export.origins import ORIGIN, origins_of
+
+REASON, ADDED_FOR, ASKED_FOR = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for"
+STAGES = {"STAGE", "BUFFERIZE"}
+VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # between a value that is stored and its buffer
+MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # what a value reads
+
+
+@functools.cache
+def conditions(code: types.CodeType, line: int) -> str:
+  """Returns the conditions of the ifs around a line of a function."""
+  try: tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+  except (OSError, SyntaxError, TypeError): return ""
+  at = line - code.co_firstlineno + 1
+  return " and ".join(ast.unparse(e.test) for e in ast.walk(tree) if isinstance(e, ast.If) and e.body[0].lineno <= at <= (e.body[-1].end_lineno or 0))
+
+
+def described(node: Node) -> str:
+  """Returns a node as tgc's own schedules show it: Ops.REDUCE dtypes.float (Ops.ADD, (1,)) (4, 1)."""
+  try: shape = f" {tuple(int(s) if isinstance(s, int) else s.render() for s in node.shape)}"
+  except Exception: shape = ""
+  op = getattr(getattr(node.arg, "__getitem__", lambda _: None)(0), "name", "") if isinstance(node.arg, tuple) and node.arg else ""
+  return f"Ops.{node.op.name} {node.dtype}" + (f" Ops.{op}" if op else "") + shape
+
+
+def reason_here(frame: types.FrameType, node: Node) -> JSON:
+  """Returns why the function that is running adds a node to the table."""
+  code = frame.f_code
+  out: JSON = {"at": f"{code.co_filename.replace(chr(92), '/').split('/tinygrad/')[-1]}:{frame.f_lineno}"}
+  if code.co_name == "run_rangeify":
+    test = conditions(code, frame.f_lineno)
+    return out | {"why": "loops" if "ending_ranges" in test else "users" if "consumer_rngs" in test else "other"}
+  # A rule stores a value that matched (its only node), or a source of the node that matched.
+  nodes = [v for n, v in frame.f_locals.items() if n in code.co_varnames[:code.co_argcount] and hasattr(v, "op")]
+  if nodes and nodes[0] is not node:
+    if "dest" in frame.f_locals: return out | {"why": "hazard"}
+    return out | {"why": "source", "by": nodes[0].op.name}
+  return out | {"why": "own"}
+
+
+class RealizeMap(dict[Any, Any]):
+  """IndexingContext.realize_map: notes the reason of each node that gets in."""
+
+  def __init__(self) -> None:
+    super().__init__()
+    self.reasons: dict[Any, list[JSON]] = {}
+
+  def __setitem__(self, node: Any, axes: Any) -> None:
+    is_known = node in self and self[node] is None  # run_rangeify() fills in the axes
+    super().__setitem__(node, axes)
+    if is_known: return
+    found = self.reasons.setdefault(node, [])
+    try: found.append(reason_here(sys._getframe(1), node))
+    except Exception: found.append({"why": "other"})
+    node.__dict__[REASON] = found
+
+
+def watch() -> None: call_on_import("tinygrad.schedule.indexing", install)
+
+
+def install(module: Any) -> None:
+  context = getattr(module, "IndexingContext", None)
+  if context is None: return
+  init = context.__init__
+  def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    init(self, *args, **kwargs)
+    if type(self.realize_map) is dict and not self.realize_map: self.realize_map = RealizeMap()
+  set_attribute(context, "__init__", noted_init)
+
+
+def cost(value: Node) -> JSON:
+  """Returns what the scheduler weighs before it removes a STAGE: how many buffers its value reads, and whether it reduces one."""
+  buffers: set[Any] = set()
+  reduces: list[Any] = []
+  seen: set[Any] = set()
+  stack = [value]
+  while stack:
+    u = stack.pop()
+    if u in seen: continue
+    seen.add(u)
+    if u.op.name in MEMORY:
+      buffers.add(u.src[0] if u.op.name == "AFTER" else u)
+      continue
+    if u.op.name == "STORE": continue
+    if u.op.name in ("REDUCE", "REDUCE_AXIS"): reduces.append(u)
+    stack += u.src
+  reads = any(x.op.name in MEMORY for r in reduces for x in r.src[0].toposort())
+  return ({"buffers": len(buffers)} if buffers else {}) | ({"reduces": True} if reads else {})
+
+
+
+FOLLOWED = {"STAGE", "BUFFERIZE", "COPY", "BUFFER", "CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"}
+
+
+def follow(node: Node, new: Node, rewrite: str) -> None:
+  """Passes the reason on from a node of FOLLOWED to what a rewrite, named `rewrite`, puts in its place."""
+  name = node.op.name
+  if name in ("CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"): return follow_contiguous(node, new)
+  found = node.__dict__.get(REASON)
+  if name in STAGES and not isinstance(found, dict):
+    value = node.src[0]
+    reasons = value.__dict__.get(REASON)
+    if not isinstance(reasons, list): reasons = [{"why": "limit" if rewrite == "limit buffers" else "other"}]
+    found = about(value) | {"reasons": reasons}
+    if (added_for := value.__dict__.get(ADDED_FOR)) is not None: found["added_for"] = added_for
+  elif name == "COPY":
+    follow_contiguous(node, new)
+    found = about(node) | {"reasons": [{"why": "own"}]}
+  if not isinstance(found, dict): return
+  if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | cost(node.src[0]) if name in STAGES else found
+  elif name == "BUFFER": new.__dict__[REASON] = found  # it may be a part of a buffer that the memory plan gives to several values
+  elif below_views(new).op.name in STAGES: below_views(new).__dict__[REASON] = found
+
+
+def below_views(node: Node) -> Node:
+  while node.op.name in VIEWS and node.src: node = node.src[0]
+  return node
+
+
+def memory_of(node: Node) -> Node | None:
+  """Returns the buffer of an AFTER, below movement ops; None if the node is another one."""
+  node = below_views(node)
+  return below_views(node.src[0]) if node.op.name == "AFTER" else None
+
+
+def note_asked(sink: Node) -> None:
+  """Notes the CONTIGUOUS nodes that a program asks for besides the outputs of its tensor graph, which are stored anyway."""
+  outputs = {s.base for s in sink.src}
+  for u in sink.toposort():
+    if u.op.name == "CONTIGUOUS" and u not in outputs: u.__dict__[ASKED_FOR] = True
+
+
+def follow_contiguous(node: Node, new: Node) -> None:
+  """Notes for which node a rule adds a CONTIGUOUS: a REDUCE that is split, or a store or a copy that needs its source in memory."""
+  name = node.op.name
+  if name == "CONTIGUOUS":
+    if ADDED_FOR in node.__dict__: new.__dict__[ADDED_FOR] = node.__dict__[ADDED_FOR]
+    if ASKED_FOR not in node.__dict__: return
+    new.__dict__[ASKED_FOR] = True
+    if (memory := memory_of(new)) is not None:  # before the schedule: transform_to_call() gives it a buffer
+      memory.__dict__[REASON] = about(node) | {"reasons": [{"why": "own"}]}
+    return
+  if new is node or not node.src: return
+  before, after = node.src[-1], new
+  if name.startswith("REDUCE"):
+    before = node.src[0]
+    while after.op.name in VIEWS or after.op.name.startswith("REDUCE"): after = after.src[0]
+  else: after = new.src[-1] if new.src else new
+  before, after = below_views(before), below_views(after)
+  if after.op.name == "CONTIGUOUS" and before.op.name != "CONTIGUOUS": after.__dict__.setdefault(ADDED_FOR, name)
+
+
+def about(value: Node) -> JSON:
+  """Returns what a reason says of the stored value: the node, and the method and line that made it."""
+  made_by = value.__dict__.get(ORIGIN) or ()
+  return {"node": described(value)} | ({"made_by": metadata_list(made_by[:1])} if made_by else {})
+
+
+def reason_of(buffer: Node) -> JSON | None:
+  """Returns why the scheduler made the buffer, an argument of a kernel; None if the program's tensor graph has it."""
+  while buffer.op.name in VIEWS and REASON not in buffer.__dict__ and buffer.src: buffer = buffer.src[0]
+  found = buffer.__dict__.get(REASON)
+  return found if isinstance(found, dict) else None
+
+
+def reasons_of_kernel(call: Node) -> JSON:
+  """Returns why a kernel, a CALL of a schedule, stores its first argument."""
+  if stores := [m for u, made_by in origins_of(call.src[0]).items() if u.op.name == "STORE" for m in made_by]:
+    return {"reasons": [{"why": "assign"}], "made_by": metadata_list(stores[:1])}
+  found = reason_of(call.src[1]) if len(call.src) > 1 else None
+  return {"reasons": [{"why": "output"}]} if found is None else found
