@@ -1,15 +1,17 @@
-// tgc bench: times the pipeline, stage by stage.
+// tgc bench: times the pipeline, stage by stage, or with --kernels the kernels.
 #include <algorithm>
 
 #include "apps/tgc/options.h"
 #include "lib/bench/bench.h"
+#include "lib/bench/kernel_bench.h"
 
 namespace tgc {
 namespace {
 
 struct BenchOptions {
   BenchPlan plan;
-  bool json = false, list = false;
+  KernelBenchPlan kernels;
+  bool json = false, list = false, times_kernels = false;
   unsigned jobs = 1;
   Overrides over;
 };
@@ -24,27 +26,59 @@ int bench(BenchOptions& o) {
   return 0;
 }
 
+int bench_each_kernel(BenchOptions& o) {
+  o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
+  o.kernels.kernel = o.plan.kernel;
+  Overrides over = with_found_opts(o.over);
+  over.imports = true;
+  o.kernels.device = over.target;
+  auto result = require(bench_kernels(terminal_session(over, o.jobs), o.kernels));
+  print_report(o.json ? kernels_json(result) : kernels_text(result));
+  const bool is_any_timed = std::ranges::any_of(result.kernels, [](const BenchedKernel& k) { return k.error.empty(); });
+  return is_any_timed ? 0 : 2;
+}
+
 }  // namespace
 
 void add_bench(Command& cmd) {
   auto& o = cmd.make<BenchOptions>();
-  cmd.describe("Time the pipeline, stage by stage.", "tgc bench golden.jsonl.gz --repeat=5",
-               "Times are in milliseconds: processor time for the total, elapsed time for a stage.\n"
-               "The total goes from the AST to the linear list (of a tensor graph, to its kernels), without parsing,\n"
-               "`source` and `program`; with --whole, from the file to the sources.\n"
-               "Nodes: of the total, those of the ASTs; of a stage, those of its result.\n"
-               "Of a recording of another release, and with --live, the processor time that tinygrad itself took.");
+  cmd.describe(
+      "Time the pipeline stage by stage or, with --kernels, the kernels.",
+      "tgc bench golden.jsonl.gz --repeat=5; tgc bench recording.jsonl.gz --kernels --try",
+      "Times are in milliseconds: processor time for the total, elapsed time for a stage.\n"
+      "The total goes from the AST to the linear list (of a tensor graph, to its kernels), without parsing,\n"
+      "`source` and `program`; with --whole, from the file to the sources.\n"
+      "Nodes: of the total, those of the ASTs; of a stage, those of its result.\n"
+      "Of a recording of another release, and with --live, the processor time that tinygrad itself took.\n\n"
+      "--kernels runs each kernel on its device: a recorded source as it is, else tgc's own compilation.\n"
+      "GFLOPS and GB/s count what the AST asks for, each element read or written once. 'est.' is tinygrad's own\n"
+      "estimate, which counts the optimized kernel, divided by this count: 1.00 if both are equal.\n"
+      "'of peak' names what bounds the kernel: compute, memory, a cache, the launch, or latency (neither\n"
+      "memory nor arithmetic is busy). Reasons follow for the slowest kernels, the heaviest first, each with\n"
+      "opts that address it; --try measures them, and REF checks the result of the fastest.");
   add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
   add_size_option(cmd, o.over);
   cmd.flag("--whole", o.plan.whole, "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
-  cmd.number("--repeat", o.plan.repeats, "N", 1, kMostRuns, "time N runs after a warm-up, take the fastest (3)");
+  auto* repeat = cmd.number("--repeat", o.plan.repeats, "N", 1, kMostRuns,
+                            "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
+  auto* whole = cmd->get_option("--whole");
+  auto* kernels = cmd.flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
+  cmd.number("--explain", o.kernels.explained, "N", 0, kMostRuns,
+             "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
+  cmd.flag("--try", o.kernels.tries, "with --kernels: measure the opts that address the reasons")->needs(kernels);
+  cmd.number("--timeout", o.kernels.timeout, "S", 0.01, kMostSeconds,
+             "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
+  kernels->excludes(whole);
   cmd.flag("--stats", o.plan.count_rules, "time N more runs that count rules as `tgc stats` does");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.flag("--list", o.list, "print the time of each kernel, too");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return bench(o); });
+  cmd.runs([&o, repeat] {
+    if (*repeat) o.kernels.runs = o.plan.repeats;
+    return o.times_kernels ? bench_each_kernel(o) : bench(o);
+  });
 }
 
 }  // namespace tgc

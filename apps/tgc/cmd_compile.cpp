@@ -34,6 +34,7 @@ void add_compile(Command& cmd) {
                "Spills are registers on AMD, bytes stored + loaded on NVIDIA, instructions on a CPU (stores + loads).");
   cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
   cmd.group(Group::Input);
+  add_language_option(cmd, o.plan.language);
   cmd.number("--every", o.plan.every, "N", 1, kMostRuns, "compile only every Nth kernel");
   cmd.number("--threads", o.plan.threads, "N", 1, 1024,
              "with --resources: threads of a work group, where the source does not state them");

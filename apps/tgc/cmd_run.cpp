@@ -18,6 +18,20 @@ int explain_nans(const RunCommand& o) {
   return worst;
 }
 
+// Runs a kernel that was written by hand.
+int run_hand_written(RunCommand& o) {
+  o.source.grid = require(parse_launch_size(o.grid)), o.source.block = require(parse_launch_size(o.block));
+  o.source.kernel = o.trial.input.kernel;
+  o.source.target = o.trial.device.name.empty() ? o.over.target : o.trial.device.name;
+  int worst = 0;
+  for (const std::string& input : o.inputs) {
+    const SourceRunReport report = require(run_source(terminal_session(o.over), input, o.source, o.trial));
+    print_report(o.json ? report.json() : report.text());
+    worst = std::max(worst, report.passed() ? 0 : 1);
+  }
+  return worst;
+}
+
 }  // namespace
 
 void add_run(Command& cmd) {
@@ -35,6 +49,14 @@ void add_run(Command& cmd) {
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
+  add_language_option(cmd, o.source.language);
+  auto* language = cmd->get_option("--language");
+  cmd.option("--grid", o.grid, "X[,Y[,Z]]", "with --language: number of work groups (blocks); default: 1")
+      ->needs(language);
+  cmd.option("--block", o.block, "X[,Y[,Z]]", "with --language: threads of a work group; default: 1")->needs(language);
+  cmd.repeated("--arg", o.source.sizes, "NAME=N",
+               "with --language: elements of a pointer (NAME=float[N] if the source has no type), or a number's value")
+      ->needs(language);
   cmd.group(Group::Device);
   cmd.number("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
   cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");
@@ -50,6 +72,8 @@ void add_run(Command& cmd) {
   for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))
     if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);
   cmd.runs([&o] {
+    if (!o.source.language.empty())
+      return require(profile::run_profiled(o.profile, [&o] { return run_hand_written(o); }));
     return o.nan ? explain_nans(o) : require(profile::run_profiled(o.profile, [&o] { return run_inputs(o); }));
   });
 }

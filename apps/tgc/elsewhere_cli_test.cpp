@@ -141,7 +141,8 @@ TEST_CASE("check: the texts of a recording of another release are parsed and pri
   };
   std::string letters(kText);
   letters.pop_back();
-  std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})";
+  std::string head =
+      R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.14.0","settings":{}})";
   std::string file = put("new.jsonl", head + "\n" + R"({"id":"a","target":"CPU:CLANG","ast":")" + escape(graph) +
                                           R"(","stages":[{"name":"s","ir":")" + escape(graph) + R"(","letters":")" +
                                           escape(letters) + "\"}]}\n");

@@ -56,6 +56,11 @@ void add_repro_option(Command& cmd, std::string& file) {
              "write a failing kernel as one file, which `tgc run FILE` repeats ({} as in --inputs)");
 }
 
+void add_language_option(Command& cmd, std::string& language) {
+  cmd.option("--language", language, "L",
+             "INPUT is a kernel written by hand: cuda, hip, opencl, metal, llvm, c or ptx");
+}
+
 void add_save_failures_option(Command& cmd, std::string& folder) {
   cmd.group(Group::Output);
   cmd.option("--save-failures", folder, "DIR", "write the arrays of each failing run to DIR, as npz files");

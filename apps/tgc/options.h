@@ -35,6 +35,7 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target =
 // `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
 // Adds --save-failures, the folder for the arrays of failing runs.
+void add_language_option(Command& cmd, std::string& language);  // adds --language of kernels that were written by hand
 void add_save_failures_option(Command& cmd, std::string& folder);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output

@@ -5,6 +5,7 @@
 
 #include "lib/driver/session.h"
 #include "lib/run/run_options.h"
+#include "lib/run/source_run.h"
 
 namespace tgc {
 
@@ -13,6 +14,8 @@ struct RunCommand {
   RunOptions trial;
   bool json = false;
   bool nan = false;     // explain what --watch-nan of the exporter found
+  SourceRunOptions source;              // of a kernel that was written by hand
+  std::string grid = "1", block = "1";  // its launch size
   std::string profile;  // file for the profile of an emulated GPU
   Overrides over{.imports = true};
 };

@@ -5,6 +5,7 @@
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
 #include "lib/driver/source.h"
+#include "lib/run/source_run.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
@@ -80,6 +81,10 @@ void report_resources(CompiledSource& c, uint32_t threads) {
 
 Status CompileAll::run() {
   for (const std::string& input : plan_.inputs) {
+    if (!plan_.language.empty()) {
+      if (auto added = add_hand_written(input); !added) return added;
+      continue;
+    }
     auto status = for_each_graph(session_, input, "", [&](InputGraph graph) -> Status {
       if (graph.is_tensor_graph || number_++ % plan_.every) return Unit{};
       return add(std::move(graph));
@@ -88,6 +93,15 @@ Status CompileAll::run() {
   }
   if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
   return compile();
+}
+
+Status CompileAll::add_hand_written(const std::string& file) {
+  auto source = source_job(session_, file, plan_.language, session_.over.target);
+  if (!source) return source.diag();
+  groups_[source->target].kernels++;
+  add_source(source->target, source->job.name, source->job.source, 0,
+             [&]() -> Result<CompileJob> { return source->job; });
+  return Unit{};
 }
 
 Status CompileAll::add(InputGraph graph) {

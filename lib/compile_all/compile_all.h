@@ -18,6 +18,7 @@ class JsonWriter;
 
 struct CompilePlan {
   std::vector<std::string> inputs;
+  std::string language;      // the inputs are kernels that were written by hand in it (hand_written.h); empty: INPUTs
   bool use_cache = true;
   size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
@@ -65,6 +66,7 @@ class CompileAll {
     std::string target, kernel, why;
     std::string text() const { return target + " " + kernel + ": " + why; }
   };
+  Status add_hand_written(const std::string& file);
   Status add(InputGraph graph);
   Status add_recorded(const InputGraph& graph);
   // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.

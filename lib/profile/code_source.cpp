@@ -311,6 +311,8 @@ class Lane {
   // `sizes`: of the work group in x, y and z. Lanes are numbered along x first.
   Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
       : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
+  // The first thread, in the second iteration of `loop`.
+  explicit Lane(UOp loop) : ids_{}, second_(loop) {}
 
   // Returns the value; empty if it depends on memory.
   std::optional<Arg> value(UOp root) {
@@ -325,7 +327,7 @@ class Lane {
  private:
   std::optional<Arg> evaluate(UOp u) {
     if (u.is(Op::CONST)) return u.arg();
-    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR)) return Arg(int64_t(0));
+    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR)) return Arg(int64_t(second_ && u == second_));
     if (u.is(Op::SPECIAL)) {
       auto axis = local_axis(u);
       return Arg(axis ? ids_[*axis] : int64_t(0));
@@ -343,8 +345,17 @@ class Lane {
   }
 
   std::array<int64_t, 3> ids_;
+  UOp second_;
   std::unordered_map<UOp, Arg> values_;
 };
+
+// Returns the INDEX of an access to global memory, or an empty UOp.
+UOp global_index(UOp access) {
+  if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
+  UOp index = access.src(0);
+  while (index.is(Op::CAST)) index = index.src(0);
+  return index.is(Op::INDEX) && index.num_src() > 1 && index.src(0).is(Op::DEFINE_GLOBAL) ? index : UOp();
+}
 
 }  // namespace
 
@@ -357,11 +368,9 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
 }
 
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
-  if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
-  UOp index = access.src(0);
+  const UOp index = global_index(access);
+  if (!index) return {};
   DType dtype = access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype();
-  while (index.is(Op::CAST)) index = index.src(0);
-  if (!index.is(Op::INDEX) || index.num_src() < 2 || !index.src(0).is(Op::DEFINE_GLOBAL)) return {};
   const int64_t item = index.src(0).dtype().base().itemsize(), bytes = dtype.itemsize();
   LaneAccess out{.bytes = uint32_t(bytes)};
   std::set<int64_t> lines;
@@ -389,6 +398,14 @@ std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std:
   for (size_t n = 2; n < addresses.size(); n++)
     if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
   return out;
+}
+
+std::optional<int64_t> loop_stride(UOp access, UOp loop) {
+  const UOp index = global_index(access);
+  if (!index) return {};
+  auto first = Lane(0, {1, 1, 1}).value(index.src(1)), second = Lane(loop).value(index.src(1));
+  if (!first || !second || !first->is_integral() || !second->is_integral()) return {};
+  return (second->small_int() - first->small_int()) * index.src(0).dtype().base().itemsize();
 }
 
 }  // namespace tgc::profile

@@ -72,4 +72,8 @@ std::string nodes_text(const std::vector<LinearNode>& nodes);
 // be read.
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
+// Returns how many bytes later the second iteration of `loop`, a RANGE around `access`, accesses memory than the first
+// one. Empty as lane_access().
+std::optional<int64_t> loop_stride(UOp access, UOp loop);
+
 }  // namespace tgc::profile

@@ -9,6 +9,7 @@
 
 #include "lib/profile/sqtt_summary.h"
 #include "lib/support/counted.h"
+#include "lib/support/version.h"
 #include "lib/support/write_file.h"
 
 namespace tgc::profile {
@@ -184,8 +185,10 @@ class EventWriter {
   EventWriter& bytes(std::string_view s) { return out_ += '\x8e', number_of(s.size(), 8), out_.append(s), *this; }
   EventWriter& number(uint64_t n) { return out_ += "\x8a\x08", number_of(n, 8), *this; }
   EventWriter& truth() { return out_ += '\x88', *this; }
-  EventWriter& dict(std::string_view key, uint64_t value) {
-    return out_ += '}', text(key), number(value), out_ += 's', *this;
+  // Writes a dict of a number and a text.
+  EventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
+    out_ += "}(";
+    return text(key), number(value), text(other), text(word), out_ += 'u', *this;
   }
   void end() { out_ += "ub"; }
   std::string finish() { return std::move(out_ += "e."); }
@@ -244,7 +247,8 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       std::string blob = trace.finish();
       if (!std::exchange(has_device, true)) {
         events.begin("tinygrad.device", "ProfileDeviceEvent").text("device").text("AMD").text("tdiff").number(0);
-        events.text("props").dict("gfx_target_version", target_version(arch)).end();
+        events.text("props").dict("gfx_target_version", target_version(arch), "emulator",
+                                   "tgc " + std::string(tgc_version())).end();
       }
       auto [tag, is_new] = tags.try_emplace(name, tags.size());
       if (is_new) {

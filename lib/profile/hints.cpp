@@ -160,8 +160,10 @@ void add_vector_use(const Profile& p, size_t kernel, const Listings::Listing& li
 
 std::vector<std::string> hints(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   std::vector<std::string> out;
-  add_waits(p, kernel, listing, out);
+  const bool has_times = p.trace.emulator.empty();  // the cycles of an emulated GPU are no times
+  if (has_times) add_waits(p, kernel, listing, out);
   add_accesses(p, kernel, out);
+  if (!has_times) return out;
   add_occupancy(p, kernel, out);
   auto totals = counter_totals(p, kernel);
   auto sum = [&](std::string_view name) {

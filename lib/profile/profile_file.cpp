@@ -153,6 +153,8 @@ class TraceReader {
     has_tdiff_ |= event.find("tdiff").has_value();
     auto props = f.find("props");
     if (!props) return;
+    if (auto emulator = props->find("emulator"); emulator && emulator->kind() == Pickle::Text)
+      to_.emulator = emulator->text();
     if (auto version = props->find("gfx_target_version"); version && version->number())
       to_.archs[device] = arch_of(*version->number());
     if (auto version = props->find("sm_version"); version && version->number())

@@ -70,6 +70,7 @@ struct PointEvent {
 struct Trace {
   std::unique_ptr<Pickle> pickle;
   std::string release;  // the tinygrad releases that write files of this form: "0.13.0"
+  std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile, whose cycles count packets; else empty
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<KernelRun> kernels;
   std::vector<SqttEvent> sqtt;

@@ -63,7 +63,10 @@ std::string overview_text(const Profile& p, const std::string& file) {
   std::string archs;
   for (auto& [device, arch] : p.trace.archs)
     if (!arch.empty() && device.find(":SDMA") == device.npos) archs += ", " + device + " is " + arch;
-  std::string out = file + ": written by tinygrad " + p.trace.release + archs + "\n";
+  const bool is_emulated = !p.trace.emulator.empty();
+  std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
+                                               : "written by tinygrad ") + p.trace.release + archs + "\n";
+  if (is_emulated) out += std::string(kEmulatedCosts) + "\n";
   double device_seconds = 0, host_seconds = 0;
   for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
@@ -76,7 +79,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
                     trimmed_time(mean), t.device, t.name, rate_text(t.flops, mean, "FLOPS"),
                     rate_text(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
   }
-  out += rows.size() == 1 ? "no kernel ran\n" : table(rows, "rrrrllrr");
+  out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table(rows, "rrrrllrr");
   if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
   return out + hardware_runs(p);
 }
@@ -117,6 +120,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   std::string out = run.name + " on " + std::string(run.device) + (run.arch.empty() ? "" : " (" + run.arch + ")");
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
+  if (!p.trace.emulator.empty()) out += std::string(kEmulatedCosts) + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
     const SqttSummary& s = p.summaries[i];
@@ -220,11 +224,16 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings) {
 
 namespace {
 
-// Rates that AMD publishes for the card with all units of the architecture. Another card of the architecture is slower.
+// Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
+// is slower.
 constexpr DevicePeak kPeaks[] = {
     {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
     {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
     {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
+    {"sm_70", "V100 SXM2", 15.7e12, 900e9},     {"sm_75", "RTX 2080 Ti", 13.4e12, 616e9},
+    {"sm_80", "A100 SXM4 80GB", 19.5e12, 2.04e12}, {"sm_86", "RTX 3090", 35.6e12, 936e9},
+    {"sm_89", "RTX 4090", 82.6e12, 1.01e12},    {"sm_90", "H100 SXM5", 66.9e12, 3.35e12},
+    {"sm_100", "B200", 75e12, 8.0e12},          {"sm_120", "RTX 5090", 104.8e12, 1.79e12},
 };
 
 bool has_float_type(std::string_view op) {

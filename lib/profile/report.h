@@ -27,6 +27,11 @@ using Print = std::function<void(std::string_view)>;
 
 // Everything but the packets. Prints in parts.
 void print_json(const Profile& profile, const std::string& file, const Print& print);
+// What the cycles of an emulated GPU mean.
+inline constexpr std::string_view kEmulatedCosts =
+    "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
+    "instructions, not time";
+
 // Kernels by total time, copies, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
 // The instructions of the chosen runs in the order of the code, the hottest first in a list of their own, and hints.

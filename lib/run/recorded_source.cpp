@@ -15,22 +15,31 @@ namespace {
 
 constexpr std::string_view kCoreNumber = "core_id";  // a variable of threaded CPU kernels, which the device passes
 
-// Parses the three sizes of a launch, numbers or expressions of `variables`. The missing ones are 1.
-std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts,
-                                 const std::vector<VariableSpec>& variables) {
+// Parses a recorded number, or expression of the variables that the lines `names` define.
+std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const std::string& names) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && !*end) return number;
+  auto expression = read_pyrender(graph, names + "ast = " + text + "\n");
+  return expression ? std::optional(Sint(*expression)) : std::nullopt;
+}
+
+// Returns pyrender's lines that define the variables.
+std::string definitions_of(const std::vector<VariableSpec>& variables) {
   std::string names;
   for (const VariableSpec& v : variables)
     names += v.name + " = UOp.variable('" + v.name + "', " + std::to_string(v.min) + ", " + std::to_string(v.max) +
              ")\n";
+  return names;
+}
+
+// Parses the three sizes of a launch. The missing ones are 1.
+std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts, const std::string& names) {
   std::array<Sint, 3> out{1, 1, 1};
   for (size_t i = 0; i < std::min<size_t>(3, texts.size()); i++) {
-    if (auto size = parse_number<int64_t>(texts[i])) {
-      out[i] = *size;
-      continue;
-    }
-    auto expression = read_pyrender(graph, names + "ast = " + texts[i] + "\n");
-    if (!expression) throw Failure("the recorded launch size '" + texts[i] + "' is no expression of the variables");
-    out[i] = *expression;
+    auto size = recorded_number(graph, texts[i], names);
+    if (!size) throw Failure("the recorded launch size '" + texts[i] + "' is no expression of the variables");
+    out[i] = *size;
   }
   return out;
 }
@@ -109,9 +118,12 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
       check_parameters(*in.record->source, program.function_name, buffers.size(), variables.size() + 1);
     is_fault = false;
     ProgramInfo info{.name = program.name, .function_name = program.function_name};
-    info.global_size = launch_sizes(*in.graph, program.global_size, known);
+    const std::string names = definitions_of(known);
+    info.global_size = launch_sizes(*in.graph, program.global_size, names);
     info.local_size.reset();
-    if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, known);
+    if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, names);
+    auto estimate = [&](const std::string& text) { return recorded_number(*in.graph, text, names).value_or(0); };
+    info.estimates = {estimate(program.ops), estimate(program.lds), estimate(program.mem)};
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
                         with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
                         variables_before_core};

@@ -315,9 +315,7 @@ class Gatherer {
         content_.measured[k.item] = k.seconds;
       }
       if (report.device.starts_with("REF")) return Unit{};
-      auto peaks = measure_peaks(session, plan_.device);
-      if (!peaks) return peaks.diag();
-      content_.peaks = *peaks;
+      if (auto peaks = peaks_of(session, report.device)) content_.peaks = *peaks;
       return Unit{};
     }
     RunReport report = run_kernel(session, in, spec);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/view/peaks.h"
+#include "lib/bench/peaks.h"
 #include "lib/view/recording.h"
 
 namespace tgc {

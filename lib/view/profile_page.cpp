@@ -51,7 +51,8 @@ class PageWriter {
   std::string index(const std::string& title) {
     return json_object([&](JsonWriter& json) {
       json.member("format", "tgc-profile").member("version", 1).member("tgc", tgc_version()).member("title", title);
-      json.member("release", p_.trace.release);
+      json.member("release",
+                  p_.trace.release + (p_.trace.emulator.empty() ? "" : ", emulated by " + p_.trace.emulator));
       json.key("kinds").array([&] {
         for (int kind = 0; kind < int(SliceKind::Count); kind++) json.value(slice_kind_name(SliceKind(kind)));
       });

@@ -1,0 +1,219 @@
+#include "lib/bench/kernel_bench.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/bench/measure_opts.h"
+#include "lib/compilation/pipeline.h"
+#include "lib/compile/resources.h"
+#include "lib/driver/source.h"
+#include "lib/run/candidate.h"
+#include "lib/run/run.h"
+#include "lib/runtime/compile_source.h"
+#include "lib/runtime/emulated.h"
+#include "lib/support/pytext.h"
+#include "lib/target/target.h"
+
+namespace tgc {
+namespace {
+
+constexpr double kLow = 0.1;         // a share of the peak below which neither memory nor arithmetic bounds a kernel
+constexpr double kLaunchShare = 0.5; // of the time of a kernel that does nothing
+
+// Sets what bounds the kernel, and its share of that peak.
+void set_bound(BenchedKernel& k, const Peaks& peaks) {
+  if (k.least <= 0) return;
+  const double rate = peaks.bytes_for(k.cost.bytes());
+  const double compute = peaks.operations > 0 ? k.cost.ops / k.least / peaks.operations : 0;
+  const double memory = rate > 0 ? k.cost.bytes() / k.least / rate : 0;
+  k.peak_share = std::max(compute, memory);
+  if (peaks.launch > kLaunchShare * k.least) k.bound = "launch";
+  else if (k.peak_share < kLow) k.bound = "latency";
+  else k.bound = compute > memory ? "compute" : rate > peaks.bytes ? "cache" : "memory";
+}
+
+class KernelBench {
+ public:
+  KernelBench(const Session& session, const KernelBenchPlan& plan) : session_(session), plan_(plan) {}
+
+  Result<KernelBenchResult> run() {
+    for (const std::string& input : plan_.inputs) {
+      auto source = Source::open(session_, input, plan_.kernel);  // skips the kernels of tinygrad's runtime
+      if (!source) return source.diag();
+      while (!session_.cancelled()) {
+        auto in = source->next();
+        if (!in) return in.diag();
+        if (!*in) break;
+        if (!(*in)->is_tensor_graph) time(std::move(**in), input);
+        else if (auto status = time_kernels_of(std::move(**in), input); !status) return status.diag();
+      }
+    }
+    if (out_.kernels.empty()) return Diag{.message = "the inputs have no kernel to time"};
+    for (BenchedKernel& k : out_.kernels) compare_with_peaks(k);
+    for (Kept& kept : slowest_) explain(kept);
+    return std::move(out_);
+  }
+
+ private:
+  struct Kept {  // one of the slowest kernels, which is explained after all are timed
+    size_t number = 0;
+    InputGraph in;
+    double seconds = 0;
+  };
+
+  Status time_kernels_of(InputGraph in, const std::string& input) {
+    auto pipeline = session_.pipeline(std::move(in));
+    if (!pipeline) return pipeline.diag();
+    auto numbers = (*pipeline)->kernel_numbers();
+    if (!numbers) return numbers.diag();
+    for (size_t number : *numbers) {
+      auto kernel = (*pipeline)->kernel(number);
+      if (!kernel) return kernel.diag();
+      time((*kernel)->input(), input);
+    }
+    return Unit{};
+  }
+
+  void time(InputGraph in, const std::string& input) {
+    session_.progress(in.info.name);
+    RunOptions options{.input = {.name = input},
+                       .device = {.name = plan_.device, .timeout_seconds = plan_.timeout, .timed_runs = plan_.runs},
+                       .compare = {.reference = "none"}};
+    RunReport report = run_kernel(session_, in, options);
+    BenchedKernel k{.name = in.info.name, .input = input, .device = report.device, .error = report.error};
+    if (k.error.empty() && report.device.starts_with("REF"))
+      k.error = "no device here runs a kernel for " + (in.info.target.empty() ? "this target" : in.info.target) +
+                ": --device=CPU and --native compile it for the CPU";
+    else if (k.error.empty() && !report.bench)
+      k.error = "too slow to be timed within " + std::to_string(int(plan_.timeout)) + " s: --timeout";
+    if (k.error.empty()) {
+      k.least = report.bench->quantile(0), k.median = report.bench->median(), k.runs = report.bench->seconds.size();
+      k.name = ansistrip(report.bench->name);
+      if (!in.info.name.empty() && in.record) k.name = in.info.name + " " + k.name;
+      k.estimate = report.bench->cost;
+      k.cost = cost_of(in.root);
+    }
+    const double seconds = k.least;
+    out_.kernels.push_back(std::move(k));
+    if (seconds > 0) keep(std::move(in), seconds);
+  }
+
+  void keep(InputGraph in, double seconds) {
+    auto place = std::ranges::find_if(slowest_, [&](const Kept& k) { return k.seconds < seconds; });
+    slowest_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
+    if (slowest_.size() > plan_.explained) slowest_.pop_back();
+  }
+
+  void compare_with_peaks(BenchedKernel& k) {
+    if (k.least <= 0) return;
+    const std::string device = k.device.substr(0, k.device.find(','));
+    if (!out_.peaks.contains(device) && !failed_.contains(device)) {
+      session_.progress("the peak rates of " + device);
+      auto peaks = peaks_of(session_, device);
+      if (peaks) out_.peaks.emplace(device, std::move(*peaks));
+      else failed_[device] = true, out_.no_peaks.push_back(peaks.diag().text());
+    }
+    if (auto found = out_.peaks.find(device); found != out_.peaks.end()) set_bound(k, found->second);
+  }
+
+  // ---- reasons
+  void explain(Kept& kept) {
+    BenchedKernel& k = out_.kernels[kept.number];
+    session_.progress("why " + k.name + " is slow");
+    k.is_explained = true;
+    if (auto done = catch_failures([&] { return find_reasons(k, kept.in), Unit{}; }); !done)
+      k.unexplained = done.diag().text();
+  }
+
+  void find_reasons(BenchedKernel& k, const InputGraph& in) {
+    auto candidate = candidate_of(session_, in);
+    Placement place = std::move(candidate->place(plan_.device).value_or_throw());
+    if (auto refused = candidate->refusal(place)) throw Failure(*refused);
+    Executable kernel = std::move(candidate->prepare(place, {}).value_or_throw());
+    auto pipeline = std::move(session_.pipeline(in).value_or_throw());
+    const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
+    SlowKernel slow{.list = list, .is_cpu = place.target->device == "CPU", .cost = k.cost, .seconds = k.least};
+    slow.units = slow.is_cpu ? uint32_t(Settings().cpu_count()) : compute_units(place);
+    slow.launch = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
+    auto job = job_for(kernel.source());
+    if (job)
+      if (auto found = resources_of(*job); found && !found->empty()) slow.resources = found->front();
+    k.opts = applied_opts_of(in, kernel);
+    for (std::string_view op : {"UPCAST", "UNROLL"})
+      for (size_t at = 0; (at = k.opts.find(op, at)) != k.opts.npos; at++) slow.opts++;
+    k.reasons = reasons_of(slow);
+    if (k.reasons.empty()) return;
+    auto searched = kernel_to_optimize(session_, in, place.target->name());
+    if (!searched) {
+      k.unexplained = "no opts: " + searched.diag().text();
+      return;
+    }
+    std::vector<Opt> applied = applied_to_own(*searched, k);
+    suggest_opts(k.reasons, *searched, applied);
+    if (plan_.tries) measure_opts(k.reasons, *searched, applied, place);
+  }
+
+  // Returns the linear list in tgc's IR: of another release, the recorded one.
+  std::vector<UOp> linear_list_of(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
+    if (pipeline.can(Ability::Recording)) {
+      auto rows = pipeline.rows();
+      for (const Pipeline::Row& row : rows.value_or_throw())
+        if (row.stage->name == "linear") {
+          imported_.push_back(std::move(pipeline.imported(row).value_or_throw()));
+          if (!imported_.back().list.empty()) return imported_.back().list;
+        }
+    }
+    return lower_kernel(kernel_graph(session_, in), *place.target).value_or_throw();
+  }
+
+  // Returns the opts that tinygrad, or tgc's own optimizer, applied, as text.
+  static std::string applied_opts_of(const InputGraph& in, const Executable& kernel) {
+    if (kernel.info() && kernel.info()->applied_opts.is_tuple()) return kernel.info()->applied_opts.repr();
+    return in.record && in.record->program ? in.record->program->applied_opts : "()";
+  }
+
+  // Returns the opts for tgc's own pipeline; none if they do not fit to it, which the kernel's `unexplained` then says.
+  static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
+    auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
+    auto fits = read ? catch_failures([&] {
+      Scheduler made = kernel.base().copy();
+      for (const Opt& opt : *read) made.apply_opt(opt);
+      return Unit{};
+    }) : Status(read.diag());
+    if (fits) return std::move(*read);
+    k.unexplained = "its opts " + k.opts + " do not apply in tgc's own pipeline (" + fits.diag().message +
+                    "): the opts below begin with none";
+    return {};
+  }
+
+  static VariableValues variables_at_middle(const Executable& kernel) {
+    VariableValues out;
+    for (const VariableSpec& v : kernel.variables()) out[v.name] = v.min + (v.max - v.min) / 2;
+    return out;
+  }
+
+  // Returns the number of compute units of an OpenCL device of the CPU, which are its threads; of others, not known.
+  static uint32_t compute_units(const Placement& place) {
+    return place.target->device == "CL" ? uint32_t(Settings().cpu_count()) : 16;
+  }
+
+  const Session& session_;
+  const KernelBenchPlan& plan_;
+  KernelBenchResult out_;
+  std::vector<Kept> slowest_;
+  std::vector<ImportedGraph> imported_;
+  std::map<std::string, bool> failed_;
+};
+
+}  // namespace
+
+Result<KernelBenchResult> bench_kernels(const Session& session, const KernelBenchPlan& plan) {
+  for (const char* device : {"CUDA", "AMD", "HIP", "METAL"})
+    if (is_emulated(device))
+      return Diag{
+          .message = "times of an emulated device say nothing about the device",
+          .expected = "--kernels without --emulate, or `tgc run --emulate --profile`, which counts instructions"};
+  return KernelBench(session, plan).run();
+}
+
+}  // namespace tgc

@@ -1,0 +1,126 @@
+// The report of `tgc bench --kernels`: a table of times and rates, then the reasons of the slowest kernels.
+#include <algorithm>
+
+#include "lib/bench/kernel_bench.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+std::string duration_text(double seconds) {
+  if (seconds >= 1) return formatted("%.3f s", seconds);
+  return seconds >= 1e-3 ? formatted("%.3f ms", seconds * 1e3) : formatted("%.2f us", seconds * 1e6);
+}
+
+// Returns a rate in units of 1e9 with three significant digits.
+std::string rate_text(double per_second) {
+  const double giga = per_second * 1e-9;
+  return giga >= 100 ? formatted("%.0f", giga) : giga >= 10 ? formatted("%.1f", giga) : formatted("%.2f", giga);
+}
+
+std::string quotient(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
+
+std::string bound_text(const BenchedKernel& k) {
+  return k.bound.empty() ? "-" : formatted("%3.0f%% %s", k.peak_share * 100, k.bound.c_str());
+}
+
+std::string peaks_text(const std::string& device, const Peaks& p) {
+  std::string out = device + ": peak " + rate_text(p.operations) + " GFLOPS, " + rate_text(p.bytes) + " GB/s";
+  for (const Peaks::Cached& c : p.caches)
+    out += formatted(", %s up to %.0f kB", rate_text(c.bytes).c_str(), double(c.working_set) / 1024);
+  if (p.launch > 0) out += ", launch " + duration_text(p.launch);
+  return out + " (" + p.source + ")\n";
+}
+
+std::string reason_text(size_t number, const Reason& r) {
+  std::string out = formatted("  %zu. %s: ", number, std::string(name_of(r.kind)).c_str()) + r.text + "\n";
+  if (!r.opts.empty()) out += "     opts_to_apply: " + r.opts + "\n";
+  if (r.gain) out += formatted("     measured: %.2f times as fast", *r.gain) + "; " + r.tried + "\n";
+  else if (!r.tried.empty()) out += "     " + r.tried + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string kernels_text(const KernelBenchResult& result) {
+  size_t width = 6;
+  for (const BenchedKernel& k : result.kernels) width = std::max(width, std::min<size_t>(k.name.size(), 48));
+  std::string out = formatted("%4s %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", "", int(width), "kernel", "device",
+                              "least", "median", "GFLOPS", "GB/s", "est. ops", "est. mem", "of peak");
+  size_t failed = 0;
+  for (size_t i = 0; i < result.kernels.size(); i++) {
+    const BenchedKernel& k = result.kernels[i];
+    if (!k.error.empty()) {
+      failed++;
+      continue;
+    }
+    out += formatted("%4zu %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", i + 1, int(width), k.name.c_str(),
+                     k.device.c_str(), duration_text(k.least).c_str(), duration_text(k.median).c_str(),
+                     rate_text(k.cost.ops / k.least).c_str(), rate_text(k.cost.bytes() / k.least).c_str(),
+                     quotient(k.estimate.ops, k.cost.ops).c_str(),
+                     quotient(std::min(k.estimate.mem, k.estimate.lds), k.cost.bytes()).c_str(),
+                     bound_text(k).c_str());
+  }
+  for (const auto& [device, peaks] : result.peaks) out += peaks_text(device, peaks);
+  for (const std::string& why : result.no_peaks) out += "no peak: " + why + "\n";
+  for (size_t i = 0; i < result.kernels.size(); i++)
+    if (!result.kernels[i].error.empty())
+      out += formatted("%4zu ", i + 1) + result.kernels[i].name + ": not timed: " + result.kernels[i].error + "\n";
+  std::vector<size_t> explained;
+  for (size_t i = 0; i < result.kernels.size(); i++)
+    if (result.kernels[i].is_explained) explained.push_back(i);
+  std::ranges::stable_sort(explained, std::greater(), [&](size_t i) { return result.kernels[i].least; });
+  for (size_t i : explained) {
+    const BenchedKernel& k = result.kernels[i];
+    out += "\n" + k.name + ", " + duration_text(k.least) + ", opts " + (k.opts.empty() ? "()" : k.opts) + ":\n";
+    if (!k.unexplained.empty()) out += "  " + k.unexplained + "\n";
+    if (k.reasons.empty() && k.unexplained.empty())
+      out += "  nothing noticed in its list and its code; `tgc beam` searches for faster opts\n";
+    for (size_t n = 0; n < k.reasons.size(); n++) out += reason_text(n + 1, k.reasons[n]);
+  }
+  return out;
+}
+
+std::string kernels_json(const KernelBenchResult& result) {
+  return json_object([&](JsonWriter& json) {
+    json.key("kernels").array([&] {
+      for (const BenchedKernel& k : result.kernels)
+        json.line().object([&] {
+          json.member("kernel", k.name).member("input", k.input).member("device", k.device);
+          if (!k.error.empty()) return void(json.member("error", k.error));
+          json.member("seconds", k.least).member("median", k.median).member("runs", k.runs);
+          json.member("flops", k.cost.ops).member("bytes", k.cost.bytes());
+          json.member("gflops", k.cost.ops / k.least * 1e-9).member("gb_per_s", k.cost.bytes() / k.least * 1e-9);
+          json.member("estimated_flops", k.estimate.ops);
+          json.member("estimated_bytes", std::min(k.estimate.mem, k.estimate.lds));
+          if (!k.bound.empty()) json.member("peak_share", k.peak_share).member("bound", k.bound);
+          if (!k.is_explained) return;
+          json.member("opts", k.opts);
+          if (!k.unexplained.empty()) json.member("unexplained", k.unexplained);
+          json.key("reasons").array([&] {
+            for (const Reason& r : k.reasons)
+              json.object([&] {
+                json.member("reason", name_of(r.kind)).member("text", r.text).member("weight", r.weight);
+                if (!r.opts.empty()) json.member("opt", r.opts);
+                if (r.gain) json.member("gain", *r.gain);
+                if (!r.tried.empty()) json.member("tried", r.tried);
+              });
+          });
+        });
+    });
+    json.key("peaks").object([&] {
+      for (const auto& [device, p] : result.peaks)
+        json.key(device).object([&] {
+          json.member("flops", p.operations).member("bytes", p.bytes).member("source", p.source);
+          if (p.launch > 0) json.member("launch_s", p.launch);
+          json.key("caches").array([&] {
+            for (const Peaks::Cached& c : p.caches)
+              json.object([&] { json.member("working_set", c.working_set).member("bytes", c.bytes); });
+          });
+        });
+    });
+  }) + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,185 @@
+#include "lib/bench/measure_opts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/beam/beam_search.h"
+#include "lib/beam/device_times.h"
+#include "lib/compilation/input_graph.h"
+#include "lib/driver/failure_collector.h"
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMostLists = 24;  // of opts for a reason
+constexpr int kTurns = 5;
+
+std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
+  switch (kind) {
+    case Slowness::FewThreads: return {OptOps::THREAD};
+    case Slowness::FewGroups: return {OptOps::GROUPTOP, OptOps::GROUP, OptOps::LOCAL};
+    case Slowness::SmallGroups: return {OptOps::LOCAL};
+    case Slowness::OneThreadReduces: return {OptOps::GROUPTOP, OptOps::GROUP};
+    case Slowness::NotUnrolled: return {OptOps::UPCAST, OptOps::UNROLL};
+    case Slowness::SerialReduction:
+      if (has_locals) return {OptOps::UPCAST, OptOps::UNROLL, OptOps::GROUPTOP};
+      return {OptOps::UPCAST, OptOps::UNROLL};
+    case Slowness::StridedLoads:
+      if (has_locals) return {OptOps::LOCAL, OptOps::UPCAST};
+      return {OptOps::UPCAST};
+    case Slowness::RepeatedLoads: return {OptOps::UPCAST};
+    case Slowness::Spills: return {};
+    case Slowness::BoundsChecks: return {OptOps::PADTO, OptOps::UPCAST, OptOps::UNROLL};
+  }
+  return {};
+}
+
+// How much an amount of an opt is worth trying, from the usual ones of tinygrad's hand-coded opts on.
+int preference(const Opt& opt) {
+  const int64_t amount = opt.arg.is_integral() ? opt.arg.small_int() : -1;
+  switch (opt.op) {
+    case OptOps::UPCAST: case OptOps::UNROLL: return amount == 4 ? 3 : amount == 2 ? 2 : amount == 0 ? 1 : 0;
+    case OptOps::LOCAL: return amount == 32 ? 4 : amount == 16 ? 3 : amount == 8 ? 2 : amount > 16 ? 0 : 1;
+    case OptOps::GROUPTOP: case OptOps::GROUP: return amount == 16 ? 3 : amount == 256 ? 2 : amount == 32 ? 2 : 1;
+    default: return 1;
+  }
+}
+
+using OptList = std::vector<Opt>;
+
+std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const Opt> opts) {
+  auto made = catch_failures([&] {
+    Scheduler out = kernel.base().copy();
+    for (const Opt& opt : opts) out.apply_opt(opt);
+    return std::make_shared<Scheduler>(std::move(out));
+  });
+  return made ? std::optional(std::move(**made)) : std::nullopt;
+}
+
+// Returns the lists of opts that address the reason, the likeliest first.
+std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
+  std::vector<OptList> out;
+  if (kind == Slowness::Spills) {  // without one of the opts that need registers
+    for (size_t i = applied.size(); i-- > 0;) {
+      if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
+      OptList less(applied.begin(), applied.end());
+      less.erase(less.begin() + std::ptrdiff_t(i));
+      if (applied_to(kernel, less)) out.push_back(std::move(less));
+    }
+    return out;
+  }
+  const auto base = applied_to(kernel, applied);
+  if (!base) return out;
+  const Settings& settings = kernel.graph().settings();
+  const bool has_locals = kernel.target().has_local;
+  const ActionLimits limits{.padto = true};
+  const auto ops = ops_for(kind, has_locals);
+  std::vector<Opt> wanted;
+  for (const Opt& action : search_actions(kernel.graph(), limits)) {
+    if (std::ranges::find(ops, action.op) == ops.end()) continue;
+    if (action.op == OptOps::THREAD && action.arg.small_int() > settings.cpu_count()) continue;
+    wanted.push_back(action);
+  }
+  std::ranges::stable_sort(wanted, [&](const Opt& a, const Opt& b) {
+    auto rank = [&](const Opt& o) { return std::ranges::find(ops, o.op) - ops.begin(); };
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
+    if (preference(a) != preference(b)) return preference(a) > preference(b);
+    return a.axis.value_or(0) > b.axis.value_or(0);  // the last axis is mostly the contiguous one
+  });
+  for (const Opt& action : wanted) {
+    OptList more(applied.begin(), applied.end());
+    more.push_back(action);
+    if (applied_to(kernel, more)) out.push_back(std::move(more));
+  }
+  // the kinds of opts share the places, so that each is tried
+  std::vector<OptList> chosen;
+  for (OptOps op : ops) {
+    size_t left = std::max<size_t>(4, kMostLists / ops.size());
+    for (const OptList& list : out)
+      if (list.back().op == op && left > 0) chosen.push_back(list), left--;
+  }
+  return chosen;
+}
+
+std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
+  return joined(opt_texts(kernel.graph(), opts));
+}
+
+// Times lists of opts in turns with `applied`.
+class OptMeter {
+ public:
+  OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place)
+      : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrink_grids = false}),
+        spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
+              .uops_max = 0, .device = place.device.get()} {}
+
+  void measure(Reason& reason) {
+    const auto lists = lists_for(reason.kind, kernel_, applied_);
+    if (lists.empty()) {
+      reason.tried = "no opt of this kind applies";
+      return;
+    }
+    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
+    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
+    std::vector<const OptList*> of;
+    for (const OptList& list : lists) {
+      Candidate c = candidate_of(kernel_, list, spec_);
+      if (c.executable) made.push_back(std::move(c)), of.push_back(&list);
+    }
+    std::vector<Candidate*> all;
+    for (Candidate& c : made) all.push_back(&c);
+    std::vector<double> seconds = times_.compare(all, kTurns);
+    reason.tried = counted(of.size(), "list") + " of opts measured";
+    std::string wrong;
+    for (;;) {
+      const size_t best = size_t(std::ranges::min_element(seconds.begin() + 1, seconds.end()) - seconds.begin());
+      if (best >= seconds.size() || !std::isfinite(seconds[best])) break;
+      CandidateLog log;
+      if (times_.check(*all[best], log)) {
+        reason.gain = seconds[0] / seconds[best];
+        reason.opts = text_of(kernel_, *of[best - 1]);
+        reason.tried += ", the result of the fastest confirmed by " + times_.reference() + wrong;
+        return;
+      }
+      wrong = "; a faster list computes a wrong result: " + log.why;
+      seconds[best] = INFINITY;
+    }
+    reason.tried += ", none of which runs and computes the right result" + wrong;
+  }
+
+ private:
+  const SearchKernel& kernel_;
+  std::span<const Opt> applied_;
+  DeviceTimes times_;
+  CandidateSpec spec_;
+};
+
+}  // namespace
+
+Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
+  Session own = session;
+  own.over.native = own.over.imports = true;
+  own.over.opts.clear();
+  auto compilation = catch_failures([&] {
+    return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
+  });
+  return compilation ? SearchKernel::begin(std::move(**compilation)) : Result<SearchKernel>(compilation.diag());
+}
+
+void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied) {
+  for (Reason& reason : reasons)
+    if (auto lists = lists_for(reason.kind, kernel, applied); !lists.empty())
+      reason.opts = text_of(kernel, lists[0]);
+}
+
+void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
+                  Placement& place, size_t most) {
+  OptMeter meter(kernel, applied, place);
+  const size_t count = std::min(most, reasons.size());
+  for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
+  std::stable_sort(reasons.begin(), reasons.begin() + std::ptrdiff_t(count),
+                   [](const Reason& a, const Reason& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
+}
+
+}  // namespace tgc

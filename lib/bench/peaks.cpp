@@ -1,0 +1,167 @@
+#include "lib/bench/peaks.h"
+
+#include <algorithm>
+
+#include "lib/execute/execution.h"
+#include "lib/profile/report.h"
+#include "lib/run/run_options.h"
+#include "lib/support/counted.h"
+
+namespace tgc {
+namespace {
+
+constexpr int kPeakRuns = 7;
+constexpr int kRounds = 20000;                   // of the arithmetic kernel on a CPU
+constexpr int kChains = 10;                      // accumulators, which hide the latency of one addition
+constexpr double kMoved = 64 << 20;              // bytes that the memory kernels move at least
+constexpr uint32_t kItems = 8192, kGroup = 64;   // work items of OpenCL kernels, and those of a work group
+constexpr int kItemRounds = 256;                 // of the arithmetic kernel of a work item
+
+std::string repeated(const std::string& text) {  // `text` once for each accumulator, with its number in place of @
+  std::string out;
+  for (int i = 0; i < kChains; i++)
+    for (char c : text) out += c == '@' ? std::to_string(i) : std::string(1, c);
+  return out;
+}
+
+// The kernels as sources. A kernel has the buffers `out` and `in`, of `floats` elements each.
+struct Sources {
+  bool is_c = true;
+  uint64_t floats = 0, threads = 1;
+  int rounds = 1;      // repetitions of a memory kernel
+  int width = 32;      // bytes of a vector in C
+
+  std::string function(const std::string& body) const {
+    if (!is_c) return "kernel void peak(global float* out, global float* in) {\n" + body + "}\n";
+    const std::string v = std::to_string(width);
+    return "typedef float v __attribute__((vector_size(" + v + "), aligned(4)));\n" +
+           "void peak(float* restrict out, float* restrict in, int core_id) {\n" + body + "}\n";
+  }
+  std::string type() const { return is_c ? "v" : "float"; }
+
+  std::string nothing() const { return function("  out[0] = 0.0f;\n"); }
+  std::string arithmetic() const {
+    const std::string loaded = is_c ? "*(v*)(in + @ * 16)" : "in[@]";
+    const std::string index = is_c ? "core_id * 1024" : "get_global_id(0)";
+    std::string sum = "a0";
+    for (int i = 1; i < kChains; i++) sum += " + a" + std::to_string(i);
+    return function("  " + type() + " x = " + (is_c ? "*(v*)(in + 512)" : "in[512]") +
+                    ", y = " + (is_c ? "*(v*)(in + 544)" : "in[544]") + ";\n" +
+                    repeated("  " + type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
+                    std::to_string(is_c ? kRounds : kItemRounds) + "; i++) {\n" +
+                    repeated(is_c ? "    a@ = a@ * x + y;\n" : "    a@ = fma(a@, x, y);\n") + "  }\n  " +
+                    (is_c ? "*(v*)(out + " + index + ")" : "out[" + index + "]") + " = " + sum + ";\n");
+  }
+  // Reads `in`, and writes `out` if `copies`.
+  std::string memory(bool copies) const {
+    const std::string count = std::to_string(floats), repeat = std::to_string(rounds);
+    std::string body = "  float s = 0;\n";
+    if (is_c) {
+      const std::string part = std::to_string(floats / threads);
+      const std::string at = "(v*)(in + core_id * " + part + " + i)";
+      body = "  v s0 = {}, s1 = {}, s2 = {}, s3 = {};\n  for (int r = 0; r < " + repeat + "; r++)\n" +
+             "    for (long i = 0; i < " + part + "; i += " + std::to_string(width) + ") {\n";
+      for (int k = 0; k < 4; k++) {
+        const std::string offset = std::to_string(k * width / 4), n = std::to_string(k);
+        body +=
+            copies ? "      ((v*)(out + core_id * " + part + " + i))[" + n + "] = (" + at + ")[" + n + "] + (float)r;\n"
+                   : "      s" + n + " += (" + at + ")[" + n + "] * (float)r;\n";
+      }
+      return function(body + "    }\n" + (copies ? "" : "  *(v*)(out + core_id * 64) = s0 + s1 + s2 + s3;\n"));
+    }
+    body += "  for (int r = 0; r < " + repeat + "; r++)\n    for (uint i = get_global_id(0); i < " + count +
+            "; i += " + std::to_string(kItems) + ") " + (copies ? "out[i] = in[i] + r;\n" : "s += in[i] * r;\n");
+    return function(body + (copies ? "" : "  out[get_global_id(0)] = s;\n"));
+  }
+};
+
+class PeakMeter {
+ public:
+  PeakMeter(Placement place, Sources sources) : place_(std::move(place)), sources_(sources) {}
+
+  Peaks measure() {
+    Peaks out{.source = "measured"};
+    sources_.floats = kItems * 2;
+    out.launch = seconds(sources_.nothing());
+    for (int width : {32, 64}) {
+      if (!sources_.is_c && width > 32) break;
+      sources_.width = width;
+      const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * double(sources_.threads)
+                                                         : double(kItemRounds) * kItems);
+      out.operations = std::max(out.operations, each / (seconds(sources_.arithmetic())));
+    }
+    for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
+      const double rate = std::max(memory_rate(bytes, true), memory_rate(bytes, false));
+      // a larger cache is not faster; a busy machine may measure it so
+      if (!out.caches.empty() && rate > out.caches.back().bytes)
+        for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
+      out.caches.push_back({bytes * (sources_.is_c ? sources_.threads : 1), rate});
+    }
+    out.bytes = out.caches.back().bytes;
+    out.caches.pop_back();
+    return out;
+  }
+
+ private:
+  double memory_rate(uint64_t working_set, bool copies) {
+    sources_.width = 32;
+    const uint64_t step = 32 * 4 * std::max<uint64_t>(1, sources_.threads);
+    sources_.floats = working_set * (sources_.is_c ? sources_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
+                      step;
+    const double bytes = double(sources_.floats) * sizeof(float) * (copies ? 2 : 1);
+    sources_.rounds = int(std::max(1.0, kMoved / bytes));
+    return bytes * sources_.rounds / seconds(sources_.memory(copies));
+  }
+
+  double seconds(const std::string& text) {
+    const int64_t size = int64_t(std::max<uint64_t>(sources_.floats, kItems * 2));
+    std::vector<BufferSpec> buffers{{.number = 0, .dtype = dtypes::float32, .size = size, .written = true},
+                                    {.number = 1, .dtype = dtypes::float32, .size = size, .read = true}};
+    ProgramInfo info{.name = "peak", .function_name = "peak"};
+    info.global_size[0] = int64_t(sources_.is_c ? sources_.threads : kItems / kGroup);
+    info.local_size->at(0) = int64_t(sources_.is_c ? 1 : kGroup);
+    KernelSource source{"peak", "peak", place_.target->name(), text};
+    if (sources_.is_c) source.variables_before_core = 0;
+    Executable kernel = std::move(
+        Executable::for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
+            .value_or_throw());
+    Arrays inputs = std::move(
+        input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit}).value_or_throw());
+    ExecuteOptions options{.timeout_seconds = 60, .repeats = kPeakRuns};
+    auto done = std::move(execute(kernel, *place_.device, inputs, {}, options).value_or_throw());
+    if (done.seconds.empty()) throw Failure("the device is too slow to measure its peak");
+    return std::max(*std::ranges::min_element(done.seconds), 1e-9);
+  }
+
+  Placement place_;
+  Sources sources_;
+};
+
+}  // namespace
+
+double Peaks::bytes_for(double working_set) const {
+  for (const Cached& cache : caches)
+    if (working_set <= double(cache.working_set)) return cache.bytes;
+  return bytes;
+}
+
+Result<Peaks> peaks_of(const Session& session, const std::string& device) {
+  return catch_failures([&] {
+    const Settings settings = session.settings_for().value_or_throw();
+    const std::string name = device.substr(0, device.find(':'));
+    if (name == "CPU" || name == "CL") {
+      Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
+      Sources sources{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
+      return PeakMeter(std::move(place), sources).measure();
+    }
+    const std::string arch = device.substr(device.rfind(':') + 1);
+    const profile::DevicePeak* peak = profile::device_peak(arch);
+    if (!peak)
+      throw Failure(Diag{.message = "the peak rates of " + device + " are not known",
+                         .expected = "a CPU, an OpenCL device, or a GPU of lib/profile/roofline.cpp"});
+    return Peaks{.bytes = peak->bytes, .operations = peak->flops,
+                 .source = "published for " + std::string(peak->card)};
+  });
+}
+
+}  // namespace tgc

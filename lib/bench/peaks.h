@@ -1,0 +1,31 @@
+// The peak rates of a device, with which the times of kernels are compared (a roofline).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/driver/session.h"
+
+namespace tgc {
+
+struct Peaks {
+  double bytes = 0;       // bytes per second of the device's memory, read and written
+  double operations = 0;  // operations per second on float32: multiplications and additions
+  double launch = 0;      // seconds of a kernel that does nothing; 0: not known
+  std::string source;     // "measured", or the card and the publisher of its rates
+
+  // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.
+  struct Cached {
+    uint64_t working_set = 0;  // bytes
+    double bytes = 0;          // bytes per second
+  };
+  std::vector<Cached> caches;
+  double bytes_for(double working_set) const;  // the rate for a kernel that touches so many bytes
+};
+
+// Returns the peak rates of `device`, as in DeviceOptions::name. Measures them on the CPU and on OpenCL devices, with
+// kernels of tgc's own; takes those of other devices from the table of profile::device_peak(), by architecture. Errors:
+// a kernel did not run; the table does not have the device.
+Result<Peaks> peaks_of(const Session& session, const std::string& device);
+
+}  // namespace tgc

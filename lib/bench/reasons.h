@@ -1,0 +1,54 @@
+// Finds reasons why a kernel is slow, from its linear list, its launch size and the report of its compiler, each with
+// the class of opts that addresses it.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/bench/kernel_cost.h"
+#include "lib/compile/resources.h"
+#include "lib/runtime/device.h"
+#include "passes/kernel/optimizer/scheduler.h"
+
+namespace tgc {
+
+enum class Slowness : uint8_t {
+  FewThreads,        // cores of the CPU are idle
+  FewGroups,         // compute units of the GPU are idle
+  SmallGroups,       // a work group has too few threads for the lanes of a wave
+  NotUnrolled,       // each iteration computes one element
+  SerialReduction,   // each addition of a reduction waits for the one before
+  OneThreadReduces,  // one thread of a GPU makes a long reduction
+  StridedLoads,      // the innermost loop, or neighbouring threads, access memory with gaps
+  RepeatedLoads,     // the same elements are loaded many times
+  Spills,            // registers are stored to the stack
+  BoundsChecks,      // loads or values depend on a comparison of indices
+};
+std::string_view name_of(Slowness kind);  // returns "strided-loads" for StridedLoads
+
+struct Reason {
+  Slowness kind = Slowness::NotUnrolled;
+  std::string text;           // what the kernel does, with its numbers, and what would be better
+  double weight = 1;          // an estimate of how many times faster the kernel could be without it
+  // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
+  std::string opts;
+  std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured
+  std::string tried;           // what was measured and compared, or why nothing was
+};
+
+struct SlowKernel {
+  std::span<const UOp> list;   // the linear list
+  bool is_cpu = true;          // false: work groups of threads
+  uint32_t units = 1;          // threads of the CPU, or compute units
+  LaunchSize launch;
+  size_t opts = 0;             // number of UPCAST and UNROLL opts that were applied
+  KernelCost cost;
+  double seconds = 0;          // of the fastest run
+  std::optional<KernelResources> resources = {};
+};
+
+// Returns the reasons, the heaviest first. Empty if nothing is noticed.
+std::vector<Reason> reasons_of(const SlowKernel& kernel);
+
+}  // namespace tgc

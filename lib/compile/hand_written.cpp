@@ -1,0 +1,266 @@
+#include "lib/compile/hand_written.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/compile/backends.h"
+#include "lib/support/lines.h"
+
+namespace tgc {
+namespace {
+
+struct LanguageName {
+  const char* name;
+  const char* target;
+};
+constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
+                                   {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}, {"ptx", "CUDA:PTX"}};
+
+// What HIP's headers declare, for clang without them.
+const std::pair<const char*, const char*> kHipWords[] = {
+    {"__global__", "__attribute__((global))"},
+    {"__device__", "__attribute__((device))"},
+    {"__shared__", "__attribute__((shared))"},
+    {"__forceinline__", "__inline__ __attribute__((always_inline))"},
+    {"threadIdx.x", "(int)__builtin_amdgcn_workitem_id_x()"},
+    {"threadIdx.y", "(int)__builtin_amdgcn_workitem_id_y()"},
+    {"threadIdx.z", "(int)__builtin_amdgcn_workitem_id_z()"},
+    {"blockIdx.x", "(int)__builtin_amdgcn_workgroup_id_x()"},
+    {"blockIdx.y", "(int)__builtin_amdgcn_workgroup_id_y()"},
+    {"blockIdx.z", "(int)__builtin_amdgcn_workgroup_id_z()"},
+    {"blockDim.x", "(int)__builtin_amdgcn_workgroup_size_x()"},
+    {"blockDim.y", "(int)__builtin_amdgcn_workgroup_size_y()"},
+    {"blockDim.z", "(int)__builtin_amdgcn_workgroup_size_z()"},
+    {"__syncthreads()",
+     "(__builtin_amdgcn_fence(__ATOMIC_RELEASE, \"workgroup\"), __builtin_amdgcn_s_barrier(), "
+     "__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, \"workgroup\"))"},
+};
+constexpr std::string_view kHeaders[] = {"hip/hip_runtime.h", "hip/hip_fp16.h", "cuda_runtime.h",
+                                         "device_launch_parameters.h", "cuda.h"};
+// Headers that check_closed() knows, so that they stay.
+constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h", "metal_stdlib"};
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+// Replaces whole words, which may contain dots and end with "()". Does not replace in comments and strings of a line.
+std::string with_words(std::string_view line, const Words& words) {
+  std::string out;
+  for (size_t at = 0; at < line.size();) {
+    if (line.substr(at).starts_with("//")) return out += line.substr(at);
+    if (line[at] == '"') {
+      size_t end = line.find('"', at + 1);
+      end = end == line.npos ? line.size() : end + 1;
+      out += line.substr(at, end - at), at = end;
+      continue;
+    }
+    if (!is_word(line[at])) {
+      out += line[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < line.size() && is_word(line[end])) end++;
+    size_t longest = end;
+    if (end + 1 < line.size() && line[end] == '.' && is_word(line[end + 1]))
+      for (longest = end + 1; longest < line.size() && is_word(line[longest]);) longest++;
+    if (line.substr(end).starts_with("()")) longest = end + 2;
+    auto found = words.find(line.substr(at, longest - at));
+    if (found == words.end()) longest = end, found = words.find(line.substr(at, end - at));
+    out += found == words.end() ? std::string(line.substr(at, longest - at)) : found->second;
+    at = longest;
+  }
+  return out;
+}
+
+// Replaces __launch_bounds__(N) by the attribute that clang has for AMD.
+std::string with_hip_bounds(std::string line) {
+  constexpr std::string_view kBounds = "__launch_bounds__(";
+  if (size_t at = line.find(kBounds); at != line.npos)
+    if (size_t end = line.find(')', at); end != line.npos)
+      line.replace(at, end + 1 - at, "__attribute__((amdgpu_flat_work_group_size(1, " +
+                                         line.substr(at + kBounds.size(), end - at - kBounds.size()) + ")))");
+  return line;
+}
+
+Diag preprocessor_error(size_t number, std::string_view line) {
+  return {.message = "a hand-written kernel may define macros without parameters, but has '" + std::string(line) + "'",
+          .line = uint32_t(number), .column = 1,
+          .expected = "the source after the preprocessor, as `clang -E` or `nvcc -E` prints it"};
+}
+
+// Reads a line of the preprocessor. Returns what stands in its place; adds a macro to `words`.
+std::string directive(std::string_view line, size_t number, Words& words) {
+  std::string_view rest = trimmed(line.substr(1));
+  auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
+  if (rest.starts_with("pragma") && argument("pragma").starts_with("unroll")) return "";
+  if (rest.starts_with("pragma") && argument("pragma").starts_with("OPENCL")) return std::string(line);
+  if (rest.starts_with("include")) {
+    std::string_view file = argument("include");
+    if (file.size() > 2) file = file.substr(1, file.size() - 2);
+    if (std::ranges::find(kHeaders, file) != std::end(kHeaders)) return "";
+    if (std::ranges::find(kKnown, file) != std::end(kKnown)) return std::string(line);
+  }
+  if (rest.starts_with("define")) {
+    const std::string_view macro = argument("define");
+    const size_t end = size_t(std::ranges::find_if_not(macro, is_word) - macro.begin());
+    const std::string_view value = trimmed(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
+    const bool has_parameters = end < macro.size() && macro[end] == '(';
+    if (end > 0 && !has_parameters && value.find('#') == value.npos && !value.ends_with('\\'))
+      return words[std::string(macro.substr(0, end))] = with_words(value, words), "";
+  }
+  throw Failure(preprocessor_error(number, line));
+}
+
+// ---- signatures
+
+// The words that mark a kernel's function.
+std::string_view mark_of(Language language) {
+  switch (language) {
+    case Language::Cuda: return "__global__";
+    case Language::Hip: return "__attribute__((global))";
+    case Language::OpenCl: return "kernel";  // also the end of "__kernel"
+    case Language::Metal: return "kernel";
+    case Language::LlvmIr: return "define";
+    default: return "void";
+  }
+}
+
+constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict__", "__restrict", "volatile", "global",
+                                            "__global", "constant", "__constant",   "device",     "noalias",  "local",
+                                            "noundef",  "readonly", "writeonly",    "nocapture",  "align",    "struct"};
+
+// Reads "const float* __restrict__ a", "device float* a [[buffer(0)]]" or "float* noalias align 32 %a".
+HandWrittenKernel::Parameter parameter_of(std::string text) {
+  HandWrittenKernel::Parameter out;
+  if (size_t attributes = text.find("[["); attributes != text.npos) text.resize(attributes);
+  out.is_pointer = text.find('*') != text.npos || text.starts_with("ptr") || text.find('&') != text.npos;
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && (is_word(text[end]) || text[end] == '.')) end++;
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = std::max(end, at + 1);
+  }
+  out.is_const = std::ranges::find(words, "const") != words.end() ||
+                 std::ranges::find(words, "constant") != words.end() ||
+                 std::ranges::find(words, "readonly") != words.end();
+  std::erase_if(words, [](const std::string& w) {
+    return std::ranges::find(kQualifiers, w) != std::end(kQualifiers) || w == "ptr" ||
+           (w.find_first_not_of("0123456789") == w.npos);
+  });
+  if (words.empty()) return out;
+  out.name = words.back(), words.pop_back();
+  for (const std::string& w : words) out.type += (out.type.empty() ? "" : " ") + w;
+  return out;
+}
+
+HandWrittenKernel kernel_at(std::string_view source, size_t open) {
+  HandWrittenKernel out;
+  size_t begin = open;
+  while (begin > 0 && is_word(source[begin - 1])) begin--;
+  out.name = source.substr(begin, open - begin);
+  std::string parameter;
+  int depth = 0;
+  for (size_t i = open; i < source.size(); i++) {
+    const char c = source[i];
+    depth += c == '(' || c == '[', depth -= c == ')' || c == ']';
+    if ((depth == 1 && c == ',') || depth == 0) {
+      if (!trimmed(parameter).empty()) out.parameters.push_back(parameter_of(std::string(trimmed(parameter))));
+      parameter.clear();
+      if (depth == 0) break;
+    } else if (i > open) {
+      parameter += c == '\n' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const bool is_long = rest.starts_with("/*");
+    if (!is_long && !rest.starts_with("//")) {
+      out += text[at++];
+      continue;
+    }
+    size_t end = text.find(is_long ? "*/" : "\n", at);
+    at = end == text.npos ? text.size() : end + (is_long ? 2 : 0);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> language_names() {
+  std::vector<std::string> out;
+  for (const LanguageName& l : kNames) out.push_back(l.name);
+  return out;
+}
+
+Result<std::string> default_target_of(const std::string& language) {
+  std::string all;
+  for (const LanguageName& l : kNames) {
+    if (language == l.name) return std::string(l.target);
+    all += (all.empty() ? "" : ", ") + std::string(l.name);
+  }
+  return Diag{.message = "unknown language '" + language + "'", .expected = "one of " + all};
+}
+
+Result<std::string> self_contained_source(Language language, std::string_view text) {
+  if (language == Language::LlvmIr || language == Language::Ptx) return std::string(text);
+  return catch_failures([&] {
+    Words words;
+    if (language == Language::Hip) words.insert(std::begin(kHipWords), std::end(kHipWords));
+    std::string out;
+    size_t number = 0;
+    for (std::string_view line : lines_of(text)) {
+      number++;
+      if (trimmed(line).starts_with('#')) {
+        out += directive(trimmed(line), number, words) + "\n";
+        continue;
+      }
+      std::string made = with_words(line, words);
+      if (language == Language::Hip) made = with_hip_bounds(std::move(made));
+      const size_t mark = made.find(mark_of(language));
+      const bool is_device = language == Language::Hip || language == Language::Cuda;
+      if (is_device && mark != made.npos && text.find("extern \"C\"") == text.npos &&
+          line.find("template") == line.npos)
+        made.insert(mark, "extern \"C\" ");
+      out += made + "\n";
+    }
+    return out;
+  });
+}
+
+Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string_view source) {
+  std::vector<HandWrittenKernel> out;
+  const std::string text = without_comments(source);
+  const std::string_view mark = mark_of(language);
+  for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
+    if (at + mark.size() < text.size() && is_word(text[at + mark.size()])) continue;
+    // the parameters begin after the function's name, which follows "void" and attributes, or "@" in LLVM IR
+    const bool is_ir = language == Language::LlvmIr;
+    const size_t from = is_ir ? text.find('@', at) : text.find("void", at);
+    size_t open = text.find('(', from);
+    while (!is_ir && open != text.npos) {  // skips __attribute__((..)) and __launch_bounds__(..)
+      size_t begin = open;
+      while (begin > 0 && is_word(text[begin - 1])) begin--;
+      const std::string_view word = std::string_view(text).substr(begin, open - begin);
+      if (!word.starts_with("__attribute__") && !word.starts_with("__launch_bounds__")) break;
+      int depth = 0;
+      size_t end = open;
+      do depth += text[end] == '(', depth -= text[end] == ')', end++;
+      while (depth && end < text.size());
+      open = text.find('(', end);
+    }
+    if (from == text.npos || open == text.npos) break;
+    HandWrittenKernel kernel = kernel_at(text, open);
+    if (!kernel.name.empty()) out.push_back(std::move(kernel));
+    at = open - mark.size();
+  }
+  if (out.empty())
+    return Diag{.message = "the source has no kernel", .expected = "a function that begins with " + std::string(mark)};
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,36 @@
+// Reads kernels that were written by hand: files in CUDA, HIP, OpenCL, Metal, C or LLVM IR.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/compile/compile.h"
+
+namespace tgc {
+
+// A kernel's function and its parameters, as the source declares them.
+struct HandWrittenKernel {
+  struct Parameter {
+    std::string name;
+    std::string type;         // of a pointer, that of its elements: "float"; empty: LLVM IR's ptr does not say it
+    bool is_pointer = false, is_const = false;
+  };
+  std::string name;
+  std::vector<Parameter> parameters;
+};
+
+// Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c", "ptx".
+std::vector<std::string> language_names();
+
+// Returns the target of --target for a language if the user names none: "CUDA" for "cuda". Fails for another word.
+Result<std::string> default_target_of(const std::string& language);
+
+// Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters by
+// their text and HIP's keywords by clang's attributes, drops the headers that define them and `#pragma unroll`, and
+// declares kernels without mangling. The lines keep their numbers. Fails for other lines of the preprocessor.
+Result<std::string> self_contained_source(Language language, std::string_view text);
+
+// Returns the kernels of a source in their order. Fails if there is none.
+Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string_view source);
+
+}  // namespace tgc

@@ -1,0 +1,265 @@
+#include "lib/run/source_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "lib/compile/backends.h"
+#include "lib/contain/process.h"
+#include "lib/runtime/npz.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/quantile.h"
+
+namespace tgc {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  DType dtype;
+};
+const TypeName kTypes[] = {
+    {"float", dtypes::float32},        {"double", dtypes::float64},       {"half", dtypes::float16},
+    {"__half", dtypes::float16},       {"_Float16", dtypes::float16},     {"__bf16", dtypes::bfloat16},
+    {"nv_bfloat16", dtypes::bfloat16}, {"__nv_bfloat16", dtypes::bfloat16}, {"bfloat", dtypes::bfloat16},
+    {"int", dtypes::int32},            {"i32", dtypes::int32},            {"int32_t", dtypes::int32},
+    {"unsigned int", dtypes::uint32},  {"unsigned", dtypes::uint32},      {"uint", dtypes::uint32},
+    {"uint32_t", dtypes::uint32},      {"char", dtypes::int8},            {"signed char", dtypes::int8},
+    {"i8", dtypes::int8},              {"int8_t", dtypes::int8},          {"unsigned char", dtypes::uint8},
+    {"uchar", dtypes::uint8},          {"uint8_t", dtypes::uint8},        {"short", dtypes::int16},
+    {"i16", dtypes::int16},            {"int16_t", dtypes::int16},        {"unsigned short", dtypes::uint16},
+    {"ushort", dtypes::uint16},        {"uint16_t", dtypes::uint16},      {"long", dtypes::int64},
+    {"long long", dtypes::int64},      {"i64", dtypes::int64},            {"int64_t", dtypes::int64},
+    {"unsigned long", dtypes::uint64}, {"unsigned long long", dtypes::uint64}, {"ulong", dtypes::uint64},
+    {"uint64_t", dtypes::uint64},      {"bool", dtypes::bool_},           {"i1", dtypes::bool_},
+};
+
+// Returns the dtype of an element; of a vector such as float4, that of its numbers.
+std::optional<DType> dtype_of(std::string_view type) {
+  auto find = [](std::string_view name) {
+    auto found = std::ranges::find(kTypes, name, &TypeName::name);
+    return found == std::end(kTypes) ? std::nullopt : std::optional(found->dtype);
+  };
+  if (auto whole = find(type)) return whole;
+  return find(type.substr(0, type.find_last_not_of("0123456789") + 1));
+}
+
+// The values of --arg: NAME=N, or NAME=TYPE[N].
+struct GivenSize {
+  int64_t number = 0;
+  std::string type;
+};
+std::map<std::string, GivenSize> given_sizes(const std::vector<std::string>& texts) {
+  std::map<std::string, GivenSize> out;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('='), open = text.find('[');
+    const std::string number = open == text.npos ? text.substr(equals == text.npos ? text.size() : equals + 1)
+                                                 : text.substr(open + 1, text.find(']') - open - 1);
+    GivenSize size;
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size.number);
+    if (equals == text.npos || error != std::errc() || *end)
+      throw Failure(Diag{.message = "'" + text + "' is no size", .expected = "--arg NAME=N or NAME=TYPE[N]"});
+    if (open != text.npos) size.type = text.substr(equals + 1, open - equals - 1);
+    out[text.substr(0, equals)] = size;
+  }
+  return out;
+}
+
+const HandWrittenKernel& chosen(const std::vector<HandWrittenKernel>& kernels, const std::string& wanted) {
+  std::string all;
+  for (const HandWrittenKernel& k : kernels) {
+    if (k.name == wanted) return k;
+    all += (all.empty() ? "" : ", ") + k.name;
+  }
+  if (wanted.empty() && kernels.size() == 1) return kernels[0];
+  const std::string what = wanted.empty() ? "several kernels" : "no kernel '" + wanted + "'";
+  throw Failure(Diag{.message = "the file has " + what, .expected = "--kernel=NAME with one of " + all});
+}
+
+// The arguments of a kernel: buffers, then variables.
+struct Arguments {
+  std::vector<BufferSpec> buffers;
+  std::vector<std::string> names;  // of the buffers
+  std::vector<VariableSpec> variables;
+  VariableValues values;
+};
+
+Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::string>& texts, const Arrays& given) {
+  Arguments out;
+  auto sizes = given_sizes(texts);
+  for (const HandWrittenKernel::Parameter& p : kernel.parameters) {
+    auto size = sizes.find(p.name);
+    const Array* array = find_array(given, p.name);
+    if (!p.is_pointer) {
+      const auto dtype = dtype_of(p.type);
+      if (!dtype || dtype->itemsize() != 4 || !dtypes::is_int(*dtype)) {
+        if (p.name == "core_id" || p.type.find('3') != p.type.npos || p.type.starts_with("uint2")) continue;
+        throw Failure("the parameter '" + p.name + "' is a " + p.type + "; tgc passes pointers and 32-bit integers");
+      }
+      if (p.name == "core_id") continue;  // the number of the thread of a kernel for the CPU, which the device passes
+      if (size == sizes.end()) throw Failure(Diag{.message = "the number '" + p.name + "' has no value",
+                                                  .expected = "--arg " + p.name + "=N"});
+      out.variables.push_back({p.name, INT32_MIN, INT32_MAX});
+      out.values[p.name] = size->second.number;
+      sizes.erase(size);
+      continue;
+    }
+    if (!out.variables.empty())
+      throw Failure("the pointer '" + p.name + "' stands after a number; tgc passes pointers first");
+    const std::string type = size != sizes.end() && !size->second.type.empty() ? size->second.type : p.type;
+    const auto dtype = array && type.empty() ? std::optional(array->dtype()) : dtype_of(type);
+    if (!dtype)
+      throw Failure(Diag{.message = "the type '" + type + "' of the elements of '" + p.name + "' is not known",
+                         .expected = "--arg " + p.name + "=float[N]"});
+    if (!array && size == sizes.end())
+      throw Failure(Diag{.message = "the size of '" + p.name + "' is not known",
+                         .expected = "--arg " + p.name + "=N, its number of elements, or an array in --inputs"});
+    out.buffers.push_back({.number = int64_t(out.buffers.size()), .dtype = *dtype,
+                           .size = array ? array->size() : size->second.number, .read = true, .written = !p.is_const});
+    out.names.push_back(p.name);
+    if (size != sizes.end()) sizes.erase(size);
+  }
+  if (!sizes.empty()) throw Failure("the kernel '" + kernel.name + "' has no parameter '" + sizes.begin()->first + "'");
+  return out;
+}
+
+Language language_of(const Target& target) {
+  if (target.device == "METAL") return Language::Metal;
+  return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
+}
+
+struct ReadSource {
+  Target target;
+  Language language;
+  std::string text;
+};
+ReadSource read_source(const Session& session, const std::string& file, const std::string& language,
+                       const std::string& wanted) {
+  const std::string target = wanted.empty() ? default_target_of(language).value_or_throw() : wanted;
+  ReadSource out{.target = parse_target(target, session.settings_for().value_or_throw()).value_or_throw(),
+                 .language = Language::C, .text = {}};
+  const Target own = parse_target(default_target_of(language).value_or_throw(), Settings()).value_or_throw();
+  out.language = language_of(out.target);
+  if (out.language != language_of(own))
+    throw Failure(Diag{.message = "the compiler of " + out.target.name() + " takes no " + language,
+                       .expected = "--target=" + own.name() + " or an architecture of it"});
+  out.text = self_contained_source(out.language, read_whole_file(file).value_or_throw()).value_or_throw();
+  return out;
+}
+
+std::string values_text(const Array& array) {
+  std::string out;
+  const int64_t shown = std::min<int64_t>(array.size(), 8);
+  for (int64_t i = 0; i < shown; i++) out += (i ? " " : "") + element_text(array, i);
+  return out + (array.size() > shown ? " ..." : "");
+}
+
+}  // namespace
+
+Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text) {
+  std::array<uint32_t, 3> out{1, 1, 1};
+  size_t axis = 0;
+  for (size_t at = 0; at <= text.size() && axis < 3; axis++) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    auto [last, error] = std::from_chars(text.data() + at, text.data() + end, out[axis]);
+    if (error != std::errc() || last != text.data() + end || out[axis] == 0) break;
+    if (end == text.size()) return out;
+    at = end + 1;
+  }
+  return Diag{.message = "'" + text + "' is no launch size", .expected = "X, X,Y or X,Y,Z, such as 64,2"};
+}
+
+Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,
+                              const std::string& target) {
+  return catch_failures([&] {
+    ReadSource source = read_source(session, file, language, target);
+    CompileJob job =
+        compile_job(source.target.device, name_of(source.target.renderer), source.target.arch).value_or_throw();
+    job.name = kernels_in(source.language, source.text).value_or_throw().front().name;
+    job.source = std::move(source.text);
+    return SourceJob{source.target.name(), std::move(job)};
+  });
+}
+
+Result<SourceRunReport> run_source(const Session& session, const std::string& file, const SourceRunOptions& source,
+                                   const RunOptions& options) {
+  return catch_failures([&] {
+    ReadSource read = read_source(session, file, source.language, source.target);
+    const auto kernels = kernels_in(read.language, read.text).value_or_throw();
+    const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
+    Placement place =
+        std::move(choose_placement("", read.target.name(), session.settings_for().value_or_throw()).value_or_throw());
+    check_emulation(place);
+    Arrays given;
+    if (!options.input.arrays.empty()) given = std::move(read_arrays(options.input.arrays).value_or_throw());
+    Arguments arguments = arguments_of(kernel, source.sizes, given);
+    for (NamedArray& a : given)
+      if (auto at = std::ranges::find(arguments.names, a.name); at != arguments.names.end())
+        a.name = "data" + std::to_string(at - arguments.names.begin());
+    ProgramInfo info{.name = kernel.name, .function_name = kernel.name};
+    std::array<Sint, 3> block;
+    for (size_t i = 0; i < 3; i++) info.global_size[i] = int64_t(source.grid[i]), block[i] = int64_t(source.block[i]);
+    info.local_size = block;
+    KernelSource text{kernel.name, kernel.name, place.target->name(), std::move(read.text)};
+    Executable executable = std::move(
+        Executable::for_source(std::move(text), arguments.buffers, arguments.variables, std::move(info), *place.device)
+            .value_or_throw());
+    const InputDistribution draw{.seed = options.input.seed.value_or(0)};
+    Arrays inputs = std::move(
+        input_arrays(executable.buffers(), given, options.input.arrays, draw).value_or_throw());
+    ExecuteOptions execution = options.device.execute_options(place);
+    execution.repeats = options.device.timed_runs;
+    Execution done =
+        std::move(execute(executable, *place.device, inputs, arguments.values, execution).value_or_throw());
+    SourceRunReport report{.kernel = kernel.name, .device = place.label, .seconds = std::move(done.seconds)};
+    for (NamedArray& a : done.outputs) {
+      a.name = arguments.names.at(size_t(std::stoul(a.name.substr(4))));
+      report.results.push_back(std::move(a));
+    }
+    if (!options.compare.expect.empty()) {
+      const Arrays expected = std::move(read_arrays(options.compare.expect).value_or_throw());
+      for (const NamedArray& e : expected) {
+        const Array* actual = find_array(report.results, e.name);
+        if (!actual) throw Failure("the kernel stores no array '" + e.name + "' of " + options.compare.expect);
+        report.compared.push_back(
+            compare_arrays(e.name, *actual, e.array, options.compare.tolerance).value_or_throw());
+      }
+    }
+    if (!options.output.save.empty()) write_npz(options.output.save, report.results).value_or_throw();
+    return report;
+  });
+}
+
+bool SourceRunReport::passed() const {
+  return std::ranges::all_of(compared, &Comparison::passed);
+}
+
+std::string SourceRunReport::text() const {
+  const char* result = compared.empty() ? "run, not compared," : passed() ? "passed" : "FAILED";
+  std::string out = kernel + ": " + result + " on " + device + "\n";
+  for (const NamedArray& a : results)
+    out += "  " + a.name + ", " + a.array.describe() + ": " + values_text(a.array) + "\n";
+  for (const Comparison& c : compared) out += "  " + c.text() + "\n";
+  if (!seconds.empty())
+    out += formatted("  %s: least %.2f us, median %.2f us\n", counted(seconds.size(), "run").c_str(),
+                     quantile(seconds, 0) * 1e6, quantile(seconds, 0.5) * 1e6);
+  return out;
+}
+
+std::string SourceRunReport::json() const {
+  return json_object([&](JsonWriter& json) {
+    json.member("kernel", kernel).member("device", device);
+    json.member("result", compared.empty() ? "ran" : passed() ? "passed" : "failed");
+    json.key("results").array([&] {
+      for (const NamedArray& a : results)
+        json.object([&] { json.member("name", a.name).member("array", a.array.describe()); });
+    });
+    json.key("differing").array([&] {
+      for (const Comparison& c : compared)
+        if (!c.passed()) json.object([&] { json.member("name", c.name).member("different", c.different); });
+    });
+    if (!seconds.empty()) json.member("seconds", quantile(seconds, 0)).member("median", quantile(seconds, 0.5));
+  }) + "\n";
+}
+
+}  // namespace tgc

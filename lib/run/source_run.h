@@ -1,0 +1,49 @@
+// Runs a kernel that was written by hand, for `tgc run FILE --language=L`: the user names the launch size and the sizes
+// of the arguments, and the types are those of the source.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lib/compile/hand_written.h"
+#include "lib/run/run_options.h"
+
+namespace tgc {
+
+struct SourceRunOptions {
+  std::string language;            // as default_target_of() takes it
+  std::string target;              // --target; empty: the default target of the language
+  std::string kernel;              // the function; empty: the only one of the file
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::vector<std::string> sizes;  // NAME=N: elements of a pointer, or the value of a number
+};
+
+// Parses "64,2" as sizes along x, y and z.
+Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
+
+struct SourceRunReport {
+  std::string kernel, device;
+  Arrays results;                   // the arrays that are no const pointers, by the parameters' names
+  std::vector<Comparison> compared; // with --expect
+  std::vector<double> seconds;      // of timed runs
+  bool passed() const;
+  std::string text() const;
+  std::string json() const;
+};
+
+// Compiles and runs the kernel. `options` has the arrays (--inputs, by the parameters' names; the others are drawn with
+// --seed), --expect with its tolerance, --save, --bench and --timeout. Errors: the source does not compile; a parameter
+// is no pointer and no 32-bit integer, or stands before a pointer; a size is missing.
+Result<SourceRunReport> run_source(const Session& session, const std::string& file, const SourceRunOptions& source,
+                                   const RunOptions& options);
+
+// A hand-written file, ready to be compiled for a target.
+struct SourceJob {
+  std::string target;
+  CompileJob job;
+};
+// Returns the compile job of a hand-written file. `target` as in SourceRunOptions.
+Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,
+                              const std::string& target);
+
+}  // namespace tgc

@@ -1,0 +1,30 @@
+#include "lib/run/source_run.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "lib/contain/temporary_folder.h"
+#include "lib/support/write_file.h"
+
+using namespace tgc;
+
+TEST_CASE("a kernel written by hand runs with the sizes of its arguments") {
+  TemporaryFolder folder;
+  const std::string file = folder.file("scale.c");
+  write_file(file, "#define STEP 2\nvoid scale(int* restrict out, const int* restrict in, int n) {\n"
+                   "  for (int i = 0; i < n; i++) out[i] = in[i] - in[i] + STEP * i;\n}\n").value_or_throw();
+  Session session;
+  SourceRunOptions source{.language = "c", .sizes = {"out=8", "in=8", "n=5"}};
+  auto run = run_source(session, file, source, {.compare = {}, .output = {}});
+  REQUIRE_MESSAGE(run, run.diag().text());
+  REQUIRE(run->results.size() == 1);
+  CHECK(run->results[0].name == "out");
+  CHECK(run->results[0].array.as<int32_t>()[4] == 8);
+  source.sizes = {"out=8", "n=5"};
+  CHECK(run_source(session, file, source, {}).diag().message == "the size of 'in' is not known");
+  source.sizes = {"out=8", "in=8", "n=5", "m=1"};
+  CHECK(run_source(session, file, source, {}).diag().message == "the kernel 'scale' has no parameter 'm'");
+  CHECK(parse_launch_size("64,2").value_or_throw() == std::array<uint32_t, 3>{64, 2, 1});
+  for (const char* wrong : {"", "0", "1,", "1,2,3,4", "x"}) CHECK_FALSE(parse_launch_size(wrong));
+}
