@@ -189,7 +189,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
     Placement place =
         std::move(choose_placement("", read.target.name(), session.settings_for().value_or_throw()).value_or_throw());
-    check_emulation(place);
+    check_emulation(place).value_or_throw();
     Arrays given;
     if (!options.input.arrays.empty()) given = std::move(read_arrays(options.input.arrays).value_or_throw());
     Arguments arguments = arguments_of(kernel, source.sizes, given);
