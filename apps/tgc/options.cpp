@@ -58,7 +58,7 @@ void add_repro_option(Command& cmd, std::string& file) {
 
 void add_language_option(Command& cmd, std::string& language) {
   cmd.option("--language", language, "L",
-             "INPUT is a kernel written by hand: cuda, hip, opencl, metal, llvm, c or ptx");
+             "INPUT is a kernel written by hand: cuda, hip, opencl, metal, llvm or c");
 }
 
 void add_save_failures_option(Command& cmd, std::string& folder) {

@@ -14,7 +14,7 @@ struct LanguageName {
   const char* target;
 };
 constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
-                                   {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}, {"ptx", "CUDA:PTX"}};
+                                   {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
 
 // What HIP's headers declare, for clang without them.
 const std::pair<const char*, const char*> kHipWords[] = {
@@ -237,7 +237,8 @@ Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string
   const std::string text = without_comments(source);
   const std::string_view mark = mark_of(language);
   for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
-    if (at + mark.size() < text.size() && is_word(text[at + mark.size()])) continue;
+    const size_t behind = at + mark.size();
+    if ((at > 0 && is_word(text[at - 1])) || (behind < text.size() && is_word(text[behind]))) continue;
     // the parameters begin after the function's name, which follows "void" and attributes, or "@" in LLVM IR
     const bool is_ir = language == Language::LlvmIr;
     const size_t from = is_ir ? text.find('@', at) : text.find("void", at);

@@ -19,7 +19,7 @@ struct HandWrittenKernel {
   std::vector<Parameter> parameters;
 };
 
-// Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c", "ptx".
+// Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c".
 std::vector<std::string> language_names();
 
 // Returns the target of --target for a language if the user names none: "CUDA" for "cuda". Fails for another word.
