@@ -238,15 +238,16 @@ Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string
   const std::string_view mark = mark_of(language);
   for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
     const size_t behind = at + mark.size();
-    if ((at > 0 && is_word(text[at - 1])) || (behind < text.size() && is_word(text[behind]))) continue;
+    const size_t begin = at >= 2 && text.substr(at - 2, 2) == "__" ? at - 2 : at;  // OpenCL also takes __kernel
+    if ((begin > 0 && is_word(text[begin - 1])) || (behind < text.size() && is_word(text[behind]))) continue;
     // the parameters begin after the function's name, which follows "void" and attributes, or "@" in LLVM IR
     const bool is_ir = language == Language::LlvmIr;
     const size_t from = is_ir ? text.find('@', at) : text.find("void", at);
     size_t open = text.find('(', from);
     while (!is_ir && open != text.npos) {  // skips __attribute__((..)) and __launch_bounds__(..)
-      size_t begin = open;
-      while (begin > 0 && is_word(text[begin - 1])) begin--;
-      const std::string_view word = std::string_view(text).substr(begin, open - begin);
+      size_t first = open;
+      while (first > 0 && is_word(text[first - 1])) first--;
+      const std::string_view word = std::string_view(text).substr(first, open - first);
       if (!word.starts_with("__attribute__") && !word.starts_with("__launch_bounds__")) break;
       int depth = 0;
       size_t end = open;

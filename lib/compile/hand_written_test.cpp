@@ -40,6 +40,7 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
     CHECK(k.parameters[2].is_pointer == (c.language == Language::Metal));
   }
   CHECK_FALSE(kernels_in(Language::Cuda, "__device__ void f() {}"));
+  CHECK_FALSE(kernels_in(Language::OpenCl, "void my_kernel(global float* a) {}"));
 }
 
 TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced, and lines keep their numbers") {

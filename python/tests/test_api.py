@@ -190,7 +190,7 @@ def test_debug() -> None:
   assert "ast = " in shown.graph
   assert f"{len(shown.schedule.kernels)} kernels" in repr(shown)
   assert shown._repr_html_().startswith("<iframe")
-  assert ("stored since" if RELEASE == "0.12.0" else "not known") in shown.why
+  assert ("stored since" if RELEASE == "0.12.0" else "reasons are not recorded") in shown.why
 
 
 def test_debug_of_nothing() -> None:
