@@ -1,6 +1,6 @@
 """Settings of Sphinx for the manual. scripts/ci/build_manual calls it on a copy of this folder with the generated pages."""
 project = "tgc"
-copyright = "the authors of tgc"  # noqa: A001
+copyright = "the authors of tgc"
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["deflist"]
