@@ -81,7 +81,7 @@ def call_on_import(name: str, callback: Callable[[Any], object]) -> None:
       load = spec.loader.exec_module
       def load_and_call(module: Any) -> None:
         load(module)
-        callback(module)
+        if module.__name__ == name: callback(module)  # pytest has one loader for several modules
       vars(spec.loader)["exec_module"] = load_and_call
       return spec
   sys.meta_path.insert(0, Finder)
