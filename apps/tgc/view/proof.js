@@ -16,7 +16,8 @@ export function verdictText(name) {
 /** Says how many of a graph's rewrites have which verdict: "124 proven, 1 refuted, 3 not checked".
  * @param {App} app */
 export function countsText({index, state, graph}) {
-  const letters = index.graphs[state.g].proof.marks.join(""), all = graph.stages.reduce((sum, s) => sum + s.count, 0);
+  const letters = index.graphs[state.g].proof.marks.join("");
+  const all = graph.stages.reduce((sum, s) => sum + s.count, 0);
   const counts = Object.entries(kVerdicts).map(([letter, {name}]) => [letters.split(letter).length - 1, name]);
   return [...counts, [all - letters.length, "not checked"]].filter(([count]) => count > 0)
     .map(([count, name]) => count + " " + verdictText(String(name))).join(", ");
@@ -41,8 +42,8 @@ export function noteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 
-/** Says with what values a rewrite is wrong, and what the kernel then stores: "expected 1, got 2 for r0 = 0; data1[0] = 2,
- * not 1". @param {Record<string, string>} example */
+/** Says with what values a rewrite is wrong, and what the kernel then stores: "expected 1, got 2 for r0 = 0;
+ * data1[0] = 2, not 1". @param {Record<string, string>} example */
 export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
   const sides = before === undefined ? "" : expectedText(before, after, where);
@@ -53,7 +54,10 @@ const kShownDigits = 7;  // of a number, unless it needs more to differ from ano
 
 /** Returns "expected 1, got 2 for r0 = 0". @param {string} right @param {string} wrong @param {string} where */
 export function expectedText(right, wrong, where) {
-  const short = (text) => (/^-?\d+\.\d+(e[-+]?\d+)?$/.test(text) ? String(Number(Number(text).toPrecision(kShownDigits))) : text);
+  const short = (text) => {
+    const isFraction = /^-?\d+\.\d+(e[-+]?\d+)?$/.test(text);
+    return isFraction ? String(Number(Number(text).toPrecision(kShownDigits))) : text;
+  };
   const [a, b] = short(right) === short(wrong) ? [right, wrong] : [short(right), short(wrong)];
   return `expected ${a}, got ${b}` + (where ? " for " + where : "");
 }

@@ -6,13 +6,18 @@
  * @typedef {{op: string, dtype: string, sources: (number | string)[], arg: string, node: number}} Row */
 
 const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"[^"]*"|, )*\])\s+(.*)$/;
-const kDefinition = /^(?:(?:[A-Za-z_][\w:<>,]*|__attribute__\(\(.*?\)\)|__align__\(\d+\)|[*&])[\s*&]+)*?([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/;
-const kNewName = /^(?:[A-Za-z_][\w:<>,]*|__attribute__\S*)[\s*&]/;  // a type or "var" precedes a new name
+// "float4 val0 = ...;", "var<workgroup> temp0: array<f32,16>;", "float acc0[1];": a type or "var" precedes a new name
+const kNewName = /^[A-Za-z_][\w:<>,]*[\s*&]/;
+const kDefinition = new RegExp(/^(?:(?:[A-Za-z_][\w:<>,]*|__align__\(\d+\)|[*&])[\s*&]+)*?/.source
+  + /([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/.source);
 const kMostLeaves = 200;   // names and constants of an expression
 const kMostPassed = 12, kPassed = 2;  // rows that a line may pass over, and how much that counts against a row
 const kComments = /\/\*.*?\*\/|\/\/ .*$|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
 const kBlockOps = new Set(["RANGE", "END", "ENDRANGE", "IF", "ENDIF", "STORE", "ASSIGN", "BARRIER"]);
-const kBuffers = new Set(["PARAM", "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"]);
+const kPlaces = ["DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"];  // local memory and registers
+const kBuffers = new Set(["PARAM", "DEFINE_GLOBAL", "DEFINE_VAR", ...kPlaces]);
+const kStores = new Set(["STORE", "ASSIGN", "CUSTOM"]);
+const kWords = /\.[xyzw]\b|[A-Za-z_]\w*|(?<![\w.])(?:0x[\da-fA-F]+|\d+\.?\d*(?:e[-+]?\d+)?)/g;
 const kInside = /^(INDEX|SHRINK|GEP)$/;  // ops that are printed inside of their users' lines
 const kUnnamed = new Set([...kBlockOps, ...kBuffers, "SPECIAL", "CONST", "VCONST", "SINK", "GROUP", "NOOP", "AFTER",
   "LINEAR", "SOURCE", "BINARY", "PROGRAM"]);
@@ -30,7 +35,7 @@ export function rowsOf(lines) {
   return out;
 }
 
-/** Finds the node of each row: those of the LINEAR node of the graph, else the nodes with the same op, dtype and sources.
+/** Finds the node of each row: the sources of the graph's LINEAR node, else the nodes with its op, dtype and sources.
  * @param {Recorded} g @param {number} root @param {Row[]} rows */
 export function findNodes(g, root, rows) {
   const nodes = g.nodesOf(root), isSame = (n, row) => g.opName(n) === row.op;
@@ -71,7 +76,8 @@ class LineFinder {
   }
 
   pairs() {
-    const {rows, lines} = this, isHead = (line) => /\bdata\d/.test(line) && /[{)]\s*(?:__attribute__.*|\[\[.*)?$/.test(line);
+    const {lines} = this, isEnd = /[{)]\s*(?:\[\[.*)?$/;
+    const isHead = (line) => /\bdata\d/.test(line) && isEnd.test(line.replace(kComments, ""));
     let body = lines.findIndex((line) => isHead(line) && /\(/.test(line) && !/;\s*$/.test(line));
     if (body < 0) body = lines.findIndex((line) => /^@compute.*\{/.test(line));
     if (body < 0) return this.out;
@@ -128,22 +134,25 @@ class LineFinder {
   }
   #statement(text, at) {
     const [, name, size, value] = kNewName.test(text) && kDefinition.exec(text) || [];
-    const {rows} = this, special = rows.findIndex(({op, arg}) => op === "SPECIAL" && arg.replace(/'/g, "") === name);
+    const {rows} = this, isLocal = /^var<workgroup>|^(__shared__|threadgroup|__local)\b/.test(text);
+    const special = rows.findIndex(({op, arg}) => op === "SPECIAL" && arg.replace(/'/g, "") === name);
     if (special >= 0) return this.#put(special, at, name);
-    if (name && (size || /^var<workgroup>|^(__shared__|threadgroup|__local)\b/.test(text)) && value === undefined) {
-      const row = rows.findIndex(({op}, i) => /^(DEFINE_LOCAL|DEFINE_REG|DEFINE_ACC|BUFFER)$/.test(op) && !this.nameOf.has(i));
+    if (name && (size || isLocal) && value === undefined) {
+      const row = rows.findIndex(({op}, i) => kPlaces.includes(op) && !this.nameOf.has(i));
       return row < 0 ? 0 : this.#put(row, at, name);
     }
-    const isStore = !name && /(^|[^=<>!])=(?!=)|\(/.test(text), told = this.#told(text.slice(text.indexOf(name || "") + (name || "").length));
+    const isStore = !name && /(^|[^=<>!])=(?!=)|\(/.test(text);
+    const words = this.#wordsOf(name ? text.slice(text.indexOf(name) + name.length) : text);
     const isLoad = /^val\d/.test(name || "");
     let best = null, passed = 0;  // passed: rows that have a line of their own, but not one of those before this one
     for (let i = this.next; i < rows.length && passed < kMostPassed; i++) {
       const {op, dtype} = rows[i], isVoid = /void/.test(dtype);
       if (best && kBlockOps.has(op) && !isStore) break;
-      if (isStore ? !/^(STORE|ASSIGN|CUSTOM)$/.test(op)
+      if (isStore ? !kStores.has(op)
         : kUnnamed.has(op) || isVoid || (op === "LOAD") !== isLoad || this.#isConstant(i)) continue;
-      const isAlone = isStore || (isLoad ? !this.#isOfRegister(i) : op === "WHERE" || this.uses[i] !== 1 && !kInside.test(op));
-      const cost = wordsThatDiffer(told, this.#leaves(i)) + kPassed * passed + (isAlone ? 0 : kPassed);
+      const isShared = op === "WHERE" || this.uses[i] !== 1 && !kInside.test(op);
+      const isAlone = isStore || (isLoad ? !this.#isOfRegister(i) : isShared);
+      const cost = wordsThatDiffer(words, this.#leaves(i)) + kPassed * passed + (isAlone ? 0 : kPassed);
       if (!best || cost < best.cost) best = {row: i, cost};
       if (isAlone) passed++;
     }
@@ -153,19 +162,20 @@ class LineFinder {
   // Whether a row is a constant, or only converts one.
   #isConstant(row) {
     const {op, sources: [first]} = this.rows[row];
-    return /^V?CONST$/.test(op) || op === "CAST" && (typeof first === "string" || first >= 0 && this.#isConstant(first));
+    if (op !== "CAST") return /^V?CONST$/.test(op);
+    return typeof first === "string" || first >= 0 && this.#isConstant(first);
   }
   // Whether a LOAD reads a register, which has no line of its own.
   #isOfRegister(row) {
-    for (let i = row; typeof i === "number"; [i] = this.rows[i].sources)
-      if (kBuffers.has(this.rows[i].op)) return /_REG|_ACC/.test(this.rows[i].op) || /AddrSpace\.REG/.test(this.rows[i].arg);
-    return false;
+    let i = row;
+    while (typeof i === "number" && !kBuffers.has(this.rows[i].op)) [i] = this.rows[i].sources;
+    return typeof i === "number" && /_REG|_ACC|AddrSpace\.REG/.test(this.rows[i].op + " " + this.rows[i].arg);
   }
 
   // Returns the names and constants of a line, with how often each occurs.
-  #told(text) {
+  #wordsOf(text) {
     const out = new Map();
-    for (const [word] of text.matchAll(/\.[xyzw]\b|[A-Za-z_]\w*|(?<![\w.])(?:0x[\da-fA-F]+|\d+\.?\d*(?:e[-+]?\d+)?)/g))
+    for (const [word] of text.matchAll(kWords))
       if (word[0] === ".") countConstant(out, "xyzw".indexOf(word[1]));
       else if (/^\d/.test(word)) countConstant(out, word);
       else if (this.names.has(word)) countWord(out, word);
@@ -183,15 +193,17 @@ class LineFinder {
       if (/^V?CONST$/.test(op)) return (arg.match(/-?[\w.]+/g) || []).forEach((c) => countConstant(out, c));
       if (op === "GEP") countConstant(out, arg.replace(/\D/g, ""));
       if (/void/.test(dtype) && !isTop) return;
-      const own = op === "AFTER" || op === "NOOP" ? sources.slice(0, 1) : op === "STORE" ? sources.slice(0, 2) : sources;
-      own.forEach((s) => visit(s, false));
+      const count = /^(AFTER|NOOP)$/.test(op) ? 1 : op === "STORE" ? 2 : sources.length;  // the others are not printed
+      sources.slice(0, count).forEach((s) => visit(s, false));
     };
     visit(row, true);
     return out;
   }
 }
 const countWord = (map, key) => { map.set(key, (map.get(key) || 0) + 1); };
-const countConstant = (map, text) => { if (!Number.isNaN(Number(text))) countWord(map, String(Math.abs(Number(text)))); };
+const countConstant = (map, text) => {
+  if (!Number.isNaN(Number(text))) countWord(map, String(Math.abs(Number(text))));
+};
 
 // Returns how much the names and constants of a line and of a row differ. Names count more.
 function wordsThatDiffer(a, b) {

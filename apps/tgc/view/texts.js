@@ -62,7 +62,7 @@ function foundNodes(graph, story, {kind}) {
     const linesOf = (name) => ((graph.texts.find((t) => t.kind === name) || {}).text || "").split("\n");
     const rows = rowsOf(linesOf("linear").map(withoutColors));
     findNodes(graph, story.root(story.last), rows);
-    const pairs = (list) => list.filter(([row]) => rows[row].node >= 0).flatMap(([row, line]) => [rows[row].node, line]);
+    const pairs = (list) => list.map(([row, line]) => [rows[row].node, line]).filter(([n]) => n >= 0).flat();
     kFound.set(graph, {linear: pairs(rows.map((_, i) => [i, i])), source: pairs(linesOfRows(rows, linesOf("source")))});
   }
   return kFound.get(graph)[kind];

@@ -25,6 +25,7 @@ export function showVerdict(app) {
   home.replaceChildren(...(said ? said.items : []));
 }
 
+const code = (text) => element("code", "", plain(text));
 const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
 
 // Returns the items that name a rule and its stage, and say what the rule is.
@@ -47,7 +48,7 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
       : failure || "the kernel is right before it, and wrong after it"));
     const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
     if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
-      items.push(span(".  It makes "), element("code", "", plain(sides[0])), span(" into "), element("code", "", plain(sides[1])));
+      items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));
   } else {
     const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
     items.push(bold(verdict), span(says.join(": ")));
@@ -66,7 +67,8 @@ function saidOfProof(app, proof) {
   const next = nextUnproven(app), note = next && noteOf(app, next.s, next.r), {graph} = app;
   if (note && note.counterexample) {
     const stage = graph.stages[next.s - 1], rule = graph.rules[stage.rewrites[next.r].rule];
-    items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, next), bold(exampleText(note.counterexample)));
+    items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, next));
+    items.push(bold(exampleText(note.counterexample)));
   }
   items.push(span(".  Rewrites: " + (countsText(app) || "none")));
   if (proof.error) items.push(span(".  " + proof.error));

@@ -8,12 +8,14 @@ import {Story} from "../story.js";
 import {textsAt} from "../texts.js";
 import {graphsOf} from "./pages.mjs";
 
-const isCode = (line) => line.trim() && !/^(typedef|#|extern|template|struct|static inline|using|ulong|\/\/)|__device__|^inline/.test(line);
+const kPreamble = /^(typedef|#|extern|template|struct|static inline|using|\/\/)|__device__|^inline/;
+const isCode = (line) => line.trim() && !kPreamble.test(line);
 let same = 0, all = 0, linked = 0, recorded = 0;
 for (const file of process.argv.slice(2))
   for (const graph of await graphsOf(file)) {
     const [linear, source] = ["linear", "source"].map((kind) => graph.texts.find((t) => t.kind === kind));
-    if (!source || !linear || source.error || !/\(.*data\d/.test(source.text) || /^(define|target)/m.test(source.text)) continue;
+    const isLikeC = source && !source.error && /\(.*data\d/.test(source.text) && !/^(define|target)/m.test(source.text);
+    if (!linear || !isLikeC) continue;
     if (graph.producer) {
       const story = new Story(graph), texts = textsAt(graph, story, story.last, new Map());
       const text = texts.find((t) => t.kind === "source");
@@ -25,7 +27,6 @@ for (const file of process.argv.slice(2))
     const rowOf = new Map(pairs(summed([...linear.nodes], 2))), exact = pairs(summed([...source.nodes], 2));
     const found = new Set(linesOfRows(rows, source.text.split("\n")).map(String));
     for (const [node, line] of exact) all++, same += found.has(rowOf.get(node) + "," + line) ? 1 : 0;
-    if (process.env.SHOW && exact.some(([n, l]) => !found.has(rowOf.get(n) + "," + l))) console.log(graph.name, graph.target, exact.filter(([n, l]) => !found.has(rowOf.get(n) + "," + l)).map(([n, l]) => rows[rowOf.get(n)]?.op + " " + source.text.split("\n")[l]).slice(0, 3));
   }
 const share = (some, of) => (of ? some / of : 1);
 console.log(`${same} of ${all} lines are as recorded, ${linked} of ${recorded} lines of recordings have nodes`);
