@@ -42,8 +42,9 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words, which may contain dots and end with "()", but not in comments and strings. `in_comment` says
-// whether the line begins, and then whether it ends, inside of a comment of several lines.
+// Replaces whole words, which may contain dots and end with "()", but not in strings, and leaves out comments between /*
+// and */, whose lines may look like those of the preprocessor. `in_comment` says whether the line begins, and then
+// whether it ends, inside of such a comment.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {
@@ -51,8 +52,7 @@ std::string with_words(std::string_view line, const Words& words, bool& in_comme
     if (in_comment || line.substr(at).starts_with("/*")) {
       size_t end = line.find("*/", at + (in_comment ? 0 : 2));
       in_comment = end == line.npos;
-      end = in_comment ? line.size() : end + 2;
-      out += line.substr(at, end - at), at = end;
+      at = in_comment ? line.size() : end + 2, out += ' ';
       continue;
     }
     if (line[at] == '"') {
