@@ -42,8 +42,8 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words, which may contain dots and end with "()", but not in strings, and leaves out comments between /*
-// and */, whose lines may look like those of the preprocessor. `in_comment` says whether the line begins, and then
+// Replaces whole words, which may contain dots and end with "()", but not in strings, and leaves out comments between
+// /* and */, whose lines may look like those of the preprocessor. `in_comment` says whether the line begins, and then
 // whether it ends, inside of such a comment.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;

@@ -128,8 +128,8 @@ Language language_of(const Target& target) {
   return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
 
-// Fails if the target takes no launch of this size. Of the CPU, the work groups are its threads; the number of threads of
-// an OpenCL work group is left to the driver.
+// Fails if the target takes no launch of this size. Of the CPU, the work groups are its threads; the number of threads
+// of an OpenCL work group is left to the driver.
 void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
                        const std::array<uint32_t, 3>& block) {
   constexpr int64_t kThreads = 1024;  // of a work group: the most that CUDA, HIP and Metal take
@@ -146,7 +146,7 @@ void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid
   if (threads > most)
     throw Failure(Diag{.message = formatted("a work group of %u,%u,%u threads", block[0], block[1], block[2]),
                        .expected = is_cpu ? "one thread: --grid is the number of the CPU's threads"
-                                          : "at most 1024 threads, and what " + target.name() + " takes in a dimension"});
+                                          : "at most 1024, and in each dimension what " + target.name() + " takes"});
 }
 
 struct ReadSource {
