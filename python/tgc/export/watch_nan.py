@@ -59,10 +59,10 @@ class NanWatcher(ArraySaver):
     from tinygrad.engine import realize
     if (item := getattr(realize, "ExecItem", None)) is None: return  # which allocates, in 0.12, before the kernel is called
     run = item.run
-    def noted(one: Any, *args: Any, **kwargs: Any) -> Any:
+    def watched_run(one: Any, *args: Any, **kwargs: Any) -> Any:
       if one.ast.op.name == "SINK": self.note_new(one.bufs)  # no copy
       return run(one, *args, **kwargs)
-    set_attribute(item, "run", noted)
+    set_attribute(item, "run", watched_run)
 
   def note_new(self, buffers: Iterable[Any]) -> None:
     """Notes buffers that have no memory yet. find_made() removes those that a kernel stores."""
