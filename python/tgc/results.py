@@ -249,7 +249,7 @@ class NanFind(Result):
 class Bisection(Result):
   """The result of tgc.bisect().
 
-  verdict: "same" if nothing is wrong, else what is ("rewrite", "renderer", "compiler", "schedule", ...; `tgc help verdicts`).
+  verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ... (lib/bisect/README.md).
   rule: the rule or the line of tinygrad that is wrong; None if nothing is wrong, or no rule is known. stage: the stage of the
   rewrite; rewrite: its number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values
   for which the sides differ. confirmed: whether the result is right without the rewrite. runs: number of runs of the kernel.
