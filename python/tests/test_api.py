@@ -133,6 +133,8 @@ def test_facts_are_typed(kernel: tgc.Kernel, recording: tgc.Recording) -> None:
   assert recording[kernel.id] is schedule.kernels[[k.id for k in schedule.kernels].index(kernel.id)]
   call = next(c for c in schedule.calls if c.kernel is kernel)
   assert [b.size for b in call.buffers] == [64, 64, 64] and call.metadata
+  part = {"base": 1, "offset": 0, "size": 4, "dtype": "dtypes.int"}
+  assert len(tgc.Buffer.from_json({"multi": [part, {**part, "base": 2}]}).parts) == 2  # on two devices
 
 
 def test_recording_is_a_sequence(recording: tgc.Recording) -> None:
