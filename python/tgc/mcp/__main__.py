@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
   parser.add_argument("--folder", action="append", metavar="DIR",
                       help="a folder for inputs and outputs; repeat it for more; default: the working folder")
   parser.add_argument("--allow-run", action="store_true", help="run programs and kernels without asking")
-  parser.add_argument("--seconds", type=float, default=120, metavar="S", help="limit of one call; default: 120")
+  parser.add_argument("--seconds", type=float, default=60, metavar="S", help="limit of one call; default: 60")
   options = parser.parse_args(arguments)
   try:
     from tgc.mcp.server import make_server

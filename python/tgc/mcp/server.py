@@ -21,7 +21,7 @@ folders."""
 
 
 def make_server(folders: Sequence[str | os.PathLike[str]], allow_run: bool = False,
-                seconds: float = 120) -> MCPServer[State]:
+                seconds: float = 60) -> MCPServer[State]:
   """Returns a server for files in `folders`. `seconds` limits each call. Raises OSError if a folder does not exist."""
   access = Folders(folders)
 
