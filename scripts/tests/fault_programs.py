@@ -1,0 +1,226 @@
+"""Small kernels that `recorded_faults --prove` compiles with faulty copies of tinygrad 0.14.0.
+
+  fault_programs.py make FILE                makes the graphs, with an unchanged tinygrad, and saves them
+  fault_programs.py compile FILE             prints {"program", "target", "source" or "error"} for each
+  fault_programs.py compile FILE NAME...     the same for these kernels; under tinygrad_export.py, this records them
+  fault_programs.py run FILE NAME...         compiles and runs the CPU and CL kernels, and prints {"program", "target", "values"} for
+                                             each: the values of all buffers, first for small numbers, then for any
+
+The graphs are saved before a fault can change them, so that only the compilation of a kernel can be wrong.
+"""
+import dataclasses, json, os, pickle, sys
+
+CPU, CL, CUDA, HIP, METAL = "CPU", "CL", "CUDA:CUDA:sm_80", "AMD:HIP:gfx1100", "METAL:METAL"
+
+
+def kernels_of(tensor):
+  """Returns the graphs of the kernels that make a tensor."""
+  from tinygrad import dtypes
+  from tinygrad.uop.ops import Ops
+  if tensor.dtype in dtypes.weaks: tensor = tensor.cast(dtypes.int)
+  return [c.src[0] for c in tensor.schedule_linear().toposort() if c.op is Ops.CALL and c.src[0].op is Ops.SINK]
+
+
+def tensor_programs():
+  """Yields name, tensor, settings, and for each target a list of opts (None: those that tinygrad chooses)."""
+  from tinygrad import Tensor, dtypes
+  from tinygrad.codegen.opt import Opt, OptOps
+  O, I, L, H, B8 = OptOps, dtypes.int, dtypes.long, dtypes.half, dtypes.bfloat16
+  def e(*shape, t=dtypes.float): return Tensor.empty(*shape, dtype=t)
+  plain, none, cl = {CPU: None}, {CPU: ()}, {CL: None}
+  yield "arange", Tensor.arange(3, 27, 3) * 2, {}, plain
+  yield "matmul", e(8, 8) @ e(8, 8), {}, {CPU: None, CL: (Opt(O.LOCAL, 0, 2), Opt(O.UPCAST, 1, 4))}
+  yield "matmul_opts", e(6, 4) @ e(4, 8), {}, {CPU: (Opt(O.UPCAST, 0, 3), Opt(O.UNROLL, 0, 2)), CL: (Opt(O.GROUP, 0, 4),)}
+  yield "matmul_loops", e(3, 5, t=I) @ e(5, 4, t=I), {}, none
+  yield "sum", e(3, 32).sum(1), {}, {CPU: None, CL: (Opt(O.GROUPTOP, 0, 8),)}
+  yield "sum_group", e(4, 16).sum(1), {}, {CL: (Opt(O.LOCAL, 0, 2), Opt(O.GROUP, 0, 4), Opt(O.UPCAST, 0, 2)),
+                                           CUDA: (Opt(O.GROUP, 0, 8),), HIP: (Opt(O.GROUP, 0, 8),), METAL: (Opt(O.GROUP, 0, 8),)}
+  yield "sum_int", e(5, 7, t=I).sum(0), {}, none
+  yield "max", e(4, 6).max(1), {}, plain
+  yield "max_int", e(4, 9, t=I).max(), {}, none
+  yield "prod", e(4, 3, t=I).prod(1), {}, none
+  yield "var", e(2, 8).var(1), {}, plain
+  yield "softmax", e(2, 6).softmax(1), {}, none
+  yield "masked", (Tensor.arange(6).reshape(1, 6) <= Tensor.arange(6).reshape(6, 1)).where(e(6, 6), -float("inf")).max(1), {}, none
+  yield "pad", e(5, 5).pad(((1, 2), (0, 3))) + 1, {}, {CPU: None, CL: None}
+  yield "cumsum", e(12).cumsum(0), {}, plain
+  yield "conv", e(1, 2, 5, 5).conv2d(e(2, 2, 3, 3)), {}, {CPU: None, CL: (Opt(O.UPCAST, 0, 2),)}
+  yield "pool", e(1, 1, 6, 6).max_pool2d(3, 2, padding=1), {}, plain
+  yield "one_hot", e(5, t=I).one_hot(6), {}, none
+  yield "gather", e(7, 3)[e(4, t=I)], {}, {CPU: None, CL: None}
+  yield "bitcast", (e(8).bitcast(I) + 5).bitcast(dtypes.float), {}, plain
+  yield "div", e(12, t=I) // 7 + e(12, t=I) % -5, {}, none
+  yield "div_pow2", e(12, t=I) // 8 - e(12, t=I) % 16, {}, none
+  yield "div_tensors", e(12, t=I) // (e(12, t=I).maximum(1)), {}, none
+  yield "idiv", e(12, t=dtypes.ushort) // 7, {"DISABLE_FAST_IDIV": 0}, none
+  yield "compare", ((e(8, t=I) < 5).logical_not() & (e(8, t=I) > -3)).where(e(8, t=I), -1), {}, none
+  yield "half", (e(8, t=H) * 2.5 + 1).cast(dtypes.float), {}, {CPU: None, CUDA: None, HIP: None, METAL: None}
+  yield "half_emulated", (e(6, t=H) + 1.5), {"EMULATED_DTYPES": "half"}, none
+  yield "bf16", e(6, t=B8) * e(6, t=B8), {}, {CL: None}
+  yield "fp8", e(6).cast(dtypes.fp8e4m3), {}, none
+  yield "fp8_load", e(6, t=dtypes.fp8e5m2).cast(dtypes.float) + 1, {}, none
+  yield "long", e(6, t=L) * e(6, t=L) - 7000000000, {"EMULATED_DTYPES": "long"}, none
+  yield "long_shift", (e(6, t=L) << 7) + (e(6, t=L) >> 35), {"EMULATED_DTYPES": "long"}, none
+  yield "long_compare", (e(6, t=L) < e(6, t=L)).where(e(6, t=I).cast(L), e(6, t=L)), {"EMULATED_DTYPES": "long"}, none
+  yield "long_float", e(6, t=L).cast(dtypes.float) + e(6, t=dtypes.uint).cast(L).cast(dtypes.float), {"EMULATED_DTYPES": "long"}, none
+  yield "casts", e(8, t=I).cast(dtypes.int8).cast(L) + e(8).cast(dtypes.uint8).cast(L), {}, none
+  yield "flip", e(4, 6).flip(1).permute(1, 0).contiguous() + 1, {}, {CPU: None, CL: (Opt(O.LOCAL, 0, 3),)}
+  yield "cat", e(3, 4).cat(e(2, 4)), {}, {CPU: None, CL: None}
+  yield "exp2", e(8).exp2(), {}, none
+  yield "log2", e(8).log2(), {}, none
+  yield "sin", e(8).sin(), {}, none
+  yield "pow", e(8).pow(e(8)), {}, none
+  yield "pow_const", e(8) ** 3 + (e(8) * e(8)).reciprocal(), {}, none
+  yield "sigmoid", e(8).sigmoid(), {}, none
+  yield "sqrt", e(8).sqrt() / e(8), {}, {CPU: None, CUDA: None}
+  yield "argmax", e(3, 6).argmax(1), {}, none
+  yield "random", Tensor.empty(4, dtype=dtypes.uint32).cast(dtypes.uint64) * 3 + 1, {}, none
+  yield "tril", e(5, 5).tril(1) * 2, {}, {CPU: None, CL: None}
+  yield "roll", e(9).roll(4) + e(9).shrink(((0, 9),)), {}, none
+  yield "clip", e(8, t=I).clip(-4, 6) + e(8, t=I).relu(), {}, none
+  yield "bools", (e(6, t=dtypes.bool) | e(6, t=dtypes.bool)).logical_not() & (e(6, t=dtypes.bool) != e(6, t=dtypes.bool)), {}, none
+  yield "interleave", e(4, 6).reshape(2, 2, 2, 3).permute(2, 0, 3, 1).contiguous() * 3, {}, {CPU: None, CL: None}
+  yield "matmul_tc", e(16, 16, t=H).matmul(e(16, 16, t=H), dtype=dtypes.float), {}, {CUDA: (Opt(O.TC, 0, (-1, 0, 1)),), HIP: (Opt(O.TC, 0, (-1, 0, 1)),)}
+  yield "padto", e(7, 5).sum(1), {}, {CPU: (Opt(O.PADTO, 0, 4), Opt(O.UPCAST, 0, 4)), CL: (Opt(O.PADTO, 0, 4), Opt(O.LOCAL, 0, 4))}
+  yield "threads", e(64, 4) + 1, {}, {CPU: (Opt(O.THREAD, 0, 2),)}
+
+
+def uop_programs():
+  """Yields name, graph, settings and targets of kernels that no tensor makes, or only large ones."""
+  from tinygrad import UOp, dtypes
+  from tinygrad.codegen.opt import Opt, OptOps
+  from tinygrad.dtype import AddrSpace
+  from tinygrad.uop.ops import AxisType, KernelInfo, Ops
+  F, I = dtypes.float, dtypes.int
+  def sink(x, opts=()): return x.sink(arg=KernelInfo(name="k", opts_to_apply=opts))
+  def p(n, t, slot): return UOp.placeholder((n,), t, slot)
+  r, s = UOp.range(12, 0), UOp.range(4, 1)
+  yield "divmod", sink(p(12, F, 0).index(r).store(p(64, F, 1).index(r // 3 * 5 + (r + 17) // 5 + r % 6 * 2) * 2.0).end(r)), {}, {CPU: ()}
+  yield "bounds", sink(p(12, F, 0).index(r).store((r * 3 < 20).where(p(12, F, 1).index(r.valid(r < 9)), UOp.const(1.5, F))).end(r)), {}, {CPU: ()}
+  yield "gated", sink(p(12, F, 0).index(r.valid(r < 7)).store(p(12, F, 1).index(r) + 1.0).end(r), (Opt(OptOps.UPCAST, 0, 4),)), {}, \
+      {CPU: (Opt(OptOps.UPCAST, 0, 4),), CL: ()}
+  yield "masks", sink(p(12, I, 0).index(r).store(((p(12, I, 1).index(r) & 12) >> 1) + ((p(12, I, 2).index(r) | 3) | 8)).end(r)), {}, {CPU: ()}
+  yield "vectors", sink(p(16, F, 0).index(r2 := UOp.range(16, 0)).store(p(20, F, 1).index(r2 + 4) * p(16, F, 2).index(15 - r2)).end(r2)), {}, \
+      {CPU: (Opt(OptOps.UPCAST, 0, 4),)}
+  yield "two_stores", sink(UOp.group(p(12, F, 0).index(r).store(p(12, F, 2).index(r) + 1.0), p(12, F, 1).index(r).store(p(12, F, 2).index(r) * 2.0)).end(r)), \
+      {}, {CPU: ()}
+  j = UOp.range(3, 2, AxisType.REDUCE)
+  yield "two_sums", sink(p(4, F, 0).index(s).store(p(12, F, 1).index(s * 3 + j).reduce(j, arg=Ops.ADD) * p(12, F, 2).index(s + j).reduce(j, arg=Ops.MAX)).end(s)), \
+      {}, {CPU: (), CL: ()}
+  k, l = UOp.range(5, 3, AxisType.REDUCE), UOp.range(2, 4, AxisType.REDUCE)
+  inner = p(10, F, 1).index(k * 2 + l).reduce(l, arg=Ops.MAX)
+  yield "nested", sink(p(4, F, 0).index(s).store((inner * p(20, F, 2).index(s * 5 + k)).reduce(k, arg=Ops.ADD)).end(s)), {}, {CPU: (), CL: ()}
+  acc = UOp.placeholder((1,), F, 0, AddrSpace.REG)
+  start = acc.after(s).index(UOp.const(0)).store(UOp.const(0.5, F))
+  step = acc.after(start, k).index(UOp.const(0))
+  done = step.store(step + p(20, F, 1).index(s * 5 + k)).end(k)
+  yield "accumulator", sink(p(4, F, 0).index(s).store(acc.after(done).index(UOp.const(0))).end(s)), {}, {CPU: ()}
+  a, w = UOp.special(8, "lidx0"), UOp.placeholder((8,), F, 0, AddrSpace.LOCAL)
+  filled = w.index(a).store(p(8, F, 1).index(a) * 2.0)
+  yield "shared", sink(p(8, F, 0).index(a).store(w.after(filled).index(7 - a))), {}, {CL: (), CUDA: (), HIP: (), METAL: ()}
+  g = UOp.range(2, 0, AxisType.GLOBAL); g2 = UOp.range(3, 1, AxisType.GLOBAL); g3 = UOp.range(4, 2, AxisType.GLOBAL); g4 = UOp.range(5, 3, AxisType.GLOBAL)
+  yield "grid", sink(p(120, F, 0).index(((g * 3 + g2) * 4 + g3) * 5 + g4).store(p(120, F, 1).index(((g4 * 4 + g3) * 3 + g2) * 2 + g)).end(g, g2, g3, g4)), {}, \
+      {CL: (), CUDA: ()}
+  def unary(name, op, t, *rest, at=None):
+    v = p(12, t, 1).index(r)
+    return name, sink(p(12, (x := op(v)).dtype, 0).index(r).store(x).end(r)), {}, {CPU: ()}
+  yield unary("cdiv", lambda v: v.alu(Ops.CDIV, v.const_like(8)) + v.alu(Ops.CMOD, v.const_like(3)), I)
+  yield unary("cube", lambda v: v.alu(Ops.POW, v.const_like(3.0)), F)
+  yield unary("shift", lambda v: (v >> 2) ^ (v * 8), I)
+  yield unary("narrow", lambda v: v.cast(dtypes.int8).cast(dtypes.short).cast(dtypes.uint), I)
+  yield unary("bits", lambda v: v.bitcast(dtypes.uint).cast(dtypes.float), F)
+  yield unary("threefry", lambda v: v.alu(Ops.THREEFRY, v + 5), dtypes.uint64)
+
+
+def make(path):
+  programs = {}
+  for name, tensor, settings, targets in tensor_programs():
+    for i, graph in enumerate(kernels_of(tensor)):
+      programs[name + (f".{i}" if i else "")] = (settings, {t: graph.replace(arg=dataclasses.replace(graph.arg, opts_to_apply=opts))
+                                                            for t, opts in targets.items()})
+  for name, graph, settings, targets in uop_programs():
+    programs[name] = (settings, {t: graph.replace(arg=dataclasses.replace(graph.arg, opts_to_apply=opts)) for t, opts in targets.items()})
+  with open(path, "wb") as file: pickle.dump(programs, file)
+  return programs
+
+
+def renderers(are_run):
+  """Returns the renderer of each target: those of devices, or those that compile no source."""
+  if are_run:
+    from tinygrad import Device
+    return {t: Device[t].renderer for t in (CPU, CL)}
+  sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+  from tgc.export.records import make_renderer
+  return {t: make_renderer(t) for t in (CPU, CL, CUDA, HIP, METAL)}
+
+
+def compile_all(programs, names, made):
+  """Yields program, target, tinygrad's program or the exception that it raised."""
+  from tinygrad.codegen import to_program
+  from tinygrad.helpers import Context
+  for name in names:
+    settings, graphs = programs[name]
+    for target, graph in graphs.items():
+      if target not in made: continue
+      with Context(**settings):
+        try: yield name, target, to_program(graph, made[target])
+        except Exception as error: yield name, target, error
+
+
+def source_of(program):
+  from tinygrad.uop.ops import Ops
+  return next((s.arg for s in program.src if s.op is Ops.SOURCE), "")
+
+
+def values(graph, program, device):
+  """Runs a program twice, on small and on any numbers, and returns the values of its buffers."""
+  import numpy as np
+  from tinygrad import Device
+  from tinygrad.device import Buffer
+  from tinygrad.dtype import _to_np_dtype, dtypes
+  from tinygrad.uop.ops import Ops
+  params = sorted({u for u in graph.toposort() if u.op is Ops.PARAM and u.arg.slot >= 0}, key=lambda u: u.arg.slot)
+  runtime, out = Device[device].runtime(program.to_elf()), [[], []]
+  for draw in range(2):
+    random, buffers = np.random.default_rng(draw), {}
+    for u in params:
+      n = u.max_numel()
+      if u.dtype in dtypes.floats:
+        v = random.normal(size=n) * (3 if draw == 0 else 10.0 ** random.integers(-6, 6, n))
+        if draw: v[::5] = random.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-41, 130, -150], len(v[::5]))
+        v = v.astype(np.float32)
+        if u.dtype is dtypes.bfloat16: raw = (v.view(np.uint32) >> 16).astype(np.uint16)
+        elif u.dtype.itemsize == 1: raw = random.integers(0, 256, n).astype(np.uint8)
+        else: raw = v.astype(_to_np_dtype(u.dtype))
+      elif u.dtype is dtypes.bool: raw = random.integers(0, 2, n).astype(bool)
+      else:
+        kind = np.iinfo(_to_np_dtype(u.dtype))
+        low, high = (max(kind.min, -9), 10) if draw == 0 else (kind.min, kind.max)
+        raw = random.integers(low, high, n, dtype=kind.dtype)
+        if draw and u.dtype is dtypes.long: raw //= 2 ** random.integers(0, 40, n)
+      buffers[u.arg.slot] = Buffer(device, n, u.dtype, initial_value=raw.tobytes())
+    runtime(*[buffers[i].get_buf(device) for i in program.arg.globals], global_size=program.arg.global_size,
+            local_size=program.arg.local_size, vals=program.arg.vals({"core_id": 0}), wait=True)
+    for b in buffers.values():
+      raw, kind = np.frombuffer(bytes(b.as_memoryview()), np.uint8), b.dtype
+      if kind is dtypes.bfloat16: array = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+      else: array = raw if kind.itemsize == 1 else raw.view(_to_np_dtype(kind))
+      out[draw].append(array.tolist())
+  return out
+
+
+def main():
+  command, path, *names = sys.argv[1:]
+  if command == "make":
+    make(path)
+    return
+  with open(path, "rb") as file: programs = pickle.load(file)
+  for name, target, program in compile_all(programs, names or programs, renderers(command == "run")):
+    row = {"program": name, "target": target}
+    if isinstance(program, Exception): row["error"] = type(program).__name__
+    elif command == "run": row["values"] = values(programs[name][1][target], program, target)
+    else: row["source"] = source_of(program)
+    print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__": main()
