@@ -1,14 +1,15 @@
 """Small kernels that `recorded_faults --prove` compiles with faulty copies of tinygrad 0.14.0.
 
-  fault_programs.py make FILE                makes the graphs, with an unchanged tinygrad, and saves them
-  fault_programs.py compile FILE             prints {"program", "target", "source" or "error"} for each
-  fault_programs.py compile FILE NAME...     the same for these kernels; under tinygrad_export.py, this records them
-  fault_programs.py run FILE NAME...         compiles and runs the CPU and CL kernels, and prints {"program", "target", "values"} for
-                                             each: the values of all buffers, first for small numbers, then for any
+  fault_programs.py make FILE             makes the kernels with an unchanged tinygrad and saves their graphs, their sources, the
+                                          values that they compute, and the lines of tinygrad that compile them
+  fault_programs.py compile FILE NAME...  compiles these kernels; under tinygrad_export.py, this records them
+  fault_programs.py run FILE NAME...      compiles these kernels, and runs those for CPU and CL whose source differs from the saved
+                                          one; prints a row for each that differs: how its values do
 
-The graphs are saved before a fault can change them, so that only the compilation of a kernel can be wrong.
+Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. `run` draws small numbers
+first, then any.
 """
-import dataclasses, json, os, pickle, sys
+import collections, dataclasses, functools, json, math, os, pickle, sys
 
 CPU, CL, CUDA, HIP, METAL = "CPU", "CL", "CUDA:CUDA:sm_80", "AMD:HIP:gfx1100", "METAL:METAL"
 
@@ -133,17 +134,32 @@ def uop_programs():
 
 
 def make(path):
-  programs = {}
+  programs, lines = {}, collections.defaultdict(set)
   for name, tensor, settings, targets in tensor_programs():
     for i, graph in enumerate(kernels_of(tensor)):
-      programs[name + (f".{i}" if i else "")] = (settings, {t: graph.replace(arg=dataclasses.replace(graph.arg, opts_to_apply=opts))
-                                                            for t, opts in targets.items()})
-  for name, graph, settings, targets in uop_programs():
-    programs[name] = (settings, {t: graph.replace(arg=dataclasses.replace(graph.arg, opts_to_apply=opts)) for t, opts in targets.items()})
-  with open(path, "wb") as file: pickle.dump(programs, file)
-  return programs
+      programs[name + (f".{i}" if i else "")] = settings, with_opts(graph, targets)
+  for name, graph, settings, targets in uop_programs(): programs[name] = settings, with_opts(graph, targets)
+  sources = {}
+  for name in programs:
+    seen = set()
+    def trace(frame, event, _):
+      if "/tinygrad/" not in (file := frame.f_code.co_filename): return None
+      if event == "line": seen.add(f"{file.rpartition('/tinygrad/')[2]}:{frame.f_lineno}")
+      return trace
+    sys.settrace(trace)
+    for _, target, program in compile_all(programs, [name], made := renderers(False)): sources[name, target] = source_of(program)
+    sys.settrace(None)
+    for line in seen: lines[line].add(name)
+  right = {(name, target): values(programs[name][1][target], program, target)
+           for name, target, program in compile_all(programs, programs, renderers(True))}
+  with open(path, "wb") as file: pickle.dump((programs, sources, right, {k: sorted(v) for k, v in lines.items()}), file)
 
 
+def with_opts(graph, targets):
+  return {t: graph.replace(arg=dataclasses.replace(graph.arg, opts_to_apply=opts)) for t, opts in targets.items()}
+
+
+@functools.cache
 def renderers(are_run):
   """Returns the renderer of each target: those of devices, or those that compile no source."""
   if are_run:
@@ -209,17 +225,40 @@ def values(graph, program, device):
   return out
 
 
+def largest_difference(a, b):
+  """Returns the largest difference of two lists of numbers, in parts of the larger one; infinite if one alone is not finite."""
+  worst = 0.0
+  for x, y in zip(a, b):
+    if x == y or (x != x and y != y): continue
+    is_exact = not isinstance(x, float) or not math.isfinite(x) or not math.isfinite(y)
+    worst = max(worst, math.inf if is_exact else abs(x - y) / max(abs(x), abs(y), 1e-3))
+  return worst
+
+
+def difference(found, right):
+  """Says where values are wrong: plain, special (only for unusual numbers), rounding, or "" (nowhere)."""
+  small, unusual = (max(map(largest_difference, x, y)) for x, y in zip(found, right))
+  if small > 0.004: return "plain"
+  return "special" if unusual > 0.004 else "rounding" if max(small, unusual) > 0 else ""
+
+
 def main():
   command, path, *names = sys.argv[1:]
   if command == "make":
     make(path)
     return
-  with open(path, "rb") as file: programs = pickle.load(file)
-  for name, target, program in compile_all(programs, names or programs, renderers(command == "run")):
-    row = {"program": name, "target": target}
-    if isinstance(program, Exception): row["error"] = type(program).__name__
-    elif command == "run": row["values"] = values(programs[name][1][target], program, target)
-    else: row["source"] = source_of(program)
+  with open(path, "rb") as file: programs, sources, right, _ = pickle.load(file)
+  changed = []
+  for name, target, program in compile_all(programs, names, renderers(False)):
+    if isinstance(program, Exception) or source_of(program) == sources[name, target]: continue
+    changed.append({"program": name, "target": target, "source": source_of(program)})
+  if command != "run": return
+  for row in changed[:8]:
+    name, target = row["program"], row["target"]
+    if target in (CPU, CL):
+      [(_, _, program)] = compile_all({name: (programs[name][0], {target: programs[name][1][target]})}, [name], renderers(True))
+      if isinstance(program, Exception): row["values"] = type(program).__name__
+      else: row["values"] = difference(values(programs[name][1][target], program, target), right[name, target])
     print(json.dumps(row), flush=True)
 
 
