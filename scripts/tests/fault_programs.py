@@ -1,13 +1,13 @@
 """Small kernels that `recorded_faults --prove` compiles with faulty copies of tinygrad 0.14.0.
 
-  fault_programs.py make FILE             makes the kernels with an unchanged tinygrad and saves their graphs, their sources, the
-                                          values that they compute, and the lines of tinygrad that compile them
+  fault_programs.py make FILE             makes the kernels with an unchanged tinygrad and saves their graphs, their
+                                          sources, the values that they compute, and the lines that compile them
   fault_programs.py compile FILE NAME...  compiles these kernels; under tinygrad_export.py, this records them
-  fault_programs.py run FILE NAME...      compiles these kernels, and runs those for CPU and CL whose source differs from the saved
-                                          one; prints a row for each that differs: how its values do
+  fault_programs.py run FILE NAME...      compiles these kernels until five sources differ from the saved ones, and runs
+                                          those for CPU and CL; prints a row for each of the five: how its values differ
 
-Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. `run` draws small numbers
-first, then any.
+Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. Kernels run
+twice: with small numbers, then with any.
 """
 import collections, dataclasses, functools, json, math, os, pickle, sys
 
@@ -31,18 +31,20 @@ def tensor_programs():
   plain, none, cl = {CPU: None}, {CPU: ()}, {CL: None}
   yield "arange", Tensor.arange(3, 27, 3) * 2, {}, plain
   yield "matmul", e(8, 8) @ e(8, 8), {}, {CPU: None, CL: (Opt(O.LOCAL, 0, 2), Opt(O.UPCAST, 1, 4))}
-  yield "matmul_opts", e(6, 4) @ e(4, 8), {}, {CPU: (Opt(O.UPCAST, 0, 3), Opt(O.UNROLL, 0, 2)), CL: (Opt(O.GROUP, 0, 4),)}
+  opened = (Opt(O.UPCAST, 0, 3), Opt(O.UNROLL, 0, 2))
+  yield "matmul_opts", e(6, 4) @ e(4, 8), {}, {CPU: opened, CL: (Opt(O.GROUP, 0, 4),)}
   yield "matmul_loops", e(3, 5, t=I) @ e(5, 4, t=I), {}, none
   yield "sum", e(3, 32).sum(1), {}, {CPU: None, CL: (Opt(O.GROUPTOP, 0, 8),)}
-  yield "sum_group", e(4, 16).sum(1), {}, {CL: (Opt(O.LOCAL, 0, 2), Opt(O.GROUP, 0, 4), Opt(O.UPCAST, 0, 2)),
-                                           CUDA: (Opt(O.GROUP, 0, 8),), HIP: (Opt(O.GROUP, 0, 8),), METAL: (Opt(O.GROUP, 0, 8),)}
+  grouped = (Opt(O.LOCAL, 0, 2), Opt(O.GROUP, 0, 4), Opt(O.UPCAST, 0, 2))
+  yield "sum_group", e(4, 16).sum(1), {}, {CL: grouped} | dict.fromkeys((CUDA, HIP, METAL), (Opt(O.GROUP, 0, 8),))
   yield "sum_int", e(5, 7, t=I).sum(0), {}, none
   yield "max", e(4, 6).max(1), {}, plain
   yield "max_int", e(4, 9, t=I).max(), {}, none
   yield "prod", e(4, 3, t=I).prod(1), {}, none
   yield "var", e(2, 8).var(1), {}, plain
   yield "softmax", e(2, 6).softmax(1), {}, none
-  yield "masked", (Tensor.arange(6).reshape(1, 6) <= Tensor.arange(6).reshape(6, 1)).where(e(6, 6), -float("inf")).max(1), {}, none
+  lower = Tensor.arange(6).reshape(1, 6) <= Tensor.arange(6).reshape(6, 1)
+  yield "masked", lower.where(e(6, 6), -float("inf")).max(1), {}, none
   yield "pad", e(5, 5).pad(((1, 2), (0, 3))) + 1, {}, {CPU: None, CL: None}
   yield "cumsum", e(12).cumsum(0), {}, plain
   yield "conv", e(1, 2, 5, 5).conv2d(e(2, 2, 3, 3)), {}, {CPU: None, CL: (Opt(O.UPCAST, 0, 2),)}
@@ -60,10 +62,11 @@ def tensor_programs():
   yield "bf16", e(6, t=B8) * e(6, t=B8), {}, {CL: None}
   yield "fp8", e(6).cast(dtypes.fp8e4m3), {}, none
   yield "fp8_load", e(6, t=dtypes.fp8e5m2).cast(dtypes.float) + 1, {}, none
-  yield "long", e(6, t=L) * e(6, t=L) - 7000000000, {"EMULATED_DTYPES": "long"}, none
-  yield "long_shift", (e(6, t=L) << 7) + (e(6, t=L) >> 35), {"EMULATED_DTYPES": "long"}, none
-  yield "long_compare", (e(6, t=L) < e(6, t=L)).where(e(6, t=I).cast(L), e(6, t=L)), {"EMULATED_DTYPES": "long"}, none
-  yield "long_float", e(6, t=L).cast(dtypes.float) + e(6, t=dtypes.uint).cast(L).cast(dtypes.float), {"EMULATED_DTYPES": "long"}, none
+  words = {"EMULATED_DTYPES": "long"}
+  yield "long", e(6, t=L) * e(6, t=L) - 7000000000, words, none
+  yield "long_shift", (e(6, t=L) << 7) + (e(6, t=L) >> 35), words, none
+  yield "long_compare", (e(6, t=L) < e(6, t=L)).where(e(6, t=I).cast(L), e(6, t=L)), words, none
+  yield "long_float", e(6, t=L).float() + e(6, t=dtypes.uint).cast(L).float(), words, none
   yield "casts", e(8, t=I).cast(dtypes.int8).cast(L) + e(8).cast(dtypes.uint8).cast(L), {}, none
   yield "flip", e(4, 6).flip(1).permute(1, 0).contiguous() + 1, {}, {CPU: None, CL: (Opt(O.LOCAL, 0, 3),)}
   yield "cat", e(3, 4).cat(e(2, 4)), {}, {CPU: None, CL: None}
@@ -79,10 +82,13 @@ def tensor_programs():
   yield "tril", e(5, 5).tril(1) * 2, {}, {CPU: None, CL: None}
   yield "roll", e(9).roll(4) + e(9).shrink(((0, 9),)), {}, none
   yield "clip", e(8, t=I).clip(-4, 6) + e(8, t=I).relu(), {}, none
-  yield "bools", (e(6, t=dtypes.bool) | e(6, t=dtypes.bool)).logical_not() & (e(6, t=dtypes.bool) != e(6, t=dtypes.bool)), {}, none
+  a, b, c, d = (e(6, t=dtypes.bool) for _ in range(4))
+  yield "bools", (a | b).logical_not() & (c != d), {}, none
   yield "interleave", e(4, 6).reshape(2, 2, 2, 3).permute(2, 0, 3, 1).contiguous() * 3, {}, {CPU: None, CL: None}
-  yield "matmul_tc", e(16, 16, t=H).matmul(e(16, 16, t=H), dtype=dtypes.float), {}, {CUDA: (Opt(O.TC, 0, (-1, 0, 1)),), HIP: (Opt(O.TC, 0, (-1, 0, 1)),)}
-  yield "padto", e(7, 5).sum(1), {}, {CPU: (Opt(O.PADTO, 0, 4), Opt(O.UPCAST, 0, 4)), CL: (Opt(O.PADTO, 0, 4), Opt(O.LOCAL, 0, 4))}
+  product = e(16, 16, t=H).matmul(e(16, 16, t=H), dtype=dtypes.float)
+  yield "matmul_tc", product, {}, dict.fromkeys((CUDA, HIP), (Opt(O.TC, 0, (-1, 0, 1)),))
+  padded = Opt(O.PADTO, 0, 4)
+  yield "padto", e(7, 5).sum(1), {}, {CPU: (padded, Opt(O.UPCAST, 0, 4)), CL: (padded, Opt(O.LOCAL, 0, 4))}
   yield "threads", e(64, 4) + 1, {}, {CPU: (Opt(O.THREAD, 0, 2),)}
 
 
@@ -93,38 +99,40 @@ def uop_programs():
   from tinygrad.dtype import AddrSpace
   from tinygrad.uop.ops import AxisType, KernelInfo, Ops
   F, I = dtypes.float, dtypes.int
-  def sink(x, opts=()): return x.sink(arg=KernelInfo(name="k", opts_to_apply=opts))
   def p(n, t, slot): return UOp.placeholder((n,), t, slot)
-  r, s = UOp.range(12, 0), UOp.range(4, 1)
-  yield "divmod", sink(p(12, F, 0).index(r).store(p(64, F, 1).index(r // 3 * 5 + (r + 17) // 5 + r % 6 * 2) * 2.0).end(r)), {}, {CPU: ()}
-  yield "bounds", sink(p(12, F, 0).index(r).store((r * 3 < 20).where(p(12, F, 1).index(r.valid(r < 9)), UOp.const(1.5, F))).end(r)), {}, {CPU: ()}
-  yield "gated", sink(p(12, F, 0).index(r.valid(r < 7)).store(p(12, F, 1).index(r) + 1.0).end(r), (Opt(OptOps.UPCAST, 0, 4),)), {}, \
-      {CPU: (Opt(OptOps.UPCAST, 0, 4),), CL: ()}
-  yield "masks", sink(p(12, I, 0).index(r).store(((p(12, I, 1).index(r) & 12) >> 1) + ((p(12, I, 2).index(r) | 3) | 8)).end(r)), {}, {CPU: ()}
-  yield "vectors", sink(p(16, F, 0).index(r2 := UOp.range(16, 0)).store(p(20, F, 1).index(r2 + 4) * p(16, F, 2).index(15 - r2)).end(r2)), {}, \
-      {CPU: (Opt(OptOps.UPCAST, 0, 4),)}
-  yield "two_stores", sink(UOp.group(p(12, F, 0).index(r).store(p(12, F, 2).index(r) + 1.0), p(12, F, 1).index(r).store(p(12, F, 2).index(r) * 2.0)).end(r)), \
-      {}, {CPU: ()}
-  j = UOp.range(3, 2, AxisType.REDUCE)
-  yield "two_sums", sink(p(4, F, 0).index(s).store(p(12, F, 1).index(s * 3 + j).reduce(j, arg=Ops.ADD) * p(12, F, 2).index(s + j).reduce(j, arg=Ops.MAX)).end(s)), \
-      {}, {CPU: (), CL: ()}
-  k, l = UOp.range(5, 3, AxisType.REDUCE), UOp.range(2, 4, AxisType.REDUCE)
+  def stored(value, *loops, n=12, at=None):
+    "a kernel that stores the value at each index of its loops"
+    return finish(p(n, value.dtype, 0).index(loops[0] if at is None else at).store(value).end(*loops))
+  def finish(x): return x.sink(arg=KernelInfo(name="k", opts_to_apply=()))
+  none, four = {CPU: ()}, Opt(OptOps.UPCAST, 0, 4)
+  r, s, q = UOp.range(12, 0), UOp.range(4, 1), UOp.range(16, 0)
+  x, y = p(12, F, 1).index(r), p(12, F, 2).index(r)
+  yield "divmod", stored(p(64, F, 1).index(r // 3 * 5 + (r + 17) // 5 + r % 6 * 2) * 2.0, r), {}, none
+  yield "bounds", stored((r * 3 < 20).where(p(12, F, 1).index(r.valid(r < 9)), UOp.const(1.5, F)), r), {}, none
+  yield "gated", stored(x + 1.0, r, at=r.valid(r < 7)), {}, {CPU: (four,), CL: ()}
+  yield "masks", stored(((p(12, I, 1).index(r) & 12) >> 1) + ((p(12, I, 2).index(r) | 3) | 8), r), {}, none
+  yield "vectors", stored(p(20, F, 1).index(q + 4) * p(16, F, 2).index(15 - q), q, n=16), {}, {CPU: (four,)}
+  both = UOp.group(p(12, F, 0).index(r).store(y + 1.0), p(12, F, 1).index(r).store(y * 2.0))
+  yield "two_stores", finish(both.end(r)), {}, none
+  j, k, l = (UOp.range(n, i, AxisType.REDUCE) for n, i in ((3, 2), (5, 3), (2, 4)))
+  total, largest = p(12, F, 1).index(s * 3 + j).reduce(j, arg=Ops.ADD), p(12, F, 2).index(s + j).reduce(j, arg=Ops.MAX)
+  yield "two_sums", stored(total * largest, s, n=4), {}, {CPU: (), CL: ()}
   inner = p(10, F, 1).index(k * 2 + l).reduce(l, arg=Ops.MAX)
-  yield "nested", sink(p(4, F, 0).index(s).store((inner * p(20, F, 2).index(s * 5 + k)).reduce(k, arg=Ops.ADD)).end(s)), {}, {CPU: (), CL: ()}
+  outer = (inner * p(20, F, 2).index(s * 5 + k)).reduce(k, arg=Ops.ADD)
+  yield "nested", stored(outer, s, n=4), {}, {CPU: (), CL: ()}
   acc = UOp.placeholder((1,), F, 0, AddrSpace.REG)
   start = acc.after(s).index(UOp.const(0)).store(UOp.const(0.5, F))
   step = acc.after(start, k).index(UOp.const(0))
   done = step.store(step + p(20, F, 1).index(s * 5 + k)).end(k)
-  yield "accumulator", sink(p(4, F, 0).index(s).store(acc.after(done).index(UOp.const(0))).end(s)), {}, {CPU: ()}
+  yield "accumulator", stored(acc.after(done).index(UOp.const(0)), s, n=4), {}, none
   a, w = UOp.special(8, "lidx0"), UOp.placeholder((8,), F, 0, AddrSpace.LOCAL)
   filled = w.index(a).store(p(8, F, 1).index(a) * 2.0)
-  yield "shared", sink(p(8, F, 0).index(a).store(w.after(filled).index(7 - a))), {}, {CL: (), CUDA: (), HIP: (), METAL: ()}
-  g = UOp.range(2, 0, AxisType.GLOBAL); g2 = UOp.range(3, 1, AxisType.GLOBAL); g3 = UOp.range(4, 2, AxisType.GLOBAL); g4 = UOp.range(5, 3, AxisType.GLOBAL)
-  yield "grid", sink(p(120, F, 0).index(((g * 3 + g2) * 4 + g3) * 5 + g4).store(p(120, F, 1).index(((g4 * 4 + g3) * 3 + g2) * 2 + g)).end(g, g2, g3, g4)), {}, \
-      {CL: (), CUDA: ()}
-  def unary(name, op, t, *rest, at=None):
-    v = p(12, t, 1).index(r)
-    return name, sink(p(12, (x := op(v)).dtype, 0).index(r).store(x).end(r)), {}, {CPU: ()}
+  shared = finish(p(8, F, 0).index(a).store(w.after(filled).index(7 - a)))
+  yield "shared", shared, {}, dict.fromkeys((CL, CUDA, HIP, METAL), ())
+  b, c, d, e = (UOp.range(n, i, AxisType.GLOBAL) for i, n in enumerate((2, 3, 4, 5)))
+  turned = p(120, F, 1).index(((e * 4 + d) * 3 + c) * 2 + b)
+  yield "grid", stored(turned, b, c, d, e, n=120, at=((b * 3 + c) * 4 + d) * 5 + e), {}, {CL: (), CUDA: ()}
+  def unary(name, op, t): return name, stored(op(p(12, t, 1).index(r)), r), {}, none
   yield unary("cdiv", lambda v: v.alu(Ops.CDIV, v.const_like(8)) + v.alu(Ops.CMOD, v.const_like(3)), I)
   yield unary("cube", lambda v: v.alu(Ops.POW, v.const_like(3.0)), F)
   yield unary("shift", lambda v: (v >> 2) ^ (v * 8), I)
@@ -147,7 +155,8 @@ def make(path):
       if event == "line": seen.add(f"{file.rpartition('/tinygrad/')[2]}:{frame.f_lineno}")
       return trace
     sys.settrace(trace)
-    for _, target, program in compile_all(programs, [name], made := renderers(False)): sources[name, target] = source_of(program)
+    for _, target, program in compile_all(programs, [name], renderers(False)):
+      sources[name, target] = source_of(program)
     sys.settrace(None)
     for line in seen: lines[line].add(name)
   right = {(name, target): values(programs[name][1][target], program, target)
@@ -226,7 +235,7 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Returns the largest difference of two lists of numbers, in parts of the larger one; infinite if one alone is not finite."""
+  """Returns the largest difference of two lists of numbers, in parts of the larger one."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue
@@ -252,13 +261,15 @@ def main():
   for name, target, program in compile_all(programs, names, renderers(False)):
     if isinstance(program, Exception) or source_of(program) == sources[name, target]: continue
     changed.append({"program": name, "target": target, "source": source_of(program)})
+    if command == "run" and len(changed) == 5: break
   if command != "run": return
-  for row in changed[:8]:
+  for row in changed:
     name, target = row["program"], row["target"]
     if target in (CPU, CL):
-      [(_, _, program)] = compile_all({name: (programs[name][0], {target: programs[name][1][target]})}, [name], renderers(True))
+      settings, graphs = programs[name]
+      [(_, _, program)] = compile_all({name: (settings, {target: graphs[target]})}, [name], renderers(True))
       if isinstance(program, Exception): row["values"] = type(program).__name__
-      else: row["values"] = difference(values(programs[name][1][target], program, target), right[name, target])
+      else: row["values"] = difference(values(graphs[target], program, target), right[name, target])
     print(json.dumps(row), flush=True)
 
 
