@@ -1,15 +1,15 @@
 """Small kernels that `recorded_faults --prove` compiles with faulty copies of tinygrad 0.14.0.
 
-  fault_programs.py make FILE             makes the kernels with an unchanged tinygrad and saves their graphs, their
-                                          sources, the values that they compute, and the lines that compile them
-  fault_programs.py compile FILE NAME...  compiles these kernels; under tinygrad_export.py, this records them
-  fault_programs.py run FILE NAME...      compiles these kernels until five sources differ from the saved ones, and runs
-                                          those for CPU and CL; prints a row for each of the five: how its values differ
+  fault_programs.py make FILE         makes the kernels with an unchanged tinygrad and saves their graphs, their sources,
+                                      the values that they compute, and the lines of tinygrad that compile them
+  fault_programs.py run FILE NAME...  compiles these kernels until four sources differ from the saved ones, and runs
+                                      those for CPU and CL; prints a row for each of the four: how its values differ.
+                                      Under tinygrad_export.py, this also records the kernels
 
 Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. Kernels run
-twice: with small numbers, then with any.
+with small numbers and with any. Buffers are longer than the kernels say, so that stores beyond their ends are seen.
 """
-import collections, dataclasses, functools, json, math, os, pickle, sys
+import collections, contextlib, dataclasses, functools, json, math, os, pickle, sys
 
 CPU, CL, CUDA, HIP, METAL = "CPU", "CL", "CUDA:CUDA:sm_80", "AMD:HIP:gfx1100", "METAL:METAL"
 
@@ -155,12 +155,12 @@ def make(path):
       if event == "line": seen.add(f"{file.rpartition('/tinygrad/')[2]}:{frame.f_lineno}")
       return trace
     sys.settrace(trace)
-    for _, target, program in compile_all(programs, [name], renderers(False)):
+    for _, target, program in compile_all(programs, [name]):
       sources[name, target] = source_of(program)
     sys.settrace(None)
     for line in seen: lines[line].add(name)
   right = {(name, target): values(programs[name][1][target], program, target)
-           for name, target, program in compile_all(programs, programs, renderers(True))}
+           for name, target, program in compile_all(programs, programs) if target in (CPU, CL)}
   with open(path, "wb") as file: pickle.dump((programs, sources, right, {k: sorted(v) for k, v in lines.items()}), file)
 
 
@@ -169,27 +169,21 @@ def with_opts(graph, targets):
 
 
 @functools.cache
-def renderers(are_run):
-  """Returns the renderer of each target: those of devices, or those that compile no source."""
-  if are_run:
-    from tinygrad import Device
-    return {t: Device[t].renderer for t in (CPU, CL)}
+def renderer(target):
+  """Returns a renderer that compiles no source."""
   sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
   from tgc.export.records import make_renderer
-  return {t: make_renderer(t) for t in (CPU, CL, CUDA, HIP, METAL)}
+  return make_renderer(target)
 
 
-def compile_all(programs, names, made):
-  """Yields program, target, tinygrad's program or the exception that it raised."""
+def compile_all(programs, names):
+  """Yields program, target, tinygrad's program; none where tinygrad raises an exception."""
   from tinygrad.codegen import to_program
   from tinygrad.helpers import Context
   for name in names:
     settings, graphs = programs[name]
     for target, graph in graphs.items():
-      if target not in made: continue
-      with Context(**settings):
-        try: yield name, target, to_program(graph, made[target])
-        except Exception as error: yield name, target, error
+      with Context(**settings), contextlib.suppress(Exception): yield name, target, to_program(graph, renderer(target))
 
 
 def source_of(program):
@@ -198,21 +192,23 @@ def source_of(program):
 
 
 def values(graph, program, device):
-  """Runs a program twice, on small and on any numbers, and returns the values of its buffers."""
+  """Runs a program on small numbers, then on any, three times each; returns the values of its buffers."""
   import numpy as np
   from tinygrad import Device
   from tinygrad.device import Buffer
   from tinygrad.dtype import _to_np_dtype, dtypes
-  from tinygrad.uop.ops import Ops
+  from tinygrad.uop.ops import Ops, UOp
   params = sorted({u for u in graph.toposort() if u.op is Ops.PARAM and u.arg.slot >= 0}, key=lambda u: u.arg.slot)
+  library = Device[device].renderer.compiler.compile(source_of(program))
+  program = program.replace(src=tuple(s for s in program.src if s.op is not Ops.BINARY) + (UOp(Ops.BINARY, arg=library),))
   runtime, out = Device[device].runtime(program.to_elf()), [[], []]
-  for draw in range(2):
-    random, buffers = np.random.default_rng(draw), {}
+  for draw in range(6):
+    is_any, random, buffers = draw > 2, np.random.default_rng(draw), {}
     for u in params:
-      n = u.max_numel()
+      n = u.max_numel() + 16
       if u.dtype in dtypes.floats:
-        v = random.normal(size=n) * (3 if draw == 0 else 10.0 ** random.integers(-6, 6, n))
-        if draw: v[::5] = random.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-41, 130, -150], len(v[::5]))
+        v = random.normal(size=n) * (10.0 ** random.integers(-6, 6, n) if is_any else 3)
+        if is_any: v[::5] = random.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-41, 130, -150], len(v[::5]))
         v = v.astype(np.float32)
         if u.dtype is dtypes.bfloat16: raw = (v.view(np.uint32) >> 16).astype(np.uint16)
         elif u.dtype.itemsize == 1: raw = random.integers(0, 256, n).astype(np.uint8)
@@ -220,9 +216,9 @@ def values(graph, program, device):
       elif u.dtype is dtypes.bool: raw = random.integers(0, 2, n).astype(bool)
       else:
         kind = np.iinfo(_to_np_dtype(u.dtype))
-        low, high = (max(kind.min, -9), 10) if draw == 0 else (kind.min, kind.max)
+        low, high = (kind.min, kind.max) if is_any else (max(kind.min, -9), 10)
         raw = random.integers(low, high, n, dtype=kind.dtype)
-        if draw and u.dtype is dtypes.long: raw //= 2 ** random.integers(0, 40, n)
+        if is_any and u.dtype is dtypes.long: raw //= 2 ** random.integers(0, 40, n)
       buffers[u.arg.slot] = Buffer(device, n, u.dtype, initial_value=raw.tobytes())
     runtime(*[buffers[i].get_buf(device) for i in program.arg.globals], global_size=program.arg.global_size,
             local_size=program.arg.local_size, vals=program.arg.vals({"core_id": 0}), wait=True)
@@ -230,7 +226,7 @@ def values(graph, program, device):
       raw, kind = np.frombuffer(bytes(b.as_memoryview()), np.uint8), b.dtype
       if kind is dtypes.bfloat16: array = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
       else: array = raw if kind.itemsize == 1 else raw.view(_to_np_dtype(kind))
-      out[draw].append(array.tolist())
+      out[is_any].append(array.tolist())
   return out
 
 
@@ -258,18 +254,16 @@ def main():
     return
   with open(path, "rb") as file: programs, sources, right, _ = pickle.load(file)
   changed = []
-  for name, target, program in compile_all(programs, names, renderers(False)):
-    if isinstance(program, Exception) or source_of(program) == sources[name, target]: continue
-    changed.append({"program": name, "target": target, "source": source_of(program)})
-    if command == "run" and len(changed) == 5: break
-  if command != "run": return
-  for row in changed:
-    name, target = row["program"], row["target"]
+  for name, target, program in compile_all(programs, names):
+    if source_of(program) == sources.get((name, target)): continue
+    changed.append((name, target, program))
+    if len(changed) == 4: break
+  for name, target, program in changed:
+    row = {"program": name, "target": target, "source": source_of(program)}
     if target in (CPU, CL):
-      settings, graphs = programs[name]
-      [(_, _, program)] = compile_all({name: (settings, {target: graphs[target]})}, [name], renderers(True))
-      if isinstance(program, Exception): row["values"] = type(program).__name__
-      else: row["values"] = difference(values(graphs[target], program, target), right[name, target])
+      row["values"] = "error"
+      with contextlib.suppress(Exception):
+        row["values"] = difference(values(programs[name][1][target], program, target), right[name, target])
     print(json.dumps(row), flush=True)
 
 
