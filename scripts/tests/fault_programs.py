@@ -1,7 +1,7 @@
 """Small kernels that `recorded_faults --prove` compiles with faulty copies of tinygrad 0.14.0.
 
-  fault_programs.py make FILE         makes the kernels with an unchanged tinygrad and saves their graphs, their sources,
-                                      the values that they compute, and the lines of tinygrad that compile them
+  fault_programs.py make FILE         makes the kernels with an unchanged tinygrad and saves their graphs, sources and
+                                      values, and the lines of tinygrad that compile them
   fault_programs.py run FILE NAME...  compiles these kernels until four sources differ from the saved ones, and runs
                                       those for CPU and CL; prints a row for each of the four: how its values differ.
                                       Under tinygrad_export.py, this also records the kernels
@@ -89,6 +89,21 @@ def tensor_programs():
   yield "matmul_tc", product, {}, dict.fromkeys((CUDA, HIP), (Opt(O.TC, 0, (-1, 0, 1)),))
   padded = Opt(O.PADTO, 0, 4)
   yield "padto", e(7, 5).sum(1), {}, {CPU: (padded, Opt(O.UPCAST, 0, 4)), CL: (padded, Opt(O.LOCAL, 0, 4))}
+  U, U8, S8 = dtypes.uint, dtypes.uint8, dtypes.int8
+  yield "roundtrip", e(8, t=I).float().cast(I) + e(8, t=L).cast(I).cast(L).cast(I), {}, none
+  yield "roundtrip_half", e(8, t=dtypes.short).half().cast(dtypes.short), {}, none
+  yield "roundtrip_sign", e(8, t=I).cast(U).cast(L) + e(8, t=dtypes.ushort).cast(dtypes.short).cast(L), {}, none
+  yield "not_less", (e(8) < 5).logical_not().where(e(8), 1) + (e(8) > 2).logical_not().where(3.0, e(8)), {}, none
+  yield "not_less_uint", (e(8, t=U) < 1).logical_not().where(e(8, t=U), 7), {}, none
+  yield "between", ((e(8) > 1) & (e(8) < 3)).where(e(8), 0), {}, none
+  yield "is_nan", (a := e(8)).ne(a).where(0, a), {}, none
+  yield "maximum", e(8).maximum(e(8)) - e(8).minimum(2), {}, none
+  yield "sum_less", (e(8) + 1000000 < 1000001).where(e(8), -1), {}, none
+  b = e(8, t=I)
+  ends = [(b & 15) < 15, b % 7 < 6, b >> 28 < 4, e(8, t=U8).cast(I) < 255, e(8, t=S8).cast(I) < -127, b.maximum(3) < 4]
+  yield "by_bounds", sum(end.where(1 << i, 0) for i, end in enumerate(ends)), {}, none
+  yield "wrap", ((e(8, t=U8) + 200) < 210).where(1, 0) + (e(8, t=I).cast(U8).cast(I) < 200).where(2, 0), {}, none
+  yield "largest_product", (e(4, 3) * -2).max(1), {}, none
   yield "threads", e(64, 4) + 1, {}, {CPU: (Opt(O.THREAD, 0, 2),)}
 
 
@@ -114,6 +129,21 @@ def uop_programs():
   yield "vectors", stored(p(20, F, 1).index(q + 4) * p(16, F, 2).index(15 - q), q, n=16), {}, {CPU: (four,)}
   both = UOp.group(p(12, F, 0).index(r).store(y + 1.0), p(12, F, 1).index(r).store(y * 2.0))
   yield "two_stores", finish(both.end(r)), {}, none
+  yield "in_place", finish(p(12, F, 0).index(r).store(p(12, F, 0).index(r) * x).end(r)), {}, none
+  first = p(12, F, 0).index(r).store(x + 1.0).end(r)
+  t = UOp.range(12, 5)
+  yield "after_store", finish(p(12, F, 2).index(t).store(p(12, F, 0).after(first).index(11 - t) * 2.0).end(t)), {}, none
+  yield "keep", finish(p(12, F, 0).index(r).store((x < 0).where(x, p(12, F, 0).index(r))).end(r)), {}, none
+  v = p(12, I, 1).index(r)
+  folded = v
+  for i, (op, m, n) in enumerate(((Ops.CDIV, -7, 2), (Ops.CMOD, -7, 3), (Ops.FLOORDIV, -7, 2), (Ops.FLOORMOD, -7, 3),
+                                  (Ops.MAX, 3, 5), (Ops.XOR, 6, 3))):
+    folded = folded + UOp.const(m, I).alu(op, UOp.const(n, I)) * (2 * i + 3)
+  yield "constants", stored(folded, r), {}, none
+  yield "wide", stored((r.cast(dtypes.long) * 500000000 + v.cast(dtypes.long)).cast(dtypes.long), r), {}, none
+  n = UOp.variable("n", 1, 10, param=True)
+  u = UOp.range(n, 6)
+  yield "variable", stored(p(40, F, 1).index(u * 3 + n), u, n=16), {}, none
   j, k, l = (UOp.range(n, i, AxisType.REDUCE) for n, i in ((3, 2), (5, 3), (2, 4)))
   total, largest = p(12, F, 1).index(s * 3 + j).reduce(j, arg=Ops.ADD), p(12, F, 2).index(s + j).reduce(j, arg=Ops.MAX)
   yield "two_sums", stored(total * largest, s, n=4), {}, {CPU: (), CL: ()}
@@ -200,7 +230,8 @@ def values(graph, program, device):
   from tinygrad.uop.ops import Ops, UOp
   params = sorted({u for u in graph.toposort() if u.op is Ops.PARAM and u.arg.slot >= 0}, key=lambda u: u.arg.slot)
   library = Device[device].renderer.compiler.compile(source_of(program))
-  program = program.replace(src=tuple(s for s in program.src if s.op is not Ops.BINARY) + (UOp(Ops.BINARY, arg=library),))
+  parts = tuple(s for s in program.src if s.op is not Ops.BINARY)
+  program = program.replace(src=parts + (UOp(Ops.BINARY, arg=library),))
   runtime, out = Device[device].runtime(program.to_elf()), [[], []]
   for draw in range(6):
     is_any, random, buffers = draw > 2, np.random.default_rng(draw), {}
@@ -221,7 +252,7 @@ def values(graph, program, device):
         if is_any and u.dtype is dtypes.long: raw //= 2 ** random.integers(0, 40, n)
       buffers[u.arg.slot] = Buffer(device, n, u.dtype, initial_value=raw.tobytes())
     runtime(*[buffers[i].get_buf(device) for i in program.arg.globals], global_size=program.arg.global_size,
-            local_size=program.arg.local_size, vals=program.arg.vals({"core_id": 0}), wait=True)
+            local_size=program.arg.local_size, vals=program.arg.vals({"core_id": 0, "n": 7}), wait=True)
     for b in buffers.values():
       raw, kind = np.frombuffer(bytes(b.as_memoryview()), np.uint8), b.dtype
       if kind is dtypes.bfloat16: array = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
