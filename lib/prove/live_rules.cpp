@@ -22,8 +22,22 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
-  std::string out = render(u);
+  std::string out = render(u, false);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
+}
+
+// Returns the dtypes and bounds of the memories, variables and loops that an expression reads.
+std::string leaves_of(UOp root) {
+  std::string out;
+  for (UOp u : toposort(root)) {
+    if (!u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR, Op::RANGE})) continue;
+    const bool is_memory = u.is(Op::DEFINE_GLOBAL);
+    out += out.empty() ? "" : ", ";
+    out += is_memory ? "data" + std::to_string(u.arg().small_int()) : text_of(u);
+    if (is_memory) out += " " + std::string(u.dtype().base().name());
+    else out += " " + u.vmin().str() + ".." + u.vmax().str();
+  }
+  return out;
 }
 
 // Returns whether the node takes the bits of an integer for a float. REF does not keep the payload of a NaN.
@@ -32,15 +46,19 @@ bool has_float_bits(UOp root) {
 }
 
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
+constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
+
+constexpr size_t kMostListed = 12;  // instances of a rule in a text
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
 class LiveRulesProver {
  public:
-  LiveRulesProver(const Settings& settings, std::string producer, size_t most_wrong, ProofCache& cache)
+  LiveRulesProver(const Settings& settings, std::string producer, const LiveRuleOptions& options, ProofCache& cache)
       : producer_(std::move(producer)),
-        most_wrong_(most_wrong),
+        most_wrong_(options.most_wrong),
+        lists_(options.lists_instances),
         importer_(settings),
         prover_(importer_.graph(), {}, cache) {}
 
@@ -54,18 +72,25 @@ class LiveRulesProver {
       number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
-      if (proof && pairs.empty()) continue;
+      if (proof && pairs.empty()) {
+        list(rule, *m, pairs, "structural");
+        continue;
+      }
       rule.instances++;
       if (!proof) proof = RewriteProof{.why = first_line(proof.diag().message)};
-      if (proof->kind == Kind::Refuted) explain(rule, pairs, *proof);
+      if (proof->kind == Kind::Refuted) {
+        const auto point = proof->counterexample;
+        explain(rule, pairs, *proof);
+        const bool is_conditional = proof->kind == Kind::Proven || proof->kind == Kind::Sampled;
+        if (is_conditional && rule.conditional.size() < most_wrong_) rule.conditional.emplace_back(graph_of(*m), point);
+      }
+      list(rule, *m, pairs, verdict_of(*proof));
       const Kind kind = proof->kind;
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
-        const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
-        if (is_weak) weak.push_back(m);
-        if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
-        if (differs_in_zeros(rule.special)) rule.special.clear();
+        if (proof->has_floats && proof->sense > FloatSense::ButNan) weak.push_back(m);
+        if (proof->has_floats && proof->sense >= FloatSense::ButNan) find_special(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -97,14 +122,45 @@ class LiveRulesProver {
     for (const Rewrite* m : sides) {
       SidePairs pairs;
       const auto proof = catch_failures([&] { return decide(*m, pairs); });
-      if (!proof || proof->kind != Kind::Proven) return (void)(rule.general = 0);
+      if (!proof || proof->kind != Kind::Proven) {
+        rule.limit = "with unknown values in place of operands and constants, " +
+                     (!proof                          ? first_line(proof.diag().message)
+                      : pairs.empty()                 ? "the sides have no values to compare"
+                      : proof->kind == Kind::Sampled  ? "the sides are equal at sample points only"
+                      : proof->kind == Kind::Refuted  ? "the sides differ, perhaps where the rule does not apply"
+                                                      : proof->why);
+        if (!pairs.empty()) rule.limit += ": " + text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
+        return (void)(rule.general = 0);
+      }
       rule.general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    rule.verdict = "proven";
+    rule.verdict = "proven", rule.limit.clear();
   }
 
  private:
+  static std::string verdict_of(const RewriteProof& proof) {
+    switch (proof.kind) {
+      case Kind::Proven: return proof.has_floats ? "proven, " + std::string(name_of(proof.sense)) : "proven";
+      case Kind::Sampled: return "sampled";
+      case Kind::Refuted: return "refuted";
+      case Kind::Unknown: break;
+    }
+    return "unknown: " + proof.why;
+  }
+  void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
+    if (!lists_) return;
+    const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
+    rule.list.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
+  }
+
+  // Looks for a NaN, an infinity or a sign of zero for which the sides of a proven instance differ.
+  void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
+    if (!rule.special.empty()) return;
+    auto found = prover_.special_counterexample(pairs);
+    if (differs_in_zeros(found)) rule.zeros = rule.zeros.empty() ? std::move(found) : rule.zeros;
+    else rule.special = std::move(found);
+  }
   static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
     auto is_zero = [&](const char* side) {
       const auto it = point.find(side);
@@ -235,6 +291,7 @@ class LiveRulesProver {
 
   const std::string producer_;  // the release
   const size_t most_wrong_;
+  const bool lists_;
   SidesImporter importer_;
   SidesProver prover_;
 };
@@ -247,7 +304,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
-  LiveRulesProver prover(in.graph->settings(), in.info.producer, options.most_wrong, cache);
+  LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -257,13 +314,24 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
+    const size_t because = m.caller.find(kBecause);
+    if (because != m.caller.npos) rule.limit = m.caller.substr(because + kBecause.size());
     const DeadlineScope limit(options.seconds);
     auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
     if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
     prover.generalize(rule, instances[m.name + "*"]);
+    if (rule.verdict != "instances") rule.limit.clear();
     if (options.on_rule) options.on_rule(rule);
   }
   return out;
+}
+
+// Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.
+static std::string special_text(const LiveRuleProof& r) {
+  if (!r.special.empty()) return ", but not where " + point_text(r.special);
+  if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);
+  if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
+  return "";
 }
 
 std::string live_rule_text(const LiveRuleProof& r) {
@@ -272,10 +340,17 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
-  if (r.verdict != "refuted" && !r.special.empty()) out += ", but not where " + point_text(r.special);
+  if (r.verdict != "refuted") out += special_text(r);
   if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
+  if (!r.limit.empty()) out += "  not proven for all operands: " + r.limit + "\n";
+  for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
+    const LiveInstance& one = r.list[i];
+    out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
+    out += (one.leaves.empty() ? "" : "  with " + one.leaves) + "\n";
+  }
+  if (r.list.size() > kMostListed) out += "  ... " + std::to_string(r.list.size()) + " in all; --json has each\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
   for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
@@ -316,9 +391,19 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
             if (!r.special.empty()) json.member("special", r.special);
+            if (!r.zeros.empty()) json.member("zeros", r.zeros);
+            if (!r.limit.empty()) json.member("limit", r.limit);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
             r.program.add_members(json);
+            if (r.list.empty()) return;
+            json.key("list").array([&] {
+              for (const LiveInstance& one : r.list)
+                json.object([&] {
+                  json.member("before", one.before).member("after", one.after);
+                  json.member("leaves", one.leaves).member("verdict", one.verdict);
+                });
+            });
           });
       });
     });
@@ -333,7 +418,9 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
     std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
-    if (detail.empty() && !r.special.empty()) detail = "not where " + point_text(r.special);
+    if (detail.empty() && !r.limit.empty()) detail = "not proven for all operands: " + r.limit;
+    if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
+      detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";
