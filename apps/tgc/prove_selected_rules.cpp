@@ -30,7 +30,6 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   std::string producer;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
-  constexpr double kRuleSeconds = 30;  // the default limit for one rule
   ProgramWriter programs(o);
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
                                 .on_rule = [&](LiveRuleProof& rule) {
@@ -40,7 +39,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout.value_or(kRuleSeconds),
+                                .seconds = o.timeout,
                                 .most_wrong = o.program.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {

@@ -5,6 +5,7 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
 #include "lib/prove/node_values.h"
+#include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
@@ -48,6 +49,7 @@ bool has_float_bits(UOp root) {
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
 constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
 
+constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
 constexpr size_t kMostListed = 12;  // instances of a rule in a text
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
@@ -63,15 +65,21 @@ class LiveRulesProver {
         prover_(importer_.graph(), {}, cache) {}
 
   // Decides a rule by its instances.
-  void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+  void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
+    put_wrong_first(instances);
     rule.verdict = "structural";
     size_t open = 0, sampled = 0, number = 0;
     std::vector<const Rewrite*> undecided, weak;
     for (const Rewrite* m : instances) {
+      if (rule.instances && is_time_over()) break;
       number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
+      if (is_time_over() && rule.instances && !(proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted))) {
+        number--;  // it was cut short
+        break;
+      }
       if (proof && pairs.empty()) {
         list(rule, *m, pairs, "structural");
         continue;
@@ -105,8 +113,8 @@ class LiveRulesProver {
         add_wrong(rule, instances.subspan(number));
         return (void)(rule.verdict = "refuted");
       }
-      if (current_deadline().is_over()) break;
     }
+    if (number < instances.size()) rule.untried = instances.size() - number;
     // also of what is proven for numbers: a NaN that an integer or a bool shows is a wrong result
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
@@ -120,6 +128,7 @@ class LiveRulesProver {
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
+      if (is_time_over()) return (void)(rule.general = 0, rule.limit = "there was no time for all of its dtypes and ops");
       SidePairs pairs;
       const auto proof = catch_failures([&] { return decide(*m, pairs); });
       if (!proof || proof->kind != Kind::Proven) {
@@ -172,8 +181,9 @@ class LiveRulesProver {
 
   // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
-    for (const Rewrite* m : undecided) {
-      if (rule.has_context || rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) break;
+    constexpr size_t kFewest = 4;  // instances that are evaluated without a look at the time
+    for (size_t tried = 0; const Rewrite* m : undecided) {
+      if (rule.has_context || rule.wrong.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over())) break;
       const SidePairs pairs = sides_of(*m);
       RewriteProof proof;
       proof.counterexample = difference_of_specials(pairs);
@@ -187,10 +197,22 @@ class LiveRulesProver {
     return !rule.wrong.empty();
   }
 
+  // Moves an instance to the front that REF refutes: proofs of the others take time, and say nothing then.
+  void put_wrong_first(std::span<const Rewrite*> instances) {
+    for (const Rewrite*& m : instances) {
+      if (is_time_over()) return;
+      const auto is_wrong = catch_failures([&] {
+        const SidePairs pairs = sides_of(*m);
+        return !pairs.empty() && evaluate(pairs).kind == Kind::Refuted;
+      });
+      if (is_wrong && *is_wrong) return std::swap(m, instances.front());
+    }
+  }
+
   // Adds instances for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
-      if (rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) return;
+      if (rule.wrong.size() >= most_wrong_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
         LiveRuleProof copy;  // what explain() says of another instance
@@ -213,6 +235,10 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
+  static bool is_special(const std::pair<const std::string, std::string>& value) {
+    return value.second.ends_with("nan") || value.second.ends_with("inf");
+  }
+
   // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
@@ -228,13 +254,15 @@ class LiveRulesProver {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
       const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
-      if (!when) return;
+      if (!when || when.is_const()) return;  // nothing can overflow
       const UOp zero = s.before.const_like(0);
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
-    if (again.has_floats && again.sense > FloatSense::ButNan) return;  // a NaN explains the difference, not an overflow
+    // a NaN or an infinity explains the difference, not an overflow
+    if (again.has_floats && again.sense > FloatSense::ButNan) return;
+    if (std::ranges::any_of(proof.counterexample, is_special)) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
       show(rule, pairs);
@@ -262,7 +290,6 @@ class LiveRulesProver {
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
     if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);
-    auto is_special = [](auto& value) { return value.second.ends_with("nan") || value.second.ends_with("inf"); };
     auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
     const auto specials = std::ranges::count_if(found, is_special);
     const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
@@ -316,9 +343,14 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     rule.has_context = m.caller.find("context") != m.caller.npos;
     const size_t because = m.caller.find(kBecause);
     if (because != m.caller.npos) rule.limit = m.caller.substr(because + kBecause.size());
-    const DeadlineScope limit(options.seconds);
-    auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
-    if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    const DeadlineScope limit(options.seconds.value_or(0));
+    const double work = options.seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
+    {
+      const ProcessorLimit of_instances(work);
+      auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
+      if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    }
+    const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
     if (rule.verdict != "instances") rule.limit.clear();
     if (options.on_rule) options.on_rule(rule);
@@ -337,6 +369,7 @@ static std::string special_text(const LiveRuleProof& r) {
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
   if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
@@ -384,6 +417,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("rule", r.place);
             if (!r.function.empty()) json.member("function", r.function);
             json.member("verdict", r.verdict).member("instances", r.instances);
+            if (r.untried) json.member("untried", r.untried);
             json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);

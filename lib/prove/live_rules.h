@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct LiveRuleProof {
   std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
+  size_t untried = 0;  // instances for which there was no time
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
@@ -52,7 +54,7 @@ struct LiveRuleProof {
 struct LiveRuleOptions {
   std::function<bool(size_t)> is_selected;  // by the number of the rule
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
-  double seconds = 0;  // time limit for one rule; 0: none
+  std::optional<double> seconds = {};  // time limit for one rule; 0: none; unset: 30 seconds of processor time
   size_t most_wrong = 1;  // number of refuted instances to find of a rule
   bool lists_instances = false;
 };

@@ -55,6 +55,7 @@ class GeneralMaker(Maker):
     return out
 
   def cast_kinds(self) -> list[Any]: return self.kinds
+  def compared_dtype(self) -> Any: return self.choice(self.kinds)
 
   def leaf(self, dtype: Any) -> Any: return self.unknown(dtype)
 
@@ -177,7 +178,8 @@ class General:
     if any(p.is_any for p in below): raise NotGeneral("its pattern has alternatives")
     if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
     casts = {Ops.CAST, Ops.BITCAST}
-    if pattern.op is not None and casts.issuperset(pattern.op): self.kinds_of_root = [d.int]  # a cast chooses its dtypes itself
+    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # they choose the dtypes of operands themselves
+      self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
     values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE}
     for p in below:
       others = [op.name for op in p.op or () if op not in values]

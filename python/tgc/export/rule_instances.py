@@ -157,13 +157,15 @@ class Maker:
       return self.node.range(end, self.leaves)
     if op.name in OF_INTEGERS and (self.dtypes.is_float(dtype) or (dtype == self.dtypes.bool and op.name not in OF_BOOLS)): dtype = self.dtypes.int
     if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
-    if op in self.groups.Comparison: return self.of_sources(p, op, [self.dtype] * 2)
+    if op in self.groups.Comparison: return self.of_sources(p, op, [self.compared_dtype()] * 2)
     if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
     if op in self.groups.Unary: return self.of_sources(p, op, [dtype])
     if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
     if op in self.groups.Ternary: return self.of_sources(p, op, [dtype] * 3)
     if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
     return self.other(p, op, dtype)
+
+  def compared_dtype(self) -> Any: return self.choice([self.dtype, self.dtype, self.dtype, self.weak(), self.dtypes.int, self.dtypes.float])
 
   def cast_kinds(self) -> list[Any]:
     d = self.dtypes
@@ -173,7 +175,7 @@ class Maker:
     kinds = self.cast_kinds()
     inner = self.patterns(p, 1)[0]
     chooses_itself = inner is not None and inner.op is not None and all(o.name in ("CAST", "BITCAST") for o in inner.op)
-    source = self.make(inner, dtype if chooses_itself else self.choice(kinds))
+    source = self.make(inner, self.choice((inner is not None and dtype_of(inner)) or ([dtype] if chooses_itself else kinds)))
     to = dtype if has_dtype else self.choice(kinds)
     if self.is_weak(to) and self.dtypes.is_float(source.dtype): raise Unmakeable("an index of a float")
     if op is self.ops.BITCAST and not has_dtype: to = self.choice([k for k in kinds if k.itemsize == source.dtype.itemsize and not self.is_weak(k)])
