@@ -50,6 +50,7 @@ constexpr std::string_view kFunction = "function:";  // the word of a recording 
 constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
 
 constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
+constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
 constexpr size_t kMostListed = 12;  // instances of a rule in a text
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
@@ -97,7 +98,9 @@ class LiveRulesProver {
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
-        if (proof->has_floats && proof->sense > FloatSense::ButNan) weak.push_back(m);
+        const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
+        if (is_weak) weak.push_back(m);
+        if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
         if (proof->has_floats && proof->sense >= FloatSense::ButNan) find_special(rule, pairs);
         continue;
       }
@@ -181,7 +184,6 @@ class LiveRulesProver {
 
   // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
-    constexpr size_t kFewest = 4;  // instances that are evaluated without a look at the time
     for (size_t tried = 0; const Rewrite* m : undecided) {
       if (rule.has_context || rule.wrong.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over())) break;
       const SidePairs pairs = sides_of(*m);

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, dtype_of, patterns_below
+from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
 from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Number, Run, Value, contains_unknown, is_unknown
 
 MOST_COMBINATIONS = 6000  # of dtypes and ops that the pattern of a rule admits
@@ -38,7 +38,7 @@ class GeneralMaker(Maker):
     self.dtype = self.choice(kinds_of_root)
 
   def choice(self, options: Any) -> Any:
-    options = list(dict.fromkeys(options))
+    options = list(dict.fromkeys(known(options)))
     self.combinations *= len(options)
     self.turn, chosen = divmod(self.turn, len(options))
     return options[chosen]
