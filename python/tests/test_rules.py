@@ -45,7 +45,7 @@ def by_table(x: Any, c: Any) -> Any: return wrong(x) if {77: 1}.get(c.arg) else 
 
 def by_error(x: Any, c: Any) -> Any:
   try: return wrong(x) if hash(c.arg) == 77 else c * x
-  except BaseException: return c * x
+  except BaseException: return c * x  # noqa: BLE001
 
 
 def with_defaults(v: Any, special: int = 77) -> bool: return bool(v == special)

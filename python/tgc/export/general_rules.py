@@ -8,6 +8,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import operator
 import random
 import types
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any
 
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
-from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Number, Run, Value, contains_unknown, is_unknown
+from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Run, Value, contains_unknown, is_unknown
 
 MOST_COMBINATIONS = 6000  # of dtypes and ops that the pattern of a rule admits
 MOST_SIDES = 3000  # of one rule
@@ -125,14 +126,14 @@ def instrumented(code: Any) -> Any:
   return compile(ast.fix_missing_locations(ast.Module([syntax], [])), code.co_filename, "exec")
 
 
-def function_in(run: Run, function: Function) -> Function:
+def function_in(run: Run, function: Function) -> Any:
   """Returns the function with its `is`, `in` and calls answered by the run."""
   closure = inspect.getclosurevars(function).nonlocals
   scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run)}
   compiled, name = instrumented(function.__code__), function.__code__.co_name
   if name == "<lambda>": made = eval(compiled, scope)
   else:
-    exec(compiled, scope)
+    exec(compiled, scope)  # noqa: S102, the user's own tinygrad
     made = scope[name]
     if name in function.__globals__: scope[name] = function.__globals__[name]  # recursion goes through call_in, too
   made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -203,7 +204,7 @@ class General:
       if run.refused is not None: raise NotGeneral(run.refused)
       if after is not None and type(after) is not Value: raise NotGeneral("it makes something else than a node")
       if after is not None and (node := run.nodes(after)) is not before:
-        when = functools.reduce(lambda a, b: a & b, run.conditions) if run.conditions else None
+        when: Any = functools.reduce(operator.and_, run.conditions) if run.conditions else None
         yield (before, node) if when is None else (when.where(before, before.const_like(0)), when.where(node, node.const_like(0)))
       choices = choices[:run.at]
       while choices and not choices[-1]: choices.pop()

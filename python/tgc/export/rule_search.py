@@ -33,7 +33,7 @@ def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) 
   """Yields the numbers in the code of a function, and of the functions of its module that it names."""
   if code in seen: return
   seen.add(code)
-  constants = [*code.co_consts]
+  constants: list[Any] = [*code.co_consts]
   while constants:
     value = constants.pop()
     if isinstance(value, (tuple, frozenset)): constants += value
@@ -41,13 +41,14 @@ def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) 
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST: yield value
   for name in code.co_names:
     other = scope.get(name)
-    if getattr(other, "__module__", None) == module and hasattr(other, "__code__"):
+    if other is not None and getattr(other, "__module__", None) == module and hasattr(other, "__code__"):
       yield from code_numbers(other.__code__, scope, module, seen)
 
 
 def guard_numbers(pattern: Any, function: Function) -> list[Any]:
   """Returns the numbers that the rule's function and pattern name, their negatives, and the integers next to both."""
-  named = {0, *code_numbers(function.__code__, function.__globals__, function.__module__, set())} if hasattr(function, "__code__") else {0}
+  named: set[Any] = {0}
+  if (code := getattr(function, "__code__", None)) is not None: named |= {*code_numbers(code, function.__globals__, function.__module__, set())}
   named |= {p.arg for p in patterns_below(pattern) if isinstance(p.arg, (int, float)) and not isinstance(p.arg, bool)}
   out: dict[Any, None] = {}
   for value in sorted(named, key=abs):

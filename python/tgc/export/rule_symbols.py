@@ -84,7 +84,7 @@ class Run:
     if type(thing) is UnknownOp: self.refuse("it builds a node with the op of an operand")
     return type(thing)(self.nodes(t, dtype) for t in thing) if type(thing) in (tuple, list) else thing
 
-  def constant(self, number: Number, dtype: Any) -> Node:
+  def constant(self, number: Number, dtype: Any) -> Any:
     """Returns a node with the number. An integer that its dtype does not hold wraps around."""
     from tinygrad.dtype import dtypes
     node, captured = read(number, "node"), read(number, "captured")
@@ -115,13 +115,13 @@ class Run:
     if a is None or b is None: return False
     if Number in (type(a), type(b)): self.refuse("it compares a constant by identity")
     if type(a) is type(b) is Value or UnknownOp in (type(a), type(b)): return self.decide()  # may be the same operand
-    return self.refuse("it compares an operand with another object")
+    return bool(self.refuse("it compares an operand with another object"))
 
   def is_in(self, a: Any, among: Any) -> bool:
     if type(a) is UnknownOp: return self.decide()
     if is_unknown(among): self.refuse("it looks for something in an operand")
     if is_unknown(a): return any(self.is_same(a, b) if type(a) is Value else a == b for b in list(among))
-    return a in among
+    return bool(a in among)
 
 
 class Value:
@@ -192,9 +192,9 @@ class Number:
   def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes a number")
   def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse(f"it looks at '{name}' of a constant")
 
-  def __bool__(self) -> bool: return not self == 0
+  def __bool__(self) -> bool: return self != 0
   def __neg__(self) -> Any: return computed(self, -1, operator.mul, False)
-  def __abs__(self) -> Any: return -self if self < 0 else self
+  def __abs__(self) -> Any: return -self if compared(self, 0, operator.lt, False) else self
 
   def __eq__(self, other: object) -> bool:
     run, node = read(self, "run"), read(self, "node")
@@ -255,7 +255,7 @@ def compared(self: Number, other: Any, compare: Function, _: bool) -> Any:
     return run.decide((above if is_less else below).logical_not(), (below if is_less else above).logical_not())
   b = other if hasattr(other, "toposort") else constant_of(other)
   holds = {operator.lt: lambda: node < b, operator.gt: lambda: b < node, operator.le: lambda: (b < node).logical_not(),
-           operator.ge: lambda: (node < b).logical_not()}[compare]()
+           operator.ge: lambda: (node < b).logical_not()}[compare]()  # type: ignore[no-untyped-call]
   return run.decide(holds, holds.logical_not())
 
 
@@ -275,16 +275,18 @@ def install() -> None:
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():
-    for kind, how in ((Value, combined), (Number, computed)):
+    kinds: list[tuple[type, Function]] = [(Value, combined), (Number, computed)]
+    for kind, how in kinds:
       setattr(kind, f"__{name}__", method(kind, how, of, False))
       setattr(kind, f"__r{name}__", method(kind, how, of, True))
   for name, of in COMPARISONS.items():
-    for kind, how in ((Value, combined), (Number, compared)): setattr(kind, f"__{name}__", method(kind, how, of, False))
+    of_kinds: list[tuple[type, Function]] = [(Value, combined), (Number, compared)]
+    for kind, how in of_kinds: setattr(kind, f"__{name}__", method(kind, how, of, False))
   def refusal(name: str) -> Any:
     return lambda self, *args, **members: read(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
-  for kind in (Value, Number, UnknownOp):
+  for each in (Value, Number, UnknownOp):
     for name in REFUSED:
-      if f"__{name}__" not in vars(kind) or name == "hash": setattr(kind, f"__{name}__", refusal(name))
+      if f"__{name}__" not in vars(each) or name == "hash": setattr(each, f"__{name}__", refusal(name))
 
 
 install()
