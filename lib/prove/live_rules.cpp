@@ -51,6 +51,7 @@ constexpr std::string_view kBecause = "because:";  // then the recording says wh
 
 constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
 constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
+constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
 constexpr size_t kMostListed = 12;  // instances of a rule in a text
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
@@ -77,7 +78,8 @@ class LiveRulesProver {
       number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
-      if (is_time_over() && rule.instances && !(proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted))) {
+      const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
+      if (is_time_over() && rule.instances && !is_decided) {
         number--;  // it was cut short
         break;
       }
@@ -101,7 +103,8 @@ class LiveRulesProver {
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak) weak.push_back(m);
         if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
-        if (proof->has_floats && proof->sense >= FloatSense::ButNan) find_special(rule, pairs);
+        const bool is_exact = !proof->has_floats || proof->sense < FloatSense::ButNan;
+        if (!is_exact && rule.proven <= kMostSpecial) find_special(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -131,16 +134,19 @@ class LiveRulesProver {
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
-      if (is_time_over()) return (void)(rule.general = 0, rule.limit = "there was no time for all of its dtypes and ops");
+      if (is_time_over()) {
+        rule.limit = "there was no time for all of its dtypes and ops";
+        return (void)(rule.general = 0);
+      }
       SidePairs pairs;
       const auto proof = catch_failures([&] { return decide(*m, pairs); });
       if (!proof || proof->kind != Kind::Proven) {
         rule.limit = "with unknown values in place of operands and constants, " +
-                     (!proof                          ? first_line(proof.diag().message)
-                      : pairs.empty()                 ? "the sides have no values to compare"
-                      : proof->kind == Kind::Sampled  ? "the sides are equal at sample points only"
-                      : proof->kind == Kind::Refuted  ? "the sides differ, perhaps where the rule does not apply"
-                                                      : proof->why);
+                     (!proof                         ? first_line(proof.diag().message)
+                      : pairs.empty()                ? "the sides have no values to compare"
+                      : proof->kind == Kind::Sampled ? "the sides are equal at sample points only"
+                      : proof->kind == Kind::Refuted ? "the sides differ, perhaps where the rule does not apply"
+                                                     : proof->why);
         if (!pairs.empty()) rule.limit += ": " + text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
         return (void)(rule.general = 0);
       }
