@@ -42,11 +42,19 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words, which may contain dots and end with "()". Does not replace in comments and strings of a line.
-std::string with_words(std::string_view line, const Words& words) {
+// Replaces whole words, which may contain dots and end with "()", but not in strings, and leaves out comments between
+// /* and */, whose lines may look like those of the preprocessor. `in_comment` says whether the line begins, and then
+// whether it ends, inside of such a comment.
+std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {
-    if (line.substr(at).starts_with("//")) return out += line.substr(at);
+    if (!in_comment && line.substr(at).starts_with("//")) return out += line.substr(at);
+    if (in_comment || line.substr(at).starts_with("/*")) {
+      size_t end = line.find("*/", at + (in_comment ? 0 : 2));
+      in_comment = end == line.npos;
+      at = in_comment ? line.size() : end + 2, out += ' ';
+      continue;
+    }
     if (line[at] == '"') {
       size_t end = line.find('"', at + 1);
       end = end == line.npos ? line.size() : end + 1;
@@ -88,7 +96,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 }
 
 // Reads a line of the preprocessor. Returns what stands in its place; adds a macro to `words`.
-std::string directive(std::string_view line, size_t number, Words& words) {
+std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
   if (rest.starts_with("pragma") && argument("pragma").starts_with("unroll")) return "";
@@ -105,7 +113,7 @@ std::string directive(std::string_view line, size_t number, Words& words) {
     const std::string_view value = trimmed(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
     const bool has_parameters = end < macro.size() && macro[end] == '(';
     if (end > 0 && !has_parameters && value.find('#') == value.npos && !value.ends_with('\\'))
-      return words[std::string(macro.substr(0, end))] = with_words(value, words), "";
+      return words[std::string(macro.substr(0, end))] = with_words(value, words, in_comment), "";
   }
   throw Failure(preprocessor_error(number, line));
 }
@@ -131,7 +139,10 @@ constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict_
 // Reads "const float* __restrict__ a", "device float* a [[buffer(0)]]" or "float* noalias align 32 %a".
 HandWrittenKernel::Parameter parameter_of(std::string text) {
   HandWrittenKernel::Parameter out;
-  if (size_t attributes = text.find("[["); attributes != text.npos) text.resize(attributes);
+  if (size_t attributes = text.find("[["); attributes != text.npos) {
+    out.is_builtin = !trimmed(text.substr(attributes + 2)).starts_with("buffer");
+    text.resize(attributes);
+  }
   out.is_pointer = text.find('*') != text.npos || text.starts_with("ptr") || text.find('&') != text.npos;
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size();) {
@@ -213,13 +224,14 @@ Result<std::string> self_contained_source(Language language, std::string_view te
     if (language == Language::Hip) words.insert(std::begin(kHipWords), std::end(kHipWords));
     std::string out;
     size_t number = 0;
+    bool in_comment = false;
     for (std::string_view line : lines_of(text)) {
       number++;
-      if (trimmed(line).starts_with('#')) {
-        out += directive(trimmed(line), number, words) + "\n";
+      if (!in_comment && trimmed(line).starts_with('#')) {
+        out += directive(trimmed(line), number, words, in_comment) + "\n";
         continue;
       }
-      std::string made = with_words(line, words);
+      std::string made = with_words(line, words, in_comment);
       if (language == Language::Hip) made = with_hip_bounds(std::move(made));
       const size_t mark = made.find(mark_of(language));
       const bool is_device = language == Language::Hip || language == Language::Cuda;

@@ -14,6 +14,7 @@ struct HandWrittenKernel {
     std::string name;
     std::string type;         // of a pointer, that of its elements: "float"; empty: LLVM IR's ptr does not say it
     bool is_pointer = false, is_const = false;
+    bool is_builtin = false;  // no argument: Metal's [[thread_position_in_grid]] and its like
   };
   std::string name;
   std::vector<Parameter> parameters;

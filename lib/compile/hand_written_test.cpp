@@ -39,6 +39,12 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
     CHECK(k.parameters[2].name == "n");
     CHECK(k.parameters[2].is_pointer == (c.language == Language::Metal));
   }
+  auto metal = kernels_in(Language::Metal, "kernel void add(device float* a [[buffer(0)]], "
+                                           "uint3 at [[thread_position_in_grid]], uint2 wide [[ buffer(1) ]]) {}");
+  REQUIRE_MESSAGE(metal, metal.diag().text());
+  CHECK_FALSE(metal->front().parameters.at(0).is_builtin);
+  CHECK(metal->front().parameters.at(1).is_builtin);
+  CHECK_FALSE(metal->front().parameters.at(2).is_builtin);
   CHECK_FALSE(kernels_in(Language::Cuda, "__device__ void f() {}"));
   CHECK_FALSE(kernels_in(Language::OpenCl, "void my_kernel(global float* a) {}"));
 }
@@ -57,4 +63,11 @@ TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced
     REQUIRE_FALSE(refused);
     CHECK(refused.diag().line == 2);
   }
+}
+
+TEST_CASE("hand-written kernels: macros are not replaced in comments, also those of several lines") {
+  auto made = self_contained_source(Language::Hip, "#define N 4\n/* N threadIdx.x\n#if N */ int a = N; /* N */\n// N\n"
+                                                   "const char* s = \"/*\"; int b = N;\n");
+  REQUIRE_MESSAGE(made, made.diag().text());
+  CHECK(*made == "\n \n  int a = 4;  \n// N\nconst char* s = \"/*\"; int b = 4;\n");
 }

@@ -90,10 +90,10 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
   for (const HandWrittenKernel::Parameter& p : kernel.parameters) {
     auto size = sizes.find(p.name);
     const Array* array = find_array(given, p.name);
+    if (p.is_builtin) continue;
     if (!p.is_pointer) {
       const auto dtype = dtype_of(p.type);
       if (!dtype || dtype->itemsize() != 4 || !dtypes::is_int(*dtype)) {
-        if (p.name == "core_id" || p.type.find('3') != p.type.npos || p.type.starts_with("uint2")) continue;
         throw Failure("the parameter '" + p.name + "' is a " + p.type + "; tgc passes pointers and 32-bit integers");
       }
       if (p.name == "core_id") continue;  // the number of the thread of a kernel for the CPU, which the device passes
@@ -126,6 +126,27 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
 Language language_of(const Target& target) {
   if (target.device == "METAL") return Language::Metal;
   return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
+}
+
+// Fails if the target takes no launch of this size. Of the CPU, the work groups are its threads; the number of threads
+// of an OpenCL work group is left to the driver.
+void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
+                       const std::array<uint32_t, 3>& block) {
+  constexpr int64_t kThreads = 1024;  // of a work group: the most that CUDA, HIP and Metal take
+  const bool is_cpu = target.device == "CPU";
+  int64_t threads = 1, most = is_cpu ? 1 : target.device == "CL" ? INT64_MAX : kThreads;
+  for (size_t i = 0; i < 3; i++) {
+    const int64_t groups = target.global_max ? std::max<int64_t>(1, (*target.global_max)[i]) : 1;
+    if (grid[i] > groups)
+      throw Failure(Diag{.message = formatted("a grid of %u work groups in dimension %zu", grid[i], i),
+                         .expected = "at most " + std::to_string(groups) + " for " + target.name()});
+    threads *= std::min<int64_t>(block[i], 1 << 20);
+    if (target.local_max && !is_cpu) most = block[i] > (*target.local_max)[i] ? 0 : most;
+  }
+  if (threads > most)
+    throw Failure(Diag{.message = formatted("a work group of %u,%u,%u threads", block[0], block[1], block[2]),
+                       .expected = is_cpu ? "one thread: --grid is the number of the CPU's threads"
+                                          : "at most 1024, and in each dimension what " + target.name() + " takes"});
 }
 
 struct ReadSource {
@@ -190,6 +211,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     Placement place =
         std::move(choose_placement("", read.target.name(), session.settings_for().value_or_throw()).value_or_throw());
     check_emulation(place).value_or_throw();
+    check_launch_size(*place.target, source.grid, source.block);
     Arrays given;
     if (!options.input.arrays.empty()) given = std::move(read_arrays(options.input.arrays).value_or_throw());
     Arguments arguments = arguments_of(kernel, source.sizes, given);

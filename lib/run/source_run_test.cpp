@@ -25,6 +25,14 @@ TEST_CASE("a kernel written by hand runs with the sizes of its arguments") {
   CHECK(run_source(session, file, source, {}).diag().message == "the size of 'in' is not known");
   source.sizes = {"out=8", "in=8", "n=5", "m=1"};
   CHECK(run_source(session, file, source, {}).diag().message == "the kernel 'scale' has no parameter 'm'");
+  source.sizes = {"out=8", "in=8", "n=5"}, source.block = {2, 1, 1};
+  CHECK(run_source(session, file, source, {}).diag().message == "a work group of 2,1,1 threads");
+  source.block = {1, 1, 1}, source.grid = {1, 4000000000, 1};
+  CHECK(run_source(session, file, source, {}).diag().message == "a grid of 4000000000 work groups in dimension 1");
+  write_file(file, "void scale(int* restrict out, vec3 n) {}\n").value_or_throw();
+  source.sizes = {"out=8"}, source.grid = {1, 1, 1};
+  CHECK(run_source(session, file, source, {}).diag().message ==
+        "the parameter 'n' is a vec3; tgc passes pointers and 32-bit integers");
   CHECK(parse_launch_size("64,2").value_or_throw() == std::array<uint32_t, 3>{64, 2, 1});
   for (const char* wrong : {"", "0", "1,", "1,2,3,4", "x"}) CHECK_FALSE(parse_launch_size(wrong));
 }

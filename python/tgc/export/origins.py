@@ -72,7 +72,10 @@ class FollowedNodes(dict[Any, Any]):
     super().__setitem__(node, new)
     if node.op.name in self.watched and self.kernel is None: self.follow(node, new)
     if new is node or (made_by := self.origin(node)) is None or new.op.name in LEAVES or self.has_origin(new): return
-    if node.op.name in SAME_VALUE and new.op is not node.op: made_by = self.origin(node.src[0]) or made_by
+    if node.op.name in SAME_VALUE and new.op is not node.op:
+      value = node
+      while value.op.name in SAME_VALUE: value = value.src[0]
+      made_by = self.origin(value) or made_by
     stack = [new]
     while stack:
       u = stack.pop()

@@ -11,12 +11,12 @@ import struct
 import sys
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tgc.export.arrays import ArraySaver, contents
 from tgc.export.golden import atomic_file, nan_file, print_message
-from tgc.export.hooks import program_lines
+from tgc.export.hooks import program_lines, set_attribute
 from tgc.export.kinds import JSON
 
 # Layout of each float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
@@ -49,14 +49,30 @@ class NanWatcher(ArraySaver):
     self.file = nan_file(recorder.output)
     self.runs: dict[Any, int] = {}       # kernel: how often it ran
     self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()  # buffer: the call that stored to it last
+    self.unwritten: weakref.WeakSet[Any] = weakref.WeakSet()  # buffers that a kernel read before anything stored to them
     self.given: JSON | None = None       # the first input that has a NaN, though no kernel has stored to its memory
 
   def splits(self, linear: Any, jit: Any) -> bool: return not self.found and all(c.op.name == "CALL" for c in linear.src)
+
+  def watch(self) -> None:
+    super().watch()
+    from tinygrad.engine import realize
+    if (item := getattr(realize, "ExecItem", None)) is None: return  # which allocates, in 0.12, before the kernel is called
+    run = item.run
+    def watched_run(one: Any, *args: Any, **kwargs: Any) -> Any:
+      if one.ast.op.name == "SINK": self.note_new(one.bufs)  # no copy
+      return run(one, *args, **kwargs)
+    set_attribute(item, "run", watched_run)
+
+  def note_new(self, buffers: Iterable[Any]) -> None:
+    """Notes buffers that have no memory yet. find_made() removes those that a kernel stores."""
+    self.unwritten |= {b.base for b in buffers if hasattr(b, "base") and not getattr(b.base, "is_allocated", lambda: True)()}
 
   def around(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     if self.found: return run()
     begin = time.perf_counter()
     before = {n: contents(b) for n, b in buffers.items()}
+    self.note_new(buffers.values())
     self.seconds += time.perf_counter() - begin
     result = run()
     begin = time.perf_counter()
@@ -77,10 +93,14 @@ class NanWatcher(ArraySaver):
     outputs = {n: after for n in facts.outs if (after := contents(buffers.get(n))) is not None}
     made = {n: sorted(bad_elements(after, self.infinite) - (bad_elements(before[n], self.infinite) if before.get(n) else set())) for n, after in outputs.items()}
     made = {n: elements for n, elements in made.items() if elements}
+    for n in facts.ins:  # of a view that had no memory of its own, or of memory that nobody wrote
+      if n not in facts.outs and before.get(n) is None: before[n] = contents(buffers.get(n))
+    unwritten = [n for n in facts.ins if n in buffers and buffers[n].base in self.unwritten]
     bad_inputs = [n for n in facts.ins if before.get(n) and bad_elements(before[n], self.infinite)]
-    for n in bad_inputs:
-      if buffers[n].base not in self.writers and self.given is None: self.given = {"id": kernel_id, "call": self.calls, "input": f"data{n}"}
-    if made and not bad_inputs:
+    for n in unwritten if made else bad_inputs:
+      if self.given is None and buffers[n].base not in self.writers:
+        self.given = {"id": kernel_id, "call": self.calls, "input": f"data{n}", "unwritten": n in unwritten}
+    if made and not bad_inputs and not unwritten:
       self.found = True
       self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, values)
       self.save(kernel_id, "out", outputs)
@@ -88,6 +108,7 @@ class NanWatcher(ArraySaver):
     writer = {"id": kernel_id, "call": self.calls}
     for n in facts.outs:
       if n in buffers: self.writers[buffers[n].base] = writer
+    self.unwritten.difference_update({buffers[n].base for n in facts.outs if n in buffers})
 
   def write(self, kernel_id: str, facts: Any, buffers: dict[int, Any], made: dict[int, list[int]]) -> None:
     inputs = {f"data{n}": self.writers.get(buffers[n].base) for n in facts.ins if n in buffers}
@@ -104,6 +125,7 @@ class NanWatcher(ArraySaver):
     kind = "NaN or infinity" if self.infinite else "NaN"
     print_message(f"{self.calls} kernel calls were watched, which took {self.seconds:.1f} s; " +
                   (f"{self.file.name} has the first find" if self.found else f"none made a {kind} of numbers"))
-    if self.given and not self.found:
-      print_message(f"kernel {self.given['id']} reads a {kind} in call {self.given['call']} from {self.given['input']}, which no kernel stored: "
-                    "it is in the program's data, or in memory that nobody wrote")
+    if not self.given or self.found: return
+    call = f"kernel {self.given['id']}, call {self.given['call']}, "
+    if self.given["unwritten"]: print_message(f"{call}makes a {kind} of {self.given['input']}, memory that nobody wrote (an empty tensor), so it is no find")
+    else: print_message(f"{call}reads a {kind} from {self.given['input']}, which no kernel stored: it is in the program's data, or in memory that nobody wrote")

@@ -1,0 +1,105 @@
+"""Programs for slow_kernels: each makes one kernel slow in a known way, by opts that tinygrad would not choose.
+
+  PYTHON slow_programs.py                 runs the slow kernels
+  PYTHON slow_programs.py times N         runs each beside the same without its defect; prints the least milliseconds of N runs
+
+PYTHON has tinygrad 0.14.0 and numpy. `CASES` names the reason that is the right one.
+"""
+import contextlib, io, sys
+import numpy as np
+from tinygrad import GlobalCounters, Tensor
+from tinygrad.codegen import to_program_cache
+from tinygrad.codegen.opt import Opt, OptOps, heuristic
+from tinygrad.engine.realize import runtime_cache
+from tinygrad.helpers import Context
+
+chosen: list[Opt] = []
+
+
+def apply_chosen(kernel):
+  for opt in chosen: kernel.apply_opt(opt)
+  return kernel
+
+
+heuristic.hand_coded_optimizations = apply_chosen
+
+
+def opts(text):
+  """Returns the opts of "UPCAST 0 4, THREAD 0 2"."""
+  words = [part.split() for part in text.split(",") if part.strip()]
+  return [Opt(OptOps[op], int(axis), int(amount)) for op, axis, amount in words]
+
+
+def random(*shape): return Tensor(np.random.default_rng(0).random(shape, dtype=np.float32)).realize()
+
+
+def product(n, batch=()):
+  a, b = random(*batch, n, n), random(*batch, n, n)
+  return lambda: a @ b
+
+
+def transposed(n):
+  x = random(n, n)
+  return lambda: x.T + 1
+
+
+def total(axis, *shape):
+  x = random(*shape)
+  return lambda: x.sum(axis=axis)
+
+
+def scaled(n):
+  x = random(n)
+  return lambda: x * 2 + 1
+
+
+def convolution(padding):
+  x, w = random(4, 16, 34 - 2 * padding, 34 - 2 * padding), random(16, 16, 3, 3)
+  return lambda: x.conv2d(w, padding=padding)
+
+
+# name: (right reason, device, slow program, its opts, program without the defect, its opts)
+CASES = {
+  "no_opts": ("not-unrolled", "CPU", (product, 256), "THREAD 0 2", None, "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
+  "transposed": ("strided-loads", "CPU", (transposed, 1024), "THREAD 0 2", None, "UPCAST 0 16, THREAD 0 2"),
+  "columns": ("strided-loads", "CPU", (total, 0, 1024, 1024), "THREAD 0 2", None, "UPCAST 0 16, THREAD 0 2"),
+  "rows_upcast": ("strided-loads", "CPU", (product, 240), "UPCAST 0 4, THREAD 0 2", None, "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
+  "one_accumulator": ("serial-reduction", "CPU", (total, 1, 1024, 1024), "THREAD 0 2", None, "UPCAST 0 4, THREAD 0 2"),
+  "no_reuse": ("repeated-loads", "CPU", (product, 272), "UPCAST 1 16, THREAD 0 2", None, "UPCAST 1 16, UPCAST 0 4, THREAD 0 2"),
+  "odd_size": ("bounds-checks", "CPU", (product, 253), "PADTO 0 16, PADTO 1 16, UPCAST 0 4, UPCAST 1 16, THREAD 0 2",
+               (product, 256), "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
+  "registers": ("spills", "CPU", (product, 128, (8,)), "UPCAST 0 8, UPCAST 0 8, UPCAST 1 16, THREAD 0 2", None,
+                "UPCAST 1 4, UPCAST 2 16, THREAD 0 2"),
+  "one_thread": ("few-threads", "CPU", (product, 224), "UPCAST 0 4, UPCAST 1 16", None, "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
+  "cl_one_item": ("small-groups", "CL", (scaled, 1 << 20), "", None, "LOCAL 0 32"),
+  "cl_no_upcast": ("not-unrolled", "CL", (product, 256), "LOCAL 1 16, LOCAL 0 16", None, "LOCAL 1 16, LOCAL 0 16, UPCAST 0 4, UPCAST 1 4"),
+  "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "LOCAL 0 64", None, "LOCAL 0 32"),
+  "cl_transposed": ("strided-loads", "CL", (transposed, 1024), "LOCAL 1 32", None, "LOCAL 1 16, LOCAL 0 16"),
+  "cl_padding": ("bounds-checks", "CL", (convolution, 1), "LOCAL 3 32, UPCAST 1 4", (convolution, 0), "LOCAL 3 32, UPCAST 1 4"),
+  "cl_no_reuse": ("repeated-loads", "CL", (product, 240), "UPCAST 1 16", None, "UPCAST 1 16, UPCAST 0 4"),
+}
+
+
+def run(device, program, text, runs=1):
+  """Returns the least milliseconds that tinygrad measures."""
+  chosen[:] = opts(text)
+  to_program_cache.clear()
+  runtime_cache.clear()
+  times = []
+  with Context(DEV=device, SPLIT_REDUCEOP=0):
+    make = program[0](*program[1:])
+    for _ in range(runs):
+      GlobalCounters.reset()
+      with contextlib.redirect_stdout(io.StringIO()), Context(DEBUG=2 if runs > 1 else 0): make().realize()
+      times.append(GlobalCounters.time_sum_s * 1e3)
+  return min(times)
+
+
+if __name__ == "__main__":
+  for name, (reason, device, program, slow, other, mended) in CASES.items():
+    if len(sys.argv) == 1:
+      run(device, program, slow)
+      continue
+    with contextlib.redirect_stderr(io.StringIO()):
+      before, after = run(device, program, slow, int(sys.argv[2])), run(device, other or program, mended, int(sys.argv[2]))
+    print(f"{name:16} {reason:17} {before:10.3f} {after:10.3f} {before / after:8.2f}", flush=True)
