@@ -215,7 +215,7 @@ TEST_CASE("completion: the fish script completes") {
 
 TEST_CASE("help: topics and commands are explained") {
   for (const char* topic :
-       {"stages", "formats", "settings", "targets", "inputs", "recording", "debug", "exit-codes", "dump"}) {
+       {"stages", "formats", "settings", "targets", "inputs", "recording", "debug", "exit-codes", "agents", "dump"}) {
     Ran r = run_tgc(std::string("help ") + topic);
     CHECK(r.code == 0);
     CHECK(r.out.size() > 100);
