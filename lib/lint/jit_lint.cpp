@@ -1,4 +1,4 @@
-#include "lib/lint/jit_lint_calls.h"
+#include "lib/lint/jit_lint_internal.h"
 #include "lib/uop/release.h"
 
 namespace tgc {

@@ -1,5 +1,5 @@
 // The checks of a replay: what differs from the captured call, and what is done with its results.
-#include "lib/lint/jit_lint_calls.h"
+#include "lib/lint/jit_lint_internal.h"
 
 namespace tgc {
 namespace {
