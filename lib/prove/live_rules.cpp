@@ -21,9 +21,17 @@ using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Prints a node that has no infix syntax: a memory, or a call.
+std::string named(UOp u) {
+  if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
+  std::string out;
+  for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + render(u.src(i), false, named);
+  return std::string(name_of(u.op())) + "(" + out + ")";
+}
+
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
-  std::string out = render(u, false);
+  std::string out = render(u, false, named);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
 }
 
@@ -343,6 +351,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
+    if (m.name.empty()) continue;
     if (options.is_selected && !options.is_selected(number++)) continue;
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
@@ -364,6 +373,12 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     if (options.on_rule) options.on_rule(rule);
   }
   return out;
+}
+
+std::string why_no_rules(const InputGraph& in) {
+  for (const GoldenMetadata& m : in.record->metadata)
+    if (m.name.empty()) return m.caller;
+  return "";
 }
 
 // Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.

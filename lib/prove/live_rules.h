@@ -62,6 +62,9 @@ struct LiveRuleOptions {
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
+// Returns what such a recording says if there is no rule at the wanted place: which are the nearest ones.
+std::string why_no_rules(const InputGraph& in);
+
 // Return one verdict, and the counts of all, as text.
 std::string live_rule_text(const LiveRuleProof& rule);
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all);
