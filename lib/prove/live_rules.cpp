@@ -147,7 +147,14 @@ class LiveRulesProver {
         return (void)(rule.general = 0);
       }
       SidePairs pairs;
-      const auto proof = catch_failures([&] { return decide(*m, pairs); });
+      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
+      if (is_open && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
+        proof = catch_failures([&] { return prover_.decide(as_int64(pairs)); });
+      if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
+        rule.without_fp8 = true;
+        continue;
+      }
       if (!proof || proof->kind != Kind::Proven) {
         rule.limit = "with unknown values in place of operands and constants, " +
                      (!proof                         ? first_line(proof.diag().message)
@@ -161,10 +168,43 @@ class LiveRulesProver {
       rule.general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    rule.verdict = "proven", rule.limit.clear();
+    if (rule.general) rule.verdict = "proven", rule.limit.clear();
   }
 
  private:
+  static bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
+    auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
+    return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
+  }
+
+  // Returns the sides with indices as 64-bit integers, which hold each index: bits of unbounded numbers are not encoded.
+  SidePairs as_int64(const SidePairs& pairs) {
+    std::unordered_map<uint32_t, UOp> made;
+    auto of = [&](UOp root) {
+      for (UOp u : toposort(root)) {
+        UOp& out = made[u.id()];
+        if (out) continue;
+        const bool is_index = u.dtype().is(Scalar::Index);
+        out = u;
+        if (u.in({Op::DEFINE_GLOBAL, Op::INDEX, Op::LOAD, Op::DEFINE_VAR, Op::RANGE, Op::SPECIAL})) {
+          if (is_index) out = u.cast(dtypes::int64);
+          continue;
+        }
+        if (u.is_const() && is_index && !u.is_invalid()) out = graph().constant(dtypes::int64, u.arg().to_const());
+        if (u.num_src() == 0) continue;
+        std::vector<UOp> src;
+        for (UOp s : u.src()) src.push_back(made[s.id()]);
+        const DType d = is_index ? dtypes::int64 : u.dtype();
+        out = u.is(Op::CAST) && src[0].dtype() == d ? src[0] : graph().node(u.op(), d, src, u.arg());
+      }
+      return made[root.id()];
+    };
+    SidePairs out;
+    for (const Sides& s : pairs) out.push_back({of(s.before), of(s.after), s.tolerance});
+    return out;
+  }
+  Graph& graph() { return importer_.graph(); }
+
   static std::string verdict_of(const RewriteProof& proof) {
     switch (proof.kind) {
       case Kind::Proven: return proof.has_floats ? "proven, " + std::string(name_of(proof.sense)) : "proven";
@@ -394,6 +434,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
   if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
   if (r.general) out += ", and for all values of its operands";
+  if (r.without_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
   if (r.verdict != "refuted") out += special_text(r);
@@ -442,6 +483,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("verdict", r.verdict).member("instances", r.instances);
             if (r.untried) json.member("untried", r.untried);
             json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
+            if (r.without_fp8) json.member("without_fp8", true);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.why.empty()) json.member("why", r.why);

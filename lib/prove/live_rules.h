@@ -30,6 +30,7 @@ struct LiveRuleProof {
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
   size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
+  bool without_fp8 = false;  // these pairs are not proven for floats of 8 bits, which then are not part of the verdict
   std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
