@@ -10,21 +10,20 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 7;
+constexpr int kPeakRuns = 15;                    // of which the fastest counts: other programs may run, too
 constexpr int kRounds = 20000;                   // of the arithmetic kernel on a CPU
 constexpr int kChains = 10;                      // accumulators, which hide the latency of one addition
-constexpr double kMoved = 64 << 20;              // bytes that the memory kernels move at least
+constexpr double kMoved = 16 << 20;              // bytes that the memory kernels move at least
 constexpr uint32_t kItems = 8192, kGroup = 64;   // work items of OpenCL kernels, and those of a work group
 constexpr int kItemRounds = 256;                 // of the arithmetic kernel of a work item
 constexpr int kItemFloats = 8;                   // of the vectors of OpenCL kernels
-constexpr int kAdds = 200000;                    // that wait for each other
+constexpr int kAdds = 100000;                    // that wait for each other
 constexpr int kGroups = 65536;                   // work groups that do nothing
 // Lines that are loaded one after another, and the floats between them: of the cache of level 2, and of a larger one.
 struct Lines {
-  int count, gap;
+  int count, gap, rounds;
 };
-constexpr Lines kNear{2048, 17 * 16}, kFar{16384, 65 * 16};
-constexpr int kLineRounds = 32;
+constexpr Lines kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
 std::string repeated(const std::string& text) {  // `text` once for each accumulator, with its number in place of @
   std::string out;
@@ -54,13 +53,13 @@ struct Sources {
     return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
                     "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
   }
-  // Loads an element of each of `count` lines, again and again.
-  std::string lines(int count, int gap) const {
-    std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " + std::to_string(kLineRounds) +
-                       "; r++)\n    for (int i = 0; i < " + std::to_string(count) + "; i += 4) {\n";
+  // Loads an element of each line, again and again.
+  std::string elements_of(const Lines& lines) const {
+    std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " + std::to_string(lines.rounds) +
+                       "; r++)\n    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
     for (int i = 0; i < 4; i++) {
       const std::string n = std::to_string(i);
-      body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(gap) + " + r % 16];\n";
+      body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(lines.gap) + " + r % 16];\n";
     }
     return function(body + "    }\n  out[" + thread() + " * 64] = s0 + s1 + s2 + s3;\n");
   }
@@ -114,9 +113,9 @@ class PeakMeter {
       sources_.width = width;
       const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * double(sources_.threads)
                                                          : double(kItemRounds) * kItems * kItemFloats);
-      const double rate = each / seconds(sources_.arithmetic());
-      if (rate < out.operations) continue;
-      out.operations = rate, out.instruction = 2.0 * width / 4 * units_ / rate;
+      const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units_ / rate;
+      out.operations = std::max(out.operations, rate);
+      out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
     }
     measure_costs(out);
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
@@ -141,31 +140,33 @@ class PeakMeter {
     const double bytes = double(sources_.floats) * sizeof(float) * (copies ? 2 : 1);
     sources_.rounds = int(std::max(1.0, kMoved / bytes));
     const double items = double(sources_.floats) / kItemFloats * sources_.rounds;
-    return bytes * sources_.rounds / seconds(sources_.memory(copies), int64_t(items / kGroup));
+    const std::string text = sources_.memory(copies);
+    return bytes * sources_.rounds / (sources_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
   }
 
-  // Measures what one unit needs. All units work at the same time, as they do in kernels.
+  // Measures what one unit needs, while the others wait.
   void measure_costs(Peaks& out) {
-    const int64_t groups = int64_t(units_);
     sources_.width = 32;
-    out.add = seconds(sources_.additions(), groups, 1) / kAdds;
+    out.add = seconds(sources_.additions(), 1, 1) / kAdds;
     auto line_seconds = [&](const Lines& lines) {
       sources_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
-      return seconds(sources_.lines(lines.count, lines.gap), groups, 1) / (double(lines.count) * kLineRounds);
+      return seconds(sources_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
     };
     out.near_line = line_seconds(kNear), out.far_line = std::max(out.near_line, line_seconds(kFar));
     sources_.floats = kItems * 2;
     if (!sources_.is_c) out.group = seconds(sources_.nothing(), kGroups, 1) * units_ / kGroups;
   }
 
-  // `groups`, `items`: the launch size of an OpenCL kernel.
-  double seconds(const std::string& text, int64_t groups = kItems / kGroup, int64_t items = kGroup) {
+  // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.
+  double seconds(const std::string& text) {
+    return sources_.is_c ? seconds(text, int64_t(sources_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
+  }
+  double seconds(const std::string& text, int64_t groups, int64_t items) {
     const int64_t size = int64_t(std::max<uint64_t>(sources_.floats, kItems * kItemFloats));
     std::vector<BufferSpec> buffers{{.number = 0, .dtype = dtypes::float32, .size = size, .written = true},
                                     {.number = 1, .dtype = dtypes::float32, .size = size, .read = true}};
     ProgramInfo info{.name = "peak", .function_name = "peak"};
-    info.global_size[0] = sources_.is_c ? int64_t(sources_.threads) : groups;
-    info.local_size->at(0) = sources_.is_c ? 1 : items;
+    info.global_size[0] = groups, info.local_size->at(0) = items;
     KernelSource source{"peak", "peak", place_.target->name(), text};
     if (sources_.is_c) source.variables_before_core = 0;
     Executable kernel = std::move(

@@ -285,8 +285,14 @@ class ReasonFinder {
   double add_repeated_loads() {
     if (repeats() < 2 * kReuse) return 0;
     const double bytes = facts_.loaded_bytes() * launch_, rate = costs_.bytes_for(k_.cost.bytes());
-    double loads = 0;  // instructions; a core starts two in the time of one operation
-    for (const Access& a : facts_.loads) loads += a.times / (k_.is_cpu && !is_scalar() ? kVector * 4 / a.bytes : 1) / 2;
+    double loads = 0;  // instructions; those of neighbouring elements are one
+    if (!k_.is_cpu || is_scalar()) {
+      for (const Access& a : facts_.loads) loads += a.times;
+    } else {
+      for (const LoopAccess& l : loop_accesses())
+        if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
+    }
+    loads /= 2;  // a core starts two at a time
     const double seconds = std::max(rate > 0 ? bytes / rate : 0, loads * costs_.instruction * wall_);
     return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kReuse),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
