@@ -108,19 +108,29 @@ class PeakMeter {
     Peaks out{.source = "measured"};
     sources_.floats = kItems * 2;
     out.launch = seconds(sources_.nothing());
+    const uint64_t all = sources_.threads;
     for (int width : {32, 64}) {
       if (!sources_.is_c && width > 32) break;
       sources_.width = width;
-      const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * double(sources_.threads)
-                                                         : double(kItemRounds) * kItems * kItemFloats);
-      const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units_ / rate;
-      out.operations = std::max(out.operations, rate);
-      out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
+      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all that wait for it
+        sources_.threads = threads;
+        const double units = sources_.is_c ? double(threads) : units_;
+        const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * units
+                                                           : double(kItemRounds) * kItems * kItemFloats);
+        const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units / rate;
+        out.operations = std::max(out.operations, rate);
+        out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
+        if (!sources_.is_c) break;
+      }
     }
-    measure_costs(out);
+    sources_.threads = all;
+    measure_costs(out);  // of one unit, while the others wait
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
-      const double rate = sources_.is_c ? std::max(memory_rate(bytes, true), memory_rate(bytes, false))
-                                        : memory_rate(bytes, true);
+      double rate = memory_rate(bytes, true);
+      if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));
+      if (sources_.threads = 1; sources_.is_c && all > 1 && bytes < uint64_t(1) << 20)
+        rate = std::max(rate, memory_rate(bytes, false));
+      sources_.threads = all;
       // a larger cache is not faster; a busy machine may measure it so
       if (!out.caches.empty() && rate > out.caches.back().bytes)
         for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
@@ -144,7 +154,6 @@ class PeakMeter {
     return bytes * sources_.rounds / (sources_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
   }
 
-  // Measures what one unit needs, while the others wait.
   void measure_costs(Peaks& out) {
     sources_.width = 32;
     out.add = seconds(sources_.additions(), 1, 1) / kAdds;
