@@ -29,6 +29,7 @@ struct Access {
   double times = 1;      // how often a launch executes it; of a thread of the CPU
   double bytes = 0;      // of one execution
   bool is_gated = false;
+  double buffer_bytes = 0;
 };
 
 // What one pass over the list finds. On a CPU, the list is that of one thread.
@@ -96,7 +97,9 @@ class ListFacts {
     const DType dtype = u.is(Op::LOAD) ? u.dtype() : u.src(1).dtype();
     const bool is_gated = (u.is(Op::LOAD) && u.num_src() > 1) ||
                           (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_);
-    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated});
+    const DType buffer = index.src(0).dtype();
+    const double all = buffer.size() > 0 ? double(buffer.size()) * double(buffer.base().itemsize()) : INFINITY;
+    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated, all});
     work += times_ * dtype.vcount();
     if (u.is(Op::LOAD) && is_gated) gates += times_;
   }
@@ -141,8 +144,11 @@ class ReasonFinder {
     out_.push_back({.kind = kind, .text = std::move(text), .weight = 1 / (1 - share)});
     return share * k_.seconds;
   }
+  // An OpenCL device of the CPU runs the items of a group one after another, and a loop of an item as the CPU does; it
+  // makes vectors only of kernels without loops.
+  bool runs_loops() const { return k_.is_cpu || (has_measured_groups() && facts_.steps > 0); }
   bool is_scalar() const {
-    return k_.is_cpu && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
+    return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
   }
   uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch.global)); }
   uint64_t threads() const { return k_.launch.local ? product(*k_.launch.local) : kWave; }
@@ -191,8 +197,8 @@ class ReasonFinder {
 
   double add_serial_reduction() {
     if (facts_.longest_reduction < kVector || facts_.accumulators == 0 || facts_.has_tensor_core) return 0;
-    // the items of a work group are independent, too
-    const double items = k_.is_cpu ? 1 : double(threads());
+    // the items of a GPU's work group are independent, too
+    const double items = runs_loops() ? 1 : double(threads());
     const double chains = facts_.accumulators * std::max(1.0, items / kVector);
     if (chains >= kIndependent) return 0;
     return add(Slowness::SerialReduction, facts_.steps / items * costs_.add * wall_ * (1 - chains / kIndependent),
@@ -202,7 +208,7 @@ class ReasonFinder {
   }
 
   // ---- accesses that are not contiguous
-  double add_strides() { return k_.is_cpu ? add_loop_strides() : add_lane_strides(); }
+  double add_strides() { return runs_loops() ? add_loop_strides() : add_lane_strides(); }
 
   std::vector<LoopAccess> loop_accesses() const {
     std::vector<LoopAccess> out;
@@ -284,16 +290,20 @@ class ReasonFinder {
 
   double add_repeated_loads() {
     if (repeats() < 2 * kReuse) return 0;
-    const double bytes = facts_.loaded_bytes() * launch_, rate = costs_.bytes_for(k_.cost.bytes());
+    const double bytes = facts_.loaded_bytes() * launch_;
+    double moving = 0;  // seconds; the repeated loads of a buffer come from a cache that holds it
+    for (const Access& a : facts_.loads)
+      if (const double rate = costs_.bytes_for(std::min(k_.cost.bytes(), a.buffer_bytes)); rate > 0)
+        moving += a.times * a.bytes * launch_ / rate;
     double loads = 0;  // instructions; those of neighbouring elements are one
-    if (!k_.is_cpu || is_scalar()) {
+    if (!runs_loops() || is_scalar()) {
       for (const Access& a : facts_.loads) loads += a.times;
     } else {
       for (const LoopAccess& l : loop_accesses())
         if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
     }
     loads /= 2;  // a core starts two at a time
-    const double seconds = std::max(rate > 0 ? bytes / rate : 0, loads * costs_.instruction * wall_);
+    const double seconds = std::max(moving, loads * costs_.instruction * wall_);
     return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kReuse),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
                          "operand does not have reuses it in registers",
