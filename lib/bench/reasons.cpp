@@ -21,7 +21,7 @@ constexpr double kReuse = 4;           // times that an UPCAST of 4 reuses a loa
 constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a branch,
                                        // the load, and the inserts that make a vector of it and its neighbours
 constexpr double kMostLost = 0.97;     // of the time of a kernel
-constexpr double kFewest = 1.1;        // reasons of less weight are not worth a line
+constexpr double kFewest = 1.05;       // reasons of less weight are not worth a line
 
 // An access to global memory in the linear list.
 struct Access {

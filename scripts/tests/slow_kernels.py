@@ -74,7 +74,7 @@ CASES = {
   "one_thread": ("few-threads", "CPU", (product, 224), "UPCAST 0 4, UPCAST 1 16", None, "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
   "cl_one_item": ("small-groups", "CL", (scaled, 1 << 20), "", None, "LOCAL 0 32"),
   "cl_no_upcast": ("not-unrolled", "CL", (product, 256), "LOCAL 1 16, LOCAL 0 16", None, "LOCAL 1 16, LOCAL 0 16, UPCAST 0 4, UPCAST 1 4"),
-  "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "UPCAST 0 8, LOCAL 0 8", None, "UPCAST 0 8, LOCAL 0 4"),
+  "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "UPCAST 0 16, LOCAL 0 4", None, "UPCAST 0 16, LOCAL 0 2"),
   "cl_transposed": ("strided-loads", "CL", (transposed, 1024), "LOCAL 1 32", None, "LOCAL 1 16, LOCAL 0 16"),
   "cl_padding": ("bounds-checks", "CL", (convolution, 1), "LOCAL 3 32, UPCAST 1 4", (convolution, 0), "LOCAL 3 32, UPCAST 1 4"),
   "cl_no_reuse": ("repeated-loads", "CL", (product, 240), "UPCAST 1 16", None, "UPCAST 1 16, UPCAST 0 4"),
