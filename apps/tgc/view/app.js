@@ -308,8 +308,12 @@ export class App {
       (this.index.schedule ? showModel : showOverview)(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
-    const {drawing, came, went, edited = new Set()} = this.scene;
-    this.canvas.revealAll(drawing.boxes.filter((b) => came.has(b.key) || went.has(b.key) || edited.has(b.key)));
+    const {drawing, came, went, edited = new Set()} = this.scene, {s, r} = this.state;
+    const {before = -1, after = -1} = r < 0 ? {} : this.graph.stages[s - 1].rewrites[r];
+    const sides = [before, after].map((n) => drawing.home.get(n)).filter(Boolean);
+    const isMarked = (b) => came.has(b.key) || went.has(b.key) || edited.has(b.key) || sides.includes(b);
+    const all = drawing.boxes.filter(isMarked);
+    this.canvas.revealAll(all, sides.length ? sides : all);
   }
   // Shows the start of another graph of which most is out of view, but was not before: its new boxes or its output.
   #keepInView(before) {

@@ -20,7 +20,7 @@ export class Box {
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
     this.marked = 0;                       // number of last lines that say what a rewrite changed
-    this.ghost = false;                    // true for a removed node, which is drawn behind the node that replaces it
+    this.ghost = false;                    // true for a removed node, which is drawn beside the node that replaces it
     /** The sources that have boxes, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];

@@ -6,7 +6,7 @@ import {plain} from "./data.js";
 import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
-import {exampleText, noteOf, verdictOf} from "./proof.js";
+import {countsText, exampleText, expectedText, noteOf, verdictOf, verdictText} from "./proof.js";
 import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
@@ -192,7 +192,7 @@ function accusation(out, app) {
     ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", withoutColors(from)], ["after", withoutColors(to)],
-    ["for", accused.witness && `${input}${input ? ": " : ""}${before} before, ${after} after`],
+    ["values", accused.witness && expectedText(before, after, input)],
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
   for (const [name, value] of facts)
@@ -232,7 +232,7 @@ function rewriteOverview(app) {
   add("did", withoutColors(changeText(graph, r))), add("rule", rule.text);
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
-  add("verdict", verdict && verdict.name), add("why", note && note.why);
+  add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
   add("with", note && note.counterexample && exampleText(note.counterexample));
   for (const [name, nodes] of note ? [["\u2212 values", note.before], ["+ values", note.after]] : [])
     add(name, nodes && nodes.length ? element("pre", "", nodes.join("\n")) : "");
@@ -302,6 +302,7 @@ function overview(app) {
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.count, 0));
+  if (own.proof) fact("proofs", countsText(app));
   const ms = graph.stages.reduce((sum, s) => sum + s.ms, 0);  // 0: unknown
   if (ms && graph.stages.some((s) => s.count)) fact("time", inTime(ms / 1e3) + ", watched");
   fact("refused", graph.error);

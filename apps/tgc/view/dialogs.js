@@ -3,7 +3,7 @@ import {byId, element} from "./list.js";
 
 /** A row of a dialog's table: its cells, what they are sorted by if not by their text, and its group.
  * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string}} TableRow
- * @typedef {{name: string, num?: boolean}} Head */
+ * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
 
 const kToastMs = 4000;
 
@@ -75,7 +75,7 @@ export function filteredTable(heads, rows) {
     if (!kept.length) table.append(groupOf("nothing matches", heads.length));
   };
   heads.forEach((h, i) => {
-    const cell = Object.assign(element("th", h.num ? "num" : ""), {scope: "col"});
+    const cell = Object.assign(element("th", classOf(h)), {scope: "col"});
     const sort = () => {
       isUp = sorted === i ? !isUp : !h.num, sorted = i;
       [...head.children].forEach((c) => c.removeAttribute("aria-sort"));
@@ -90,6 +90,8 @@ export function filteredTable(heads, rows) {
   return {filter, table};
 }
 
+const classOf = ({num, kind = ""}) => (num ? "num " : "") + kind;
+
 function groupOf(name, columns) {
   const out = element("tbody");
   if (!name) return out;
@@ -100,7 +102,7 @@ function groupOf(name, columns) {
 function rowOf({cells}, heads) {
   const out = element("tr");
   cells.forEach((cell, i) => {
-    const td = element("td", heads[i].num ? "num" : "");
+    const td = element("td", classOf(heads[i]));
     td.append(cell), out.append(td);
   });
   return out;

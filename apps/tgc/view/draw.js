@@ -13,11 +13,11 @@ import {nameOf} from "./expressions.js";
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
 // Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
-// dots, least with all text, least at the start, and a readable one.
-const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.7, kRead = 0.8;
+// dots, least with all text, least of a whole graph at the start, and a readable one.
+const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.64, kRead = 0.8;
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
-const kTitle = 10, kSmall = 8.5;  // minimum size of titles and of other text, in pixels
+const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
 
 export class GraphCanvas {
   /** `picked` is called with the key of the box that was clicked; -1: no box.
@@ -77,12 +77,13 @@ export class GraphCanvas {
     const d = this.drawing, {width, height} = this.#size(), end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
-    this.view.scale = kRead;
+    // a graph that is only too high is as wide as the view
+    this.view.scale = Math.max(kFirst, Math.min(kRead, (width - 60) / (d.right - d.left)));
     const start = (at, low, high, room, margin) => {
       if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
       return Math.max(low - margin, Math.min(at, high + margin - room));
     };
-    const across = (width - kAside) / kRead, down = height / kRead, margin = 50 / kRead;
+    const {scale} = this.view, across = (width - kAside) / scale, down = height / scale, margin = 50 / scale;
     this.view.x = start(end.x + Size.width / 2 - across / 2, d.left, d.right, across, 20);
     this.view.y = start(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
     this.redraw();
@@ -119,15 +120,16 @@ export class GraphCanvas {
     this.redraw();
   }
 
-  /** Moves the view so that all boxes are visible, or only the first if they are too far apart. @param {Box[]} boxes */
-  revealAll(boxes) {
+  /** Moves the view so that all boxes are visible, or only those of `most`, or the first of these, if the boxes are too
+   * far apart. @param {Box[]} boxes @param {Box[]} most */
+  revealAll(boxes, most = boxes) {
     const {width, height} = this.#size(), v = this.view;
     if (!width || !boxes.length) return;
     const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x)) + Size.width;
     const top = Math.min(...boxes.map((b) => b.y - b.height / 2));
     const bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
     const scale = Math.min((width - 60) / (right - left), (height - 108) / (bottom - top), Math.max(v.scale, 0.8));
-    if (scale < kText) return this.reveal(boxes[0]);
+    if (scale < kText) return boxes === most ? this.reveal(boxes[0]) : this.revealAll(most);
     const seen = this.seen();
     const isSeen = left > seen.left && right < seen.right && top > seen.top + 20 / v.scale && bottom < seen.bottom;
     if (v.scale >= kText && isSeen) return;
@@ -253,8 +255,7 @@ export class GraphCanvas {
     this.#drawLines(c, seen);
     if (v.scale < kDots) this.#drawDots(c, boxes);
     else {
-      for (const box of boxes) if (box.ghost) this.#drawBox(c, box);
-      for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
+      for (const box of boxes) this.#drawBox(c, box);
     }
     this.drawn();
   }
@@ -361,7 +362,7 @@ export class GraphCanvas {
       c.lineWidth = 1;
       c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
       const name = this.stubName(line.from), half = name.length * 3.1;
-      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half && !on) continue;  // names must not overlap
+      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half + 5 && !on) continue;  // names must not overlap
       c.fillText(name, to.x, to.y - 7), last = {...to, half};
     }
     c.textAlign = "left";

@@ -220,7 +220,7 @@ export class Drawings {
   }
 
   // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  // `hasGhosts`: that node is drawn behind it.
+  // `hasGhosts`: that node is drawn beside it, and no other box moves.
   #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
     const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     const displaced = new Set();

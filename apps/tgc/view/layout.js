@@ -12,7 +12,6 @@ import {Box, Size} from "./box.js";
  *   right: number, bottom: number}} Drawing */
 
 const kDirect = [];  // `through` of an edge between adjacent rows: no points
-const kBehind = 21;  // how far a removed node protrudes from behind the node that replaces it
 
 let wasm = null;
 
@@ -22,7 +21,7 @@ export async function loadLayout(code) {
 }
 
 /** What to keep of an earlier drawing. `place`: the earlier position of a key; `rows`: nothing moves, and a node of
- * `base` with the same sources keeps its box; `ghosts`: removed nodes, which are drawn behind the nodes that replace
+ * `base` with the same sources keeps its box; `ghosts`: removed nodes, which are drawn beside the nodes that replace
  * them; `displaced`: removed nodes that get new positions, because other nodes have taken theirs.
  * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
  *   ghosts?: Map<number, Box>, displaced?: Set<number>}} Before */
@@ -59,10 +58,11 @@ export function placed({g, inline, before, base, boxes, byKey, fresh, ghosts, wh
   const lines = base ? linesThatStay(base, byKey) : [];
   place(g, boxes, fresh, lines, before);
   for (const [key, {x, y, row}] of ghosts) {
-    const box = new Box(g, key, whole.sources.get(key), new Map(), null, inline);
-    Object.assign(box, {x: x + kBehind / 2, y: y - kBehind, row, ghost: true});
+    const box = new Box(g, key, whole.sources.get(key), byKey, null, inline);
+    Object.assign(box, {x: freeBeside(boxes, row, x), y, row, ghost: true});
     boxes.unshift(box), byKey.set(key, box);
   }
+  for (const key of ghosts.keys()) lines.push(...linesOfGhost(byKey.get(key), byKey));
   const home = new Homes(inline, boxes, byKey, hidden ? hidden.owner : new Map());
   return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
@@ -106,6 +106,22 @@ class Homes {
       });
     return this.texts;
   }
+}
+
+/** Returns the left edge of the free place in a row that is nearest to a taken one.
+ * @param {Box[]} boxes @param {number} row @param {number} x */
+function freeBeside(boxes, row, x) {
+  const taken = boxes.filter((box) => box.row === row).map((box) => box.x), step = Size.width + Size.gap;
+  const isFree = (at) => taken.every((other) => Math.abs(other - at) >= step - 1);
+  const free = [x, ...taken].flatMap((at) => [at - step, at + step]).filter(isFree);
+  return free.reduce((best, at) => (Math.abs(at - x) < Math.abs(best - x) ? at : best), Infinity);
+}
+
+/** Returns the edges to a removed node from its sources, and from it to removed nodes that use it.
+ * @param {Box} box @param {Map<number, Box>} byKey @returns {Line[]} */
+function linesOfGhost(box, byKey) {
+  return box.sources.map((s, k) => ({from: byKey.get(s), to: box, slot: box.slots[k], through: kDirect,
+    stub: Math.abs(box.row - byKey.get(s).row) > Size.longest || byKey.get(s).row >= box.row}));
 }
 
 /** Returns the edges of `base` to boxes that stay. @param {Drawing} base @param {Map<number, Box>} byKey */

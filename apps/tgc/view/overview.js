@@ -5,6 +5,7 @@ import {element} from "./list.js";
 import {plain} from "./data.js";
 import {shownOpts} from "./rewrites.js";
 import {firstDifference} from "./pairs.js";
+import {verdictText} from "./proof.js";
 /** @typedef {import("./app.js").App} App */
 /** A row of the overview. `other`: the pair of the graph `g`, -1: none; `only`: the input that alone has it; `differs`:
  * what differs first from the pair; `seconds`: measured, 0: not measured.
@@ -53,7 +54,7 @@ export function isConvicted({accused, proof}) {
 // Returns what was found out about a graph, and whether that is bad.
 function findingOf(graph) {
   const {accused, proof, error} = graph, {verdict} = accused || proof || {}, {rule, stage} = accused || {};
-  if (verdict) return [verdict + (rule || stage ? ": " + (rule || stage) : ""), isConvicted(graph)];
+  if (verdict) return [verdictText(verdict) + (rule || stage ? ": " + (rule || stage) : ""), isConvicted(graph)];
   return error ? ["refused", true] : ["", false];
 }
 
@@ -65,25 +66,25 @@ export function graphTable(app, entries, close) {
   const columns = [
     {name: "graph", of: ({g, differs}) => openerOf(app, g, differs, close), value: ({g}) => nameOfGraph(graphs[g], g)},
     {name: "record", of: ({g}) => (graphs[g].function ? plain(graphs[g].name) : "")},
-    {name: "verdict", of: (e) => plain(e.verdict)},
+    {name: "verdict", of: (e) => plain(e.verdict), kind: "long"},
     {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
-    {name: "made for", of: ({g}) => plain(graphs[g].made_for || "")},
+    {name: "made for", of: ({g}) => plain(graphs[g].made_for || ""), kind: "long"},
     {name: "target", of: ({g}) => shownTarget(graphs[g].target) || "tensor graph"},
-    {name: "groups", of: ({g}) => shownSize(graphs[g].groups)},
-    {name: "threads", of: ({g}) => shownSize(graphs[g].threads)},
-    {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", ")},
+    {name: "groups", of: ({g}) => shownSize(graphs[g].groups), kind: "minor"},
+    {name: "threads", of: ({g}) => shownSize(graphs[g].threads), kind: "minor"},
+    {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", "), kind: "long"},
     {name: "nodes", of: ({g}) => String(graphs[g].nodes), value: ({g}) => graphs[g].nodes, num: true},
     {name: "rewrites", of: ({g}) => (graphs[g].rewrites ? String(graphs[g].rewrites) : ""),
-      value: ({g}) => graphs[g].rewrites, num: true},
+      value: ({g}) => graphs[g].rewrites, kind: "minor", num: true},
     {name: "operations", of: ({g}) => number(count(graphs[g].ops)), value: ({g}) => count(graphs[g].ops), num: true},
     {name: "bytes", of: ({g}) => number(count(graphs[g].mem)), value: ({g}) => count(graphs[g].mem), num: true},
     {name: "time", of: ({seconds}) => (seconds ? inTime(seconds) : ""), value: ({seconds}) => seconds, num: true},
     {name: "share", of: ({seconds}) => (seconds ? (100 * seconds / total).toFixed(1) + " %" : ""),
-      value: ({seconds}) => seconds, num: true},
+      value: ({seconds}) => seconds, kind: "minor", num: true},
     {name: "time to compile", of: ({g}) => (graphs[g].ms ? graphs[g].ms.toFixed(2) + " ms" : ""),
-      value: ({g}) => graphs[g].ms, num: true},
+      value: ({g}) => graphs[g].ms, kind: "minor", num: true},
     {name: "runs", of: ({g}) => (graphs[g].numbers.length ? String(graphs[g].numbers.length) : ""),
-      value: ({g}) => graphs[g].numbers.length, num: true}];
+      value: ({g}) => graphs[g].numbers.length, kind: "minor", num: true}];
   const textOf = (cell) => (typeof cell === "string" ? cell : cell.textContent);
   const cells = entries.map((e) => columns.map((c) => c.of(e)));
   const shown = columns.map((_, i) => i).filter((i) => cells.some((row) => textOf(row[i])));

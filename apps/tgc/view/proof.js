@@ -1,9 +1,27 @@
 // The verdicts of `tgc view --prove`: whether each rewrite is right for all inputs.
 /** @typedef {import("./app.js").App} App */
 
-/** @type {Record<string, {name: string, sign: string, rank: number}>} */
-const kVerdicts = {p: {name: "proven", sign: "\u2713", rank: 0}, s: {name: "sampled", sign: "\u2248", rank: 1},
+/** `says`: what readers see.
+ * @type {Record<string, {name: string, says?: string, sign: string, rank: number}>} */
+const kVerdicts = {p: {name: "proven", sign: "\u2713", rank: 0},
+  s: {name: "sampled", says: "tested, not proven", sign: "\u2248", rank: 1},
   u: {name: "unknown", sign: "?", rank: 2}, r: {name: "refuted", sign: "\u2717", rank: 3}};
+
+/** Returns a verdict for readers. @param {string} name */
+export function verdictText(name) {
+  const verdict = Object.values(kVerdicts).find((v) => v.name === name);
+  return verdict && verdict.says || name;
+}
+
+/** Says how many of a graph's rewrites have which verdict: "124 proven, 1 refuted, 3 not checked".
+ * @param {App} app */
+export function countsText({index, state, graph}) {
+  const letters = index.graphs[state.g].proof.marks.join("");
+  const all = graph.stages.reduce((sum, s) => sum + s.count, 0);
+  const counts = Object.entries(kVerdicts).map(([letter, {name}]) => [letters.split(letter).length - 1, name]);
+  return [...counts, [all - letters.length, "not checked"]].filter(([count]) => count > 0)
+    .map(([count, name]) => count + " " + verdictText(String(name))).join(", ");
+}
 
 /** Returns the marks of a stage, a letter for each rewrite; "": none. @param {App} app @param {number} place */
 function marksOf(app, place) {
@@ -24,12 +42,24 @@ export function noteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 
-/** Says with what values a rewrite is wrong, and what the kernel then stores: "r0 = 0: 1 before, 2 after; data1[0] = 2,
- * not 1". @param {Record<string, string>} example */
+/** Says with what values a rewrite is wrong, and what the kernel then stores: "expected 1, got 2 for r0 = 0;
+ * data1[0] = 2, not 1". @param {Record<string, string>} example */
 export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
-  const sides = before === undefined ? "" : `${where ? where + ": " : ""}${before} before, ${after} after`;
+  const sides = before === undefined ? "" : expectedText(before, after, where);
   return [sides, stored].filter(Boolean).join("; ");
+}
+
+const kShownDigits = 7;  // of a number, unless it needs more to differ from another
+
+/** Returns "expected 1, got 2 for r0 = 0". @param {string} right @param {string} wrong @param {string} where */
+export function expectedText(right, wrong, where) {
+  const short = (text) => {
+    const isFraction = /^-?\d+\.\d+(e[-+]?\d+)?$/.test(text);
+    return isFraction ? String(Number(Number(text).toPrecision(kShownDigits))) : text;
+  };
+  const [a, b] = short(right) === short(wrong) ? [right, wrong] : [short(right), short(wrong)];
+  return `expected ${a}, got ${b}` + (where ? " for " + where : "");
 }
 
 /** Returns the next rewrite that is not proven, the refuted ones first; null if all are. @param {App} app */

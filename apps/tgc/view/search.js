@@ -1,5 +1,7 @@
 // The search field. Words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number and /regular
 // expression/ must all match. The values may be regular expressions, too: rule:/^mul/.
+import {expressionOf, isArithmetic, nameOf} from "./expressions.js";
+import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** `rule` tests a rewrite by the names of its rule and its stage.
@@ -7,6 +9,12 @@
  *   rule: (name: string, stage: string) => boolean, line: (text: string) => boolean}} Query */
 
 const kOfNodes = ["op", "dtype", "arg", "device", "number"], kOfRewrites = ["rule", "stage"];
+
+// Returns the index arithmetic that an INDEX box prints: "[r0*33+r1]".
+function indexText(g, n) {
+  const list = Array.from(g.sourcesOf(n)).slice(1).filter((s) => isArithmetic(g, s) || isValue(g, s));
+  return list.length ? "[" + list.map((s) => expressionOf(g, s)).join(", ") + "]" : "";
+}
 
 /** @param {string} text @returns {Query} */
 export function queryOf(text) {
@@ -40,7 +48,8 @@ export function queryOf(text) {
       if (g.target) return says(g.target);
       return [n, ...g.sourcesOf(n)].some((s) => g.opName(s) === "DEVICE" && says(g.argText(s)));
     },
-    any: (g, n, says) => says(g.opName(n)) || says(g.dtypeName(n)) || says(g.argText(n)),
+    any: (g, n, says) => says(g.opName(n)) || says(g.dtypeName(n)) || says(g.argText(n)) || says(nameOf(g, n))
+      || g.opName(n) === "INDEX" && says(indexText(g, n)),
   };
   for (const a of asked) if (a.kind === "number") {
     const exact = parts[asked.indexOf(a)] + " ";

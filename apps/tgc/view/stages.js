@@ -2,7 +2,7 @@
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
-import {verdictOf} from "./proof.js";
+import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
 /** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": rewrites of
@@ -172,8 +172,8 @@ export class StageList {
     const badge = (verdict) => {
       if (!verdict) return;
       const mark = element("span", "count proof " + verdict.name, verdict.sign);
-      mark.title = verdict.name;
-      mark.setAttribute("aria-label", verdict.name);
+      mark.title = verdictText(verdict.name);
+      mark.setAttribute("aria-label", mark.title);
       row.append(mark);
     };
     const base = {rewrite: 2, group: 2, run: 1}[item.kind], level = base ? base + item.depth : 1;
@@ -183,7 +183,7 @@ export class StageList {
       row.setAttribute("aria-expanded", String(this.openQuiet.has(item.place)));
       const one = graph.stages[item.place - 1];
       const sign = this.openQuiet.has(item.place) ? "\u25be " : "\u25b8 ";
-      say("name", sign + (item.count === 1 ? one.name : item.count + " stages") + ", no change");
+      say("name", sign + (item.count === 1 ? one.name : item.count + " stages")), say("count more", "no change");
     } else if (item.kind === "place") {
       row.classList.add("stage");
       const stage = item.place ? graph.stages[item.place - 1] : null;
@@ -191,7 +191,7 @@ export class StageList {
       if (stage && stage.to < 0) row.classList.add("failed");
       say("name", app.placeName(item.place));
       const loops = stage ? this.#loops(stage) : [], nodes = counted(app.nodeCount(item.place), "node");
-      if (!loops.length && (!stage || stage.to >= 0)) say("count", nodes);
+      if (!loops.length && (!stage || stage.to >= 0)) say("count nodes", nodes);
       const made = stage ? stage.count - (stage.discarded || 0) : 0;
       if (made) say("count", "\u00d7" + made);
       if (loops.length) say("count loops", loops[0] + (loops.length > 1 ? " \u2026" : ""));

@@ -3,6 +3,7 @@
 import {byId, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {linesOfNodes, textsAt} from "./texts.js";
+import {withOther} from "./bothtexts.js";
 import {spansOf} from "./subexpressions.js";
 import {TextView} from "./textview.js";
 import {plain} from "./data.js";
@@ -20,7 +21,8 @@ export class TextPanel {
 
   show() {
     const {graph, story, state} = this.app;
-    const texts = this.texts = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
+    const own = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
+    const texts = this.texts = state.o && graph.other ? withOther(this.app, own, this.cache) : own;
     this.text = texts.find((t) => t.kind === state.t) || texts[0];
     this.other = state.u ? texts.find((t) => t.kind === state.u) || null : null;
     this.#showTabs(byId("tabs"), "text", this.text, "t");
@@ -56,7 +58,8 @@ export class TextPanel {
     if (!text) return marks;
     const lit = this.app.litAt(text.place);
     if (lit.size) Object.assign(marks, linesOfNodes(text, story, lit));
-    if (text.kind === "pyrender" && text.place === state.s) {
+    if (text.marks) Object.assign(marks, text.marks);
+    else if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of state.r < 0 ? ["came", "went"] : ["came"]) {  // the result has no removed node
         const {own, near} = linesOfNodes(text, story, (scene.news || scene)[kind]);
         // for a rewrite, mark only the lines of its own nodes
@@ -68,6 +71,7 @@ export class TextPanel {
     const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
     const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
     view.show(text.lines);
+    view.box.classList.toggle("table", text.kind === "linear");  // its columns are aligned
     view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
     view.reveal(selected, marks.own);
     return marks;
@@ -91,7 +95,9 @@ export class TextPanel {
     this.chosen = i;
     const parts = at < 0 ? [] : [...spansOf(app.graph, text, i)].filter(([, [from, to]]) => from <= at && at < to);
     parts.sort(([, a], [, b]) => (a[1] - a[0]) - (b[1] - b[0]));
-    if (parts.length) app.selectAt(text.place, parts[0][0]);
+    const shown = nodes && nodes[nodes.length - 1];
+    if (text.marks && app.scene.drawing.home.has(shown)) app.go({n: shown});
+    else if (parts.length) app.selectAt(text.place, parts[0][0]);
     else if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
     else app.say("no node is shown in line " + (i + 1) + ": " + plain(text.lines[i]).trim());
   }

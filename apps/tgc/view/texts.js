@@ -1,11 +1,13 @@
 // The texts of a graph, and which lines show which nodes.
 import {summed} from "./data.js";
 import {withoutColors} from "./rewrites.js";
+import {findNodes, linesOfRows, rowsOf} from "./sourcelines.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
 /** @typedef {{kind: string, title: string, place: number, lines: string[], error: string,
- *   linesOf: Map<number, number[]>, nodesOf: Map<number, number[]>}} Text */
+ *   linesOf: Map<number, number[]>, nodesOf: Map<number, number[]>,
+ *   marks?: {came: Set<number>, went: Set<number>}}} Text `marks`: the added and removed lines of a comparison */
 
 const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly",
   program: "program"};
@@ -32,7 +34,7 @@ function made(graph, story, raw, cache) {
   const lines = (raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n")).map(withoutColors);
   const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
-  const nodes = summed([...(raw.nodes || [])], 2);
+  const nodes = raw.nodes ? summed([...raw.nodes], 2) : foundNodes(graph, story, raw);
   for (let i = 0; i < nodes.length; i += 2)
     push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
   if (raw.kind === "asm") {
@@ -48,6 +50,22 @@ function made(graph, story, raw, cache) {
   const title = isLlvm ? "LLVM IR" : kTitles[raw.kind] || raw.kind;
   return {kind: raw.kind, title, place: raw.kind === "pyrender" ? raw.stage : story.last,
     lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
+}
+
+/** Links of the recorded list and source, which have none: pairs of a node and a line, by the kind of the text.
+ * @type {WeakMap<Recorded, Record<string, number[]>>} */
+const kFound = new WeakMap();
+
+function foundNodes(graph, story, {kind}) {
+  if (kind !== "source" && kind !== "linear" || !graph.producer) return [];
+  if (!kFound.has(graph)) {
+    const linesOf = (name) => ((graph.texts.find((t) => t.kind === name) || {}).text || "").split("\n");
+    const rows = rowsOf(linesOf("linear").map(withoutColors));
+    findNodes(graph, story.root(story.last), rows);
+    const pairs = (list) => list.map(([row, line]) => [rows[row].node, line]).filter(([n]) => n >= 0).flat();
+    kFound.set(graph, {linear: pairs(rows.map((_, i) => [i, i])), source: pairs(linesOfRows(rows, linesOf("source")))});
+  }
+  return kFound.get(graph)[kind];
 }
 
 /** Decodes the names in pyrender's text, which are distances from their line's name (lib/view/recording_writer.cpp). */

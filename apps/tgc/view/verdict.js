@@ -5,12 +5,13 @@ import {byId, element} from "./list.js";
 import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
-import {exampleText, nextUnproven, noteOf} from "./proof.js";
-import {changeText} from "./rewrites.js";
+import {countsText, exampleText, expectedText, nextUnproven, noteOf, verdictText} from "./proof.js";
+import {changeText, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
 
+const kLongestSide = 90;  // maximum length of a side of a rewrite, in characters
 const kMostValue = 50;  // maximum length of a differing value, in characters
 
 /** @param {App} app */
@@ -24,20 +25,30 @@ export function showVerdict(app) {
   home.replaceChildren(...(said ? said.items : []));
 }
 
+const code = (text) => element("code", "", plain(text));
 const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
 
-// Says what a bisection found: the rule, what it made of what, and values for which that is wrong.
+// Returns the items that name a rule and its stage, and say what the rule is.
+function ruleItems(app, name, stage, place) {
+  const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")];
+  const rule = place && place.r >= 0 ? app.graph.rules[app.graph.stages[place.s - 1].rewrites[place.r].rule] : null;
+  if (rule && rule.text) items[1].title = plain(rule.text);
+  return items;
+}
+
+// Says what a bisection found: the rule, values for which it is wrong, and what it made of what.
 function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, failure}) {
   if (verdict === "same") return {kind: "right", items: [bold("tgc bisect: "), span("nothing is wrong")]};
   const items = [bold("tgc bisect: ")], place = app.accusedPlace(app.state.g);
   if (rule) {
-    items.push(span("the rule "), bold(rule + (branch ? ` [${branch}]` : "")), span(` in the stage ${stage} is wrong`));
-    const [before, after] = app.accusedSides(app.state.g);
-    if (before && after) items.push(span(`: it makes ${before} into ${after}`));
+    items.push(...ruleItems(app, rule + (branch ? ` [${branch}]` : ""), stage, place));
     const {before: right, after: wrong, ...values} = witness || {};
     const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
-    if (right !== undefined && wrong !== undefined)
-      items.push(span(`; with ${where || "these inputs"}, that is ${wrong} instead of ${right}`));
+    items.push(bold(right !== undefined && wrong !== undefined ? expectedText(right, wrong, where)
+      : failure || "the kernel is right before it, and wrong after it"));
+    const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
+    if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
+      items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));
   } else {
     const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
     items.push(bold(verdict), span(says.join(": ")));
@@ -51,14 +62,17 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
 function saidOfProof(app, proof) {
   const senses = {"bit-exact": ", bit by bit", "but-nan": ", but for NaN, infinities and -0",
     reals: ", over the reals"};
-  const counts = ["proven", "sampled", "refuted", "unknown"].filter((kind) => proof[kind])
-    .map((kind) => `${proof[kind]} ${kind}`).join(", ");
-  const items = [bold("tgc prove: "), bold(proof.verdict),
-    span((proof.verdict === "proven" ? senses[proof.floats] || "" : "") + "; rewrites: " + (counts || "none"))];
-  if (proof.error) items.push(span("; " + proof.error));
-  const next = nextUnproven(app), note = next && noteOf(app, next.s, next.r);
-  if (note && note.counterexample) items.push(span("; with " + exampleText(note.counterexample)));
-  const kind = {r: "refuted", s: "sampled", u: "unknown"};
+  const items = [bold("tgc prove: "), bold(verdictText(proof.verdict)),
+    span(proof.verdict === "proven" ? senses[proof.floats] || "" : "")];
+  const next = nextUnproven(app), note = next && noteOf(app, next.s, next.r), {graph} = app;
+  if (note && note.counterexample) {
+    const stage = graph.stages[next.s - 1], rule = graph.rules[stage.rewrites[next.r].rule];
+    items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, next));
+    items.push(bold(exampleText(note.counterexample)));
+  }
+  items.push(span(".  Rewrites: " + (countsText(app) || "none")));
+  if (proof.error) items.push(span(".  " + proof.error));
+  const kind = {r: "refuted", s: "tested", u: "unknown"};
   if (next) items.push(buttonOf("next " + kind[next.letter], () => app.go({s: next.s, r: next.r, d: -1, n: -1})));
   return {kind: {proven: "right", refuted: "wrong"}[proof.verdict] || "differs", items};
 }
