@@ -12,7 +12,8 @@ namespace {
 
 // What an idle thread of a server's CPU needs.
 Peaks costs() {
-  return {.bytes = 14e9, .operations = 1e11, .instruction = 0.28e-9, .add = 0.8e-9, .near_line = 0.5e-9, .far_line = 5e-9,
+  return {.bytes = 14e9, .operations = 1e11, .instruction = 0.28e-9, .add = 0.8e-9, .near_line = 0.5e-9,
+          .far_line = 5e-9,
           .source = "a test", .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
 }
 
@@ -75,7 +76,8 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
     kernel.resources = KernelResources{.vector_bits = 0};
     return reasons_of(kernel);
   };
-  auto columns = reasons_for("k*1024+i", 1, 6e-3), rows = reasons_for("i*1024+k", 1, 1e-3), idle = reasons_for("i*1024+k", 8, 1e-3);
+  auto columns = reasons_for("k*1024+i", 1, 6e-3), rows = reasons_for("i*1024+k", 1, 1e-3);
+  auto idle = reasons_for("i*1024+k", 8, 1e-3);
   REQUIRE(!columns.empty());
   CHECK(columns[0].kind == Slowness::StridedLoads);
   CHECK(columns[0].weight > 2);

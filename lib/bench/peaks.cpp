@@ -55,8 +55,8 @@ struct Sources {
   }
   // Loads an element of each line, again and again.
   std::string elements_of(const Lines& lines) const {
-    std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " + std::to_string(lines.rounds) +
-                       "; r++)\n    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
+    std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
+                       std::to_string(lines.rounds) + "; r++)\n    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
     for (int i = 0; i < 4; i++) {
       const std::string n = std::to_string(i);
       body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(lines.gap) + " + r % 16];\n";
@@ -73,7 +73,8 @@ struct Sources {
                     repeated("  " + type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
                     std::to_string(is_c ? kRounds : kItemRounds) + "; i++) {\n" +
                     repeated(is_c ? "    a@ = a@ * x + y;\n" : "    a@ = fma(a@, x, y);\n") + "  }\n  " +
-                    (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") + ";\n");
+                    (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") +
+                    ";\n");
   }
   // Reads `in`, and writes `out` if `copies`.
   std::string memory(bool copies) const {
@@ -112,7 +113,7 @@ class PeakMeter {
     for (int width : {32, 64}) {
       if (!sources_.is_c && width > 32) break;
       sources_.width = width;
-      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all that wait for it
+      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all
         sources_.threads = threads;
         const double units = sources_.is_c ? double(threads) : units_;
         const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * units

@@ -18,8 +18,8 @@ constexpr uint32_t kWave = 32;         // lanes of a wave
 constexpr uint32_t kVector = 8;        // floats of a vector of a CPU
 constexpr double kIndependent = 8;     // independent additions that hide the latency of one
 constexpr double kReuse = 4;           // times that an UPCAST of 4 reuses a loaded element
-constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a branch,
-                                       // the load, and the inserts that make a vector of it and its neighbours
+constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a
+                                       // branch, the load, and inserts that make a vector of it and its neighbours
 constexpr double kMostLost = 0.97;     // of the time of a kernel
 constexpr double kFewest = 1.05;       // reasons of less weight are not worth a line
 
@@ -42,7 +42,8 @@ class ListFacts {
       if (u.is(Op::RANGE)) {
         open.push_back({u, times_});
         times_ *= extent_of(u);
-        if (is_reduction(u)) longest_reduction = std::max(longest_reduction, extent_of(u)), steps = std::max(steps, times_);
+        if (is_reduction(u))
+          longest_reduction = std::max(longest_reduction, extent_of(u)), steps = std::max(steps, times_);
       } else if (u.is(Op::END) && !open.empty()) {
         times_ = open.back().second, open.pop_back();
       } else if (u.in({Op::LOAD, Op::STORE})) {
@@ -168,8 +169,8 @@ class ReasonFinder {
     }
     if (facts_.longest_reduction >= kWave && groups() < k_.units * 4ULL && threads() < kWave && !has_measured_groups())
       add(Slowness::OneThreadReduces, k_.seconds * (1 - double(threads()) / kWave / 2),
-          formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a reduction "
-                    "among the threads of a group",
+          formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
+                    "reduction among the threads of a group",
                     static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
     if (idle > 0)
       add(Slowness::FewGroups, k_.seconds * idle,
@@ -183,7 +184,8 @@ class ReasonFinder {
                   counted(threads(), "thread").c_str(), kWave));
   }
 
-  // What an UPCAST removes together is one reason: a kernel with neither UPCAST nor UNROLL that could reuse what it loads.
+  // What an UPCAST removes together is one reason: a kernel with neither UPCAST nor UNROLL that could reuse what it
+  // loads.
   void add_not_unrolled(double together) {
     if (k_.opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
     const bool reuses = repeats() >= kReuse;
@@ -232,8 +234,8 @@ class ReasonFinder {
     return out;
   }
 
-  // Returns the seconds of a line that the innermost loop loads: in each pass, it comes from a cache that holds all lines
-  // of a pass. Lines at a power of two share few sets of a cache.
+  // Returns the seconds of a line that the innermost loop loads: in each pass, it comes from a cache that holds all
+  // lines of a pass. Lines at a power of two share few sets of a cache.
   double line_seconds(const LoopAccess& l) const {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
@@ -246,15 +248,16 @@ class ReasonFinder {
     std::string worst;
     for (const LoopAccess& l : loop_accesses()) {
       const double needed = std::ceil(l.bytes / kLine), lines = double(l.lines.size());
-      if (std::llabs(l.stride) <= int64_t(l.bytes) || (std::llabs(l.stride) >= kLine && l.bytes >= kLine * lines)) continue;
-      const double share = std::min(1.0, double(std::llabs(l.stride)) / kLine);  // of a line that is new in an iteration
+      const int64_t stride = std::llabs(l.stride);
+      if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
+      const double share = std::min(1.0, double(stride) / kLine);  // of a line that is new in an iteration
       const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
       lost += each;
       if (each <= worst_lost) continue;
       worst_lost = each;
       worst = formatted("each iteration of the innermost loop %s %.0f bytes of %s, %lld bytes after those before",
-                        l.is_load ? "loads" : "stores", l.bytes, counted(uint64_t(std::max(needed, lines)), "line").c_str(),
-                        static_cast<long long>(l.stride));
+                        l.is_load ? "loads" : "stores", l.bytes,
+                        counted(uint64_t(std::max(needed, lines)), "line").c_str(), static_cast<long long>(l.stride));
     }
     if (worst.empty()) return 0;
     return add(Slowness::StridedLoads, lost + without_vectors(),
@@ -332,7 +335,7 @@ class ReasonFinder {
     for (const Access& a : facts_.loads) all += a.times;
     if (all == 0 || facts_.gates == 0) return;
     const double lost = costs_.instruction > 0 ? facts_.gates * kGate * costs_.instruction * wall_
-                                               : k_.seconds * std::min(0.5, facts_.gates / (facts_.work + facts_.gates));
+                                               : k_.seconds * facts_.gates / (facts_.work + facts_.gates);
     add(Slowness::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
                   "divides): pad the tensors before, or let UPCAST and UNROLL divide the axis that is compared",
