@@ -56,7 +56,8 @@ struct Sources {
   // Loads an element of each line, again and again.
   std::string elements_of(const Lines& lines) const {
     std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
-                       std::to_string(lines.rounds) + "; r++)\n    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
+                       std::to_string(lines.rounds) + "; r++)\n" +
+                       "    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
     for (int i = 0; i < 4; i++) {
       const std::string n = std::to_string(i);
       body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(lines.gap) + " + r % 16];\n";
