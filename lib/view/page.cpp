@@ -45,6 +45,8 @@ std::string view_index(const ViewContent& content) {
           if (g.program) write_program(json, *g.program);
           if (g.runtime) json.member("runtime", true);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
+          if (g.schedule_of >= 0) json.member("schedule_of", g.schedule_of);
+          if (!g.schedule.empty()) json.key("schedule").raw(g.schedule);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);
           if (!g.proof.empty()) json.key("proof").raw(g.proof);
           if (!g.bundle.empty()) json.key("bundle").raw(g.bundle);

@@ -17,7 +17,7 @@ import {toast} from "./dialogs.js";
 import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
-import {entriesOf, isConvicted, showOverview} from "./overview.js";
+import {entriesOf, isConvicted, nameOfGraph, showOverview} from "./overview.js";
 import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
@@ -30,6 +30,8 @@ export class App {
    * @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
+    const scheduled = index.graphs.filter((g) => g.schedule);
+    if (scheduled.length === 1 && !index.schedule) index.schedule = scheduled[0].schedule;
     this.opened = new Map();
     this.pairs = pairsOf(index.graphs);
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
@@ -67,7 +69,7 @@ export class App {
   openGraph(g, differs = this.differenceOf(g)) {
     this.pinned = -1;
     const text = differs === "source" ? {t: "source"} : {};
-    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false, ...text});
+    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false, k: false, ...text});
   }
   /** Returns what differs first between a graph and its pair: a stage or "source"; "": nothing. @param {number} g */
   differenceOf(g) {
@@ -88,6 +90,9 @@ export class App {
         const other = await Recorded.read(await this.fetchGraph(pair));
         graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
       }
+      const {schedule} = this.index.graphs[g], kernels = schedule ? schedule.kernels : [];
+      graph.itemNames = kernels.map((_, i) => this.graphOfItem(i, g))
+        .map((k) => (k < 0 ? "" : nameOfGraph(this.index.graphs[k], k)));
       const story = new Story(graph);
       if (!this.opened.has(g))
         this.opened.set(g, {graph, story, pair, cache: new Map(),
@@ -96,6 +101,25 @@ export class App {
     const opened = this.opened.get(g);
     if (whole) await opened.graph.readEvents();
     return opened;
+  }
+
+  /** The graph that has the schedule of the page, or that of the shown graph; -1: none. */
+  get scheduled() {
+    const {graphs, schedule} = this.index, {g} = this.state, of = g < 0 ? -1 : graphs[g].schedule_of ?? -1;
+    if (schedule) return graphs.findIndex((graph) => graph.schedule || graph.kind === "tensor");
+    return of >= 0 ? of : g >= 0 && graphs[g].schedule ? g : -1;
+  }
+  get schedule() {
+    const {graphs, schedule} = this.index, of = this.scheduled;
+    return schedule || of >= 0 && graphs[of].schedule || null;
+  }
+  /** Whether the page shows all graphs as a list: it has no schedule, or the state asks for the list. */
+  get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
+  /** Returns the graph of an item of the schedule that graph `of` has; -1: none.
+   * @param {number} item @param {number} of */
+  graphOfItem(item, of) {
+    const isOf = (g) => (this.index.graphs[of].schedule ? g.schedule_of === of : g.kind === "kernel");
+    return this.index.graphs.findIndex((g) => g.numbers.includes(item) && isOf(g));
   }
 
   // Returns the other input's graph that is compared with this one; -1: none.
@@ -299,13 +323,12 @@ export class App {
     else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
     this.shown = scene.drawing;
     byId("model").hidden = !state.m;
-    const isList = state.m && !this.index.schedule;
-    const panes = {model: state.m, "no-stages": isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
+    const panes = {model: state.m, "no-stages": this.isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
       "no-details": state.h.includes("d"), two: state.u !== ""};
     for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
-    const shown = "1" + this.state.e;
+    const shown = [this.state.e, this.isList || this.scheduled].join();
     if (state.m && byId("model").dataset.shown !== shown)
-      (this.index.schedule ? showModel : showOverview)(byId("model"), this), byId("model").dataset.shown = shown;
+      (this.isList ? showOverview : showModel)(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
     const {drawing, came, went, edited = new Set()} = this.scene, {s, r} = this.state;

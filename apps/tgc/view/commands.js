@@ -94,7 +94,8 @@ export const kCommands = [
     {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
       run: (app) => app.go({m: true, e: !app.state.e})},
     {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory; without a schedule, all graphs",
-      run: (app) => app.go({m: !app.state.m})},
+      run: (app) => app.go({m: !app.state.m || app.state.k, k: false})},
+    {name: "schedule", keys: ["S"], says: "the schedule that the shown graph is of, or has", run: schedule},
     {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
     {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => nextGraph(app, 1)},
     {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => nextGraph(app, -1)}]),
@@ -153,6 +154,10 @@ function regions(app) {
   app.canvas.regions = !app.canvas.regions;
   app.canvas.redraw();
   app.say(app.canvas.regions ? "ranges are shown as colored regions" : "the regions of ranges are hidden");
+}
+function schedule(app) {
+  if (!app.schedule) return app.say("this page has no schedule of this graph");
+  return app.go({m: !app.state.m || app.isList, k: true});
 }
 function stage(app, by) {
   const {graph, state, story} = app;

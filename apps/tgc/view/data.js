@@ -63,6 +63,7 @@ export class Recorded {
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
+    /** For a recorded schedule, the names of its kernels by item. @type {string[]} */ this.itemNames = [];
     this.inner = pairs(raw.inner);
     this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;

@@ -17,8 +17,7 @@ const kMostValue = 50;  // maximum length of a differing value, in characters
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const isList = app.state.m && !app.index.schedule;
-  const said = isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
+  const said = app.isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
     : app.graph.other ? saidOfOther(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
