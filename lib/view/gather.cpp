@@ -16,6 +16,7 @@
 #include "lib/run/run.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/target.h"
+#include "lib/text/json_scan.h"
 #include "lib/trace/trace_file.h"
 #include "lib/view/bundle_facts.h"
 #include "lib/view/recorded_schedule.h"
@@ -103,6 +104,20 @@ std::string made_for(const InputGraph& in) {
   std::string out;
   for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
   return out;
+}
+
+// Returns the source lines of the rules that a recording has, as JSON; "": none.
+std::string rule_texts_of(const GoldenRecord& record) {
+  std::string out;
+  auto read = catch_failures([&] {
+    JsonScanner in(record.rewrites);
+    in.object([&](std::string_view key) {
+      if (key != "texts") return (void)in.skip();
+      out = in.skip();
+    });
+    return Unit{};
+  });
+  return read ? out : "";
 }
 
 // Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the run's producer, or empty.
@@ -308,6 +323,7 @@ class Gatherer {
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.said(in.info.producer);
     graphs.purpose = made_for(in);
+    graphs.texts.rules = rule_texts_of(*in.record);
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
     StageSelection every;

@@ -45,6 +45,7 @@ struct RecordedGraph {
 struct TextChoice {
   bool assembly = true;  // include LLVM IR and assembly, which compilers make
   std::vector<std::pair<std::string, std::string>> given = {};  // texts of the input: kind and text
+  std::string rules = {};  // JSON: the source text of rules by their places, as the user's tinygrad has them; or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.

@@ -1,7 +1,7 @@
 // The page: shows one state. The address of the page contains the state.
 import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
-import {Drawings} from "./drawings.js";
+import {Drawings, kMostUnfolded} from "./drawings.js";
 import {GraphCanvas, isKept} from "./draw.js";
 import {Tip} from "./tip.js";
 import {Minimap} from "./minimap.js";
@@ -22,12 +22,11 @@ import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
-const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
 const kMostOfSides = 200;   // maximum length of the whole expressions of a rewrite's two sides
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
-   * @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
+   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph packed, as Recorded.begin() takes it */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     const scheduled = index.graphs.filter((g) => g.schedule);
@@ -268,11 +267,13 @@ export class App {
     return other >= 0 && other !== this.story.root(place);
   }
 
-  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
+  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph,
+  // such as the unrolled lanes of a kernel.
   async #firstFolds({graph, story}, drawings) {
     const root = story.root(0);
     if (graph.madeOf.length) return ["m"];
-    if (!graph.isTensor || graph.nodesOf(root).length <= kMostUnfolded) return [];
+    if (!graph.isTensor) return graph.stages.some((s) => s.nodes > kMostUnfolded) ? ["l"] : [];
+    if (graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
     const blocks = drawings.blocksOf(root);
     await pause();

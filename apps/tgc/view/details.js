@@ -242,7 +242,7 @@ function rewriteOverview(app) {
     home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
     list.append(element("dt", "", name), home);
   };
-  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text);
+  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text && element("pre", "", plain(rule.text)));
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
   add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
@@ -291,7 +291,7 @@ function stageOverview(out, app) {
     const item = element("li");
     item.append(element("span", "place", String(count).padStart(4) + "  "),
       link(plain(nameOfRule(graph.rules[rule])), () => filterBy(app, graph.rules[rule])),
-      element("span", "place", "  " + plain(graph.rules[rule].text || placeBeside(graph.rules[rule]))));
+      element("span", "place", "  " + plain(graph.rules[rule].text.split("\n")[0] || placeBeside(graph.rules[rule]))));
     rules.append(item);
   }
   out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
