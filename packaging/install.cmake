@@ -20,7 +20,7 @@ foreach(header lib/runtime/device.h lib/support/result.h)
 endforeach()
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/tinygrad_export.py DESTINATION share/tgc COMPONENT tgc)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tgc DESTINATION share/tgc COMPONENT tgc
-        FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+        FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN AGENTS.md PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/editors DESTINATION share/tgc COMPONENT tgc
         FILES_MATCHING PATTERN *.json PATTERN *.js PATTERN *.lua PATTERN node_modules EXCLUDE)
 string(TIMESTAMP TGC_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)

@@ -28,6 +28,7 @@ std::string man_page(const CLI::App& app);                                 // te
 
 std::vector<std::string_view> help_topics();
 std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`
+std::string agents_text();  // python/tgc/AGENTS.md
 std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text(), upgrades_text();
 
 }  // namespace tgc

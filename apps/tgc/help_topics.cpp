@@ -87,7 +87,8 @@ constexpr Topic kTopics[] = {{"stages", stages},           {"formats", formats},
                              {"upgrades", upgrades_text},  {"debug", debug_text},
                              {"exit-codes", exit_codes_text},
                              {"faults", faults_text},      {"limits", limits}, {"log", log_help},
-                             {"beam", beam_variables_text}, {"ci", ci_help}};
+                             {"beam", beam_variables_text}, {"ci", ci_help},
+                             {"agents", agents_text}};
 
 }  // namespace
 

@@ -18,7 +18,7 @@ EXAMPLE = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[0]
 CELLS = [EXAMPLE, """
 assert k.stages["expander"].changed and k.source and k.rewrites
 assert tgc.run(k).passed
-assert tgc.bisect(k).passed
+assert tgc.bisect(k).passed and tgc.bisect(k).rule is None and tgc.prove(k).verdict in ("proven", "sampled")
 assert tgc.diff(rec, "golden.jsonl.gz").same
 assert tgc.lint(rec) == []
 rec

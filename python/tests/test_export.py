@@ -430,4 +430,8 @@ def test_call_on_import(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
   hooks.call_on_import("module_of_test", lambda m: seen.append(m.value + 1))
   assert seen == [1, 2]
   assert module_of_test
+  (tmp_path / "other_of_test.py").write_text("")
+  import other_of_test  # type: ignore[import-not-found]  # by the same loader, which pytest has for all tests
+  assert other_of_test
+  assert seen == [1, 2]
   hooks.restore_all()

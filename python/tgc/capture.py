@@ -76,6 +76,12 @@ def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = Fa
   finally: out.open = False
 
 
+def why_of(schedule: Schedule) -> str:
+  """Returns why the kernels of a schedule are not fused: `tgc dump --stage=schedule --why`."""
+  try: return call("dump", schedule.path, "--stage=schedule", "--why").stdout
+  except TgcError as e: return f"not known: {e}"
+
+
 class Debug:
   """What tgc.debug() shows of tensors: their graph, the schedule, and why its kernels are not fused."""
 
@@ -96,8 +102,7 @@ class Debug:
   @functools.cached_property
   def why(self) -> str:
     """For each kernel: the node at which it ends, the reason, and what would fuse it."""
-    try: return call("dump", self.schedule.path, "--stage=schedule", "--why").stdout
-    except TgcError as e: return f"not known: {e}"
+    return why_of(self.schedule)
 
   def __str__(self) -> str:
     kernels = [line for kernel in self.recording.kernels for line in kernel.summary()]

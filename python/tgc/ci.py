@@ -133,17 +133,17 @@ def code(x: object) -> str:
 
 def table(found: Difference, what: str) -> list[str]:
   """Returns the difference of two recordings as Markdown."""
-  counts = found.facts.get("kernels", {})
+  counts = found.kernels
   line = ", ".join(f"{counts[key]} {text}" for key, text in
                    (("same", "the same"), ("different", "different"), ("only_a", "only in the base"), ("only_b", "new")) if counts.get(key))
   out = [f"### {what}", "", line or "nothing was compared"]
-  if rules := found.facts.get("by_rule"):
+  if rules := found.by_rule:
     out += ["", "| rule | records |", "|---|---|", *(f"| {code(rule)} | {n} |" for rule, n in sorted(rules.items(), key=lambda x: -x[1]))]
   if found.differing:
     out += ["", "| record | name | first stage that differs | rule | source |", "|---|---|---|---|---|"]
     for r in found.differing[:ROWS]:
-      source = "" if "target" not in r else "same" if r.get("same_source") else "differs"  # a schedule has no source
-      out.append(f"| {code(r['id'])} | {cell(r.get('name'))} | {cell(r.get('stage'))} | {cell(r.get('rule'))} | {source} |")
+      source = "" if "target" not in r.facts else "same" if r.same_source else "differs"  # a schedule has no source
+      out.append(f"| {code(r.id)} | {cell(r.name)} | {cell(r.stage)} | {cell(r.rule)} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
     out += ["", "<details><summary>the first differences</summary>", "", *fenced(found.text[:20000].rstrip()), "</details>"]
   return [*out, ""]
@@ -163,7 +163,7 @@ def step_compare(options: argparse.Namespace) -> int:
     found = diff(a, b, show=5)
     summary += table(found, what)
     differs |= not found.same
-    fails |= level == "kernel" and any(not r.get("same_source", True) for r in found.differing)
+    fails |= level == "kernel" and any(r.same_source is False for r in found.differing)
   page = pathlib.Path(options.folder, "page.html")
   if base.exists() and head.exists():
     first = next((pair for pair in changed_pairs(base, head) if pair), None)
@@ -176,7 +176,7 @@ def step_compare(options: argparse.Namespace) -> int:
 def changed_pairs(base: pathlib.Path, head: pathlib.Path) -> list[tuple[str, str]]:
   """Returns the records that differ, as inputs of tgc: the first of them is what the page shows."""
   known = [{r.id for r in load(path).kernels} for path in (base, head)]
-  found = [(str(r["id"]), str(r.get("id_b", r["id"]))) for r in diff(base, head).differing]
+  found = [(r.id, r.id_b or r.id) for r in diff(base, head).differing]
   return [(f"{base}#{a}", f"{head}#{b}") for a, b in found if a in known[0] and b in known[1]]
 
 

@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from tgc.process import call
-from tgc.recording import Input, Path, input_of
+from tgc.recording import Input, Path, input_of, recorded
 from tgc.reports import options_of
 
 
@@ -31,8 +31,10 @@ class Page:
 
 
 def view(x: Input, other: Input = None, height: int = 640, **options: Any) -> Page:
-  """Returns the page of `tgc view` for a kernel, a schedule, a recording or a file; with `other`, a comparison of two."""
-  inputs = [input_of(i) for i in (x, other) if i is not None]
+  """Returns the page of `tgc view` for a kernel, a schedule, a recording, a tensor or a file; with `other`, a comparison of
+  two. `options` are those of the command: run=True, bisect=True, prove=True, ..."""
+  kept = [recorded(i) for i in (x, other) if i is not None]
+  inputs = [input_of(i) for i in kept]
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
     file = pathlib.Path(folder, "page.html")
     call("view", *inputs, f"--output={file}", *options_of(options))

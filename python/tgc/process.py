@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import keyword as keyword_module
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,14 +18,35 @@ JSON = dict[str, Any]
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
+# Options of the exporter, which tgc's messages name: how tgc.record() spells them.
+RECORD = {"--rewrites": "rewrites=True", "--save-inputs": "inputs=True", "--watch-nan": "watch_nan=True"}
+
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?:=([\w:./#%+{}*-]*[\w}*/])| (\w+=\w+))?")
+
+
+def in_python(text: str) -> str:
+  """Returns a message of tgc with Python's keyword arguments for its options: --each-stage is each_stage=True. Quoted commands
+  stay as they are."""
+  def keyword(match: re.Match[str]) -> str:
+    option, value = match[1], match[2] or match[3]
+    if option in RECORD: return f"tgc.record({RECORD[option]})"
+    name = option[2:].replace("-", "_")
+    name += "_" * keyword_module.iskeyword(name)
+    if value is None: return f"{name}=True"
+    return f"{name}={value}" if re.fullmatch(r"-?[0-9.]+|[A-Z]+", value) else f'{name}="{value}"'
+  pieces = re.split(r"(`[^`]*`)", text)
+  return "".join(p if p.startswith("`") else OPTION.sub(keyword, p) for p in pieces)
+
+
 class TgcError(Exception):
   """tgc could not do what was asked.
 
-  `diagnostics` holds tgc's messages, one text each; `command` is the command line, `exit_code` its result.
+  `diagnostics` holds tgc's messages, one text each, with options as Python spells them; `command` is the command line,
+  `exit_code` its result.
   """
 
   def __init__(self, diagnostics: Sequence[str], command: Sequence[str] = (), exit_code: int = 2) -> None:
-    self.diagnostics, self.command, self.exit_code = tuple(diagnostics), tuple(command), exit_code
+    self.diagnostics, self.command, self.exit_code = tuple(map(in_python, diagnostics)), tuple(command), exit_code
     super().__init__("\n".join(self.diagnostics) or f"tgc ended with exit code {exit_code}")
 
 

@@ -11,23 +11,55 @@ import pathlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, overload
 
 from tgc.export.golden import golden_lines, tagged_path
+from tgc.nodes import expression, node_text, rule_text, without_colors
 from tgc.process import JSON, TgcError, call, call_json, visible
+from tgc.results import Buffer, Program, Resources
 
 Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Rewrite:
-  """One application of a rule: `rule` is the rule's file and line in tinygrad, `before` and `after` are nodes."""
+  """One application of a rule of tinygrad in a record.
+
+  stage: name of the stage. rule: the rule's file and line in tinygrad, FILE:LINE. before, after: the node, and what took its
+  place, one line each. depth: 0 for a rewrite of the stage itself, 1 or more for one that a rule made while it was tried.
+  """
   stage: str
   rule: str
   before: str
   after: str
-  depth: int = 0
+  depth: int
+  record: Record = field(repr=False, compare=False)
+  numbers: tuple[int, int] = field(repr=False, compare=False)  # of both nodes in the record's JSON
+
+  @functools.cached_property
+  def before_expression(self) -> str: return expression(self.record.facts["rewrites"]["nodes"], self.numbers[0])
+  @functools.cached_property
+  def after_expression(self) -> str: return expression(self.record.facts["rewrites"]["nodes"], self.numbers[1])
+
+  @property
+  def rule_text(self) -> str | None:
+    """The text of the rule in the installed tinygrad; None if that is another one than the record's."""
+    return rule_text(self.rule, self.record.producer)
+
+  def __str__(self) -> str:
+    return f"{visible(self.rule)} in {visible(self.stage)}: {self.before_expression} -> {self.after_expression}"
+
+
+@dataclass(frozen=True)
+class Call:
+  """A step of a schedule: a kernel, or a copy between devices, which has no kernel.
+
+  ast: the graph. buffers: those of data0, data1, ... metadata: the Tensor methods and program lines that it was made for."""
+  kernel: Kernel | None
+  ast: str
+  buffers: tuple[Buffer, ...]
+  metadata: tuple[JSON, ...]
 
 
 class Stage:
@@ -111,7 +143,7 @@ class Record:
   @property
   def nodes(self) -> int: return int(self.listed["nodes"])
   @property
-  def name(self) -> str: return str(self.listed.get("what") or self.id)
+  def name(self) -> str: return without_colors(str(self.listed.get("what") or self.id))
   @property
   def made_for(self) -> str:
     """The Tensor methods and the program lines that the record was made for."""
@@ -130,10 +162,10 @@ class Record:
     """Every match of a rule, in order. Needs a recording with rewrites: tgc.record(), or tgc.export --rewrites."""
     if "rewrites" not in self.facts:
       if self.recording.has_rewrites: return []  # no rule matched
-      raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or tgc.export --rewrites"])
+      raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or `python -m tgc.export --rewrites`"])
     names, nodes = list(self.stages), [node_text(i, n) for i, n in enumerate(self.facts["rewrites"]["nodes"])]
-    return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], *depth)
-            for stage, rule, before, after, *depth in self.facts["rewrites"]["list"]]
+    return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], next(iter(depth), 0),
+                    self, (before, after)) for stage, rule, before, after, *depth in self.facts["rewrites"]["list"]]
 
   def _repr_html_(self) -> str:
     from tgc.page import view
@@ -148,13 +180,6 @@ class Record:
     lines = [f"{type(self).__name__.lower()} {self.id}: {self.name}, {', '.join(counts)}",
              *([f"made for {self.made_for}"] if self.made_for else []), *([f"error: {self.error}"] if self.error else [])]
     return [visible(line) for line in lines]
-
-
-def node_text(number: int, node: JSON) -> str:
-  """Returns one line for a node of a record's JSON."""
-  sources = ", ".join(f"#{s}" for s in node.get("src", ()))
-  argument = f" {json.dumps(node['arg'])}" if "arg" in node else ""
-  return f"#{number} {node['op']} {node['dtype']} ({sources}){argument}"
 
 
 def shown(source: str) -> str:
@@ -174,13 +199,23 @@ class Kernel(Record):
     return self.facts.get("source")
   @property
   def linear(self) -> str | None: return self.facts.get("linear")
-  @property
-  def program(self) -> JSON:
-    """The launch facts: name, global_size, local_size, vars, globals, outs, ins, applied_opts, ops, lds, mem."""
-    return dict(self.facts.get("program", {}))
+  @functools.cached_property
+  def program(self) -> Program:
+    """The launch facts: sizes, variables, buffers, opts, estimates."""
+    return Program.from_json(self.facts.get("program") or {})
+  @functools.cached_property
+  def asm(self) -> str:
+    """The assembly of the kernel. Its compiler makes it: LLVM or clang for CPUs and AMD GPUs, ptxas for NVIDIA GPUs."""
+    return call("dump", self.path, "--stage=asm").stdout
+  @functools.cached_property
+  def resources(self) -> Resources:
+    """Registers, spills, memory, code size and occupancy, as the kernel's compiler reports them."""
+    found = [r for source in call_json("compile", self.path, "--resources")["sources"] for r in source.get("resources", ())]
+    if not found: raise TgcError([f"the compiler of {self.target} reports no resources"])
+    return Resources.from_json(found[0])
 
   def __str__(self) -> str:
-    sizes = [f"{key} {self.program[key]}" for key in ("global_size", "local_size") if self.program.get(key)]
+    sizes = [f"{key} {list(size)}" for key in ("global_size", "local_size") if (size := getattr(self.program, key))]
     head = [*self.summary(), ", ".join([f"target {self.target}", *sizes])]
     return "\n".join([*map(visible, head), *(["", shown(self.source)] if self.source else [])])
 
@@ -188,15 +223,31 @@ class Kernel(Record):
 class Schedule(Record):
   """A tensor graph, and the kernels that tinygrad made of it."""
 
+  @functools.cached_property
+  def calls(self) -> list[Call]:
+    """The steps in order: kernels and copies, with their buffers."""
+    return [Call(self.kernel_of(i, step), step["ast"], tuple(map(Buffer.from_json, step.get("bufs", ()))),
+                 tuple(step.get("metadata") or ())) for i, step in enumerate(self.facts.get("kernels", ()))]
+
   @property
-  def kernels(self) -> list[JSON]:
-    """The kernels in order: ast, bufs (base, offset, size, dtype), metadata."""
-    return list(self.facts.get("kernels", ()))
+  def kernels(self) -> list[Kernel]:
+    """The kernels in order. One that runs several times is listed as often."""
+    return [c.kernel for c in self.calls if c.kernel]
+
+  def kernel_of(self, number: int, step: JSON) -> Kernel | None:
+    """Returns the kernel of a step; of one that was not compiled while it was recorded, a kernel with its AST alone."""
+    known = next((k for k in self.recording.all_kernels if k.id == step.get("id")), None)
+    if known or '"op":"COPY"' in step["ast"] or "Ops.COPY" in step["ast"]: return known
+    record = {"id": f"{self.id}.{number}", "target": self.facts.get("device", "CPU"), "nodes": step["ast"].count("\n"),
+              "ast": step["ast"], "stages": []}
+    header = json.loads(self.recording.line(self.level, -1)) | {"level": "kernel"}
+    file = self.recording.scratch() / f"{self.level}.{self.number}.{number}.jsonl"
+    file.write_text(f"{json.dumps(header)}\n{json.dumps(record)}\n")
+    return Recording(file, self.recording.folder).all_kernels[0]
 
   def __str__(self) -> str:
-    lines = [f"  {i}: " + (", ".join(m["name"] for m in kernel.get("metadata") or ()) or "kernel")
-             for i, kernel in enumerate(self.kernels)]
-    return "\n".join([*self.summary(), f"{len(lines)} kernels", *map(visible, lines)])
+    names = [", ".join(m["name"] for m in c.metadata) or ("kernel" if c.kernel else "copy") for c in self.calls]
+    return "\n".join([*self.summary(), f"{len(self.kernels)} kernels", *(visible(f"  {i}: {name}") for i, name in enumerate(names))])
 
 
 class Recording:
@@ -256,12 +307,23 @@ class Recording:
   @functools.cached_property
   def schedules(self) -> list[Schedule]: return [Schedule(self, "tensor", i, r) for i, r in enumerate(self.listed("tensor"))]
 
-  def __getitem__(self, wanted: str) -> Kernel | Schedule:
-    """Returns the kernel or the schedule of an id."""
+  @overload
+  def __getitem__(self, wanted: int) -> Kernel: ...
+  @overload
+  def __getitem__(self, wanted: str) -> Kernel | Schedule: ...
+  def __getitem__(self, wanted: int | str) -> Kernel | Schedule:
+    """Returns a kernel by its number in `kernels`, or the kernel or schedule of an id or, if only one has it, of a name."""
+    if isinstance(wanted, int): return self.kernels[wanted]
     records: list[Kernel | Schedule] = [*self.all_kernels, *self.schedules]
-    for record in records:
-      if record.id == wanted: return record
+    if found := next((r for r in records if r.id == wanted), None): return found
+    named = [r for r in records if wanted in (r.name, getattr(getattr(r, "program", None), "function_name", None))]
+    if len(named) == 1: return named[0]
+    if named: raise KeyError(f"{wanted!r} is the name of {', '.join(r.id for r in named)}")
     raise KeyError(f"there is no record {wanted!r} in {self.path}")
+
+  def __len__(self) -> int: return len(self.kernels)
+  def __iter__(self) -> Iterator[Kernel]: return iter(self.kernels)
+  def __bool__(self) -> bool: return True  # also if nothing was compiled
 
   def save(self, path: Path) -> Recording:
     """Copies the recording's files to a path that ends with .jsonl or .jsonl.gz."""
@@ -295,7 +357,14 @@ def load(path: Path) -> Recording:
   return recording
 
 
-Input = Any  # a Kernel, a Schedule, a Recording, or the path of any INPUT of tgc
+Input = Any  # a Kernel, a Schedule, a Recording, a tensor of tinygrad, or the path of any INPUT of tgc
+
+
+def recorded(x: Input) -> Input:
+  """Returns the recording of the schedule and the kernels of a tensor, which it does not run; other objects as they are."""
+  if (kind := type(x)).__name__ != "Tensor" or kind.__module__.split(".")[0] != "tinygrad": return x
+  from tgc.capture import debug
+  return debug(x).recording
 
 
 def input_of(x: Input) -> str:

@@ -1,141 +1,155 @@
-"""Commands of tgc on objects and files: run, bisect, diff and lint, with their results as objects."""
+"""Commands of tgc on objects, tensors and files: run, bisect, prove, diff, bench, profile and lint."""
 from __future__ import annotations
 
+import dataclasses
 import functools
-import json
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from tgc.export.golden import NATIVE_RELEASE, nan_file
-from tgc.process import JSON, call, call_json, call_json_lines, visible
-from tgc.recording import Input, Kernel, Recording, input_of
-
-
-class Result:
-  """What a command of tgc found. `facts` is the command's JSON; its members are attributes, too."""
-
-  def __init__(self, facts: JSON) -> None: self.facts = facts
-
-  def __getattr__(self, name: str) -> Any:
-    if name.startswith("__") or name not in self.__dict__.get("facts", {}): raise AttributeError(name)
-    return self.facts[name]
-
-  def __dir__(self) -> list[str]: return [*super().__dir__(), *self.facts]
-  def __repr__(self) -> str: return f"<{type(self).__name__} {json.dumps(self.facts)[:200]}>"
-
-
-class KernelRun(Result):
-  """One kernel that was run and compared: kernel, device, result, arrays, ..."""
-  @property
-  def passed(self) -> bool: return bool(self.facts.get("result") == "passed")
-  def __str__(self) -> str: return visible(" ".join(str(self.facts.get(k, "")) for k in ("kernel", "device", "result", "why")).rstrip())
-
-
-class Run(Sequence[KernelRun]):
-  """The results of tgc.run(), one per kernel. `passed` is true if every kernel computes the expected values."""
-
-  def __init__(self, results: list[KernelRun]) -> None: self.results = results
-  @property
-  def passed(self) -> bool: return bool(self.results) and all(r.passed for r in self.results)
-  @property
-  def failed(self) -> list[KernelRun]: return [r for r in self.results if not r.passed]
-  @overload
-  def __getitem__(self, i: int) -> KernelRun: ...
-  @overload
-  def __getitem__(self, i: slice) -> Sequence[KernelRun]: ...
-  def __getitem__(self, i: int | slice) -> KernelRun | Sequence[KernelRun]: return self.results[i]
-  def __len__(self) -> int: return len(self.results)
-  def __str__(self) -> str: return "\n".join(map(str, self.results))
-  def __repr__(self) -> str: return f"<Run: {len(self) - len(self.failed)} passed, {len(self.failed)} failed>"
-
-
-class NanFind(Result):
-  """The operation that made a NaN of numbers: kernel, call, output, steps (the origin first), again (the command)."""
-  def __str__(self) -> str:
-    lines = [f"{self.facts['kernel']} {self.facts['name']}: {self.facts['output']} is not a number, {self.facts['call']}"]
-    lines += [f"  {s['text']}" + (f", where {s['operands']}" if s["operands"] else "") + (f" ({s['made_by']})" if s["made_by"] else "") for s in self.facts["steps"]]
-    return visible("\n".join([*lines, *([f"  not explained: {self.facts['unexplained']}"] if "unexplained" in self.facts else [])]))
+from tgc.process import call, call_json, call_json_lines
+from tgc.recording import Input, Kernel, Recording, input_of, recorded
+from tgc.results import (
+  Bisection,
+  Counter,
+  DifferingRecord,
+  Finding,
+  KernelRun,
+  KernelTime,
+  NanFind,
+  Profile,
+  Proof,
+  Proofs,
+  Result,
+  Run,
+)
 
 
 def find_nan(x: Recording) -> NanFind | None:
   """Explains the first NaN that a kernel made of numbers, in a recording of tgc.record(watch_nan=True). None if none did."""
   if not nan_file(x.file("kernel")).exists(): return None
-  return NanFind(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
+  return NanFind.from_json(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
 
 
 def options_of(options: dict[str, Any]) -> list[str]:
-  """Returns keyword arguments as options of tgc: atol=0.1 is --atol=0.1, each_stage=True is --each-stage."""
-  names = {name: "--" + name.rstrip("_").replace("_", "-") for name in options}
-  return [names[name] + ("" if value is True else f"={value}") for name, value in options.items() if value not in (False, None)]
+  """Returns keyword arguments as options of tgc: atol=0.1 is --atol=0.1, each_stage=True is --each-stage, and set=["NOOPT=1",
+  "BEAM=2"] two options --set."""
+  out: list[str] = []
+  for key, given in options.items():
+    name = "--" + key.rstrip("_").replace("_", "-")
+    values = given if isinstance(given, (list, tuple)) else [given]
+    out += [name + ("" if value is True else f"={value}") for value in values if value is not None and value is not False]
+  return out
 
 
 COMPILES = {"device", "target", "native", "live", "opts", "set", "each_stage"}  # options with which tgc compiles a record
 
 
+def inputs_of(x: Input) -> list[str]:
+  """Returns the INPUTs of the kernels of an object: of a recording, those that are not of tinygrad's own runtime."""
+  return [k.path for k in x.kernels] if isinstance(x, Recording) else [input_of(x)]
+
+
+def as_recorded(x: Input, options: dict[str, Any]) -> dict[str, Any]:
+  """Returns the options with which a command runs what tinygrad made: tgc would compile records of 0.12.0 again."""
+  is_native = isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}"
+  return {"recorded": True, **options} if is_native and not options.keys() & COMPILES else options
+
+
 def run(x: Input, **options: Any) -> Run:
-  """Runs a kernel, or the kernels of a recording, and compares the results with the reference interpreter. Runs the source
-  that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
+  """Runs a kernel, or the kernels of a recording or a tensor, and compares the results with the reference interpreter. Runs the
+  source that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
 
   `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ...
   """
-  # tgc compiles records of 0.12.0 again, unless it is told to run what tinygrad made
-  if isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}" and not options.keys() & COMPILES:
-    options.setdefault("recorded", True)
+  x = recorded(x)
   total = len(x.kernels) if isinstance(x, Recording) else None
-  inputs = [k.path for k in x.kernels] if isinstance(x, Recording) else [input_of(x)]
-  arguments = ["run", *inputs, *options_of(options)]
-  return Run([KernelRun(facts) for facts in call_json_lines(*arguments, total=total, label="tgc run")])
-
-
-class Bisection(Result):
-  """What tgc.bisect() found: verdict ("same" if nothing is wrong), and stage, rule, before, after, witness if known."""
-  @property
-  def passed(self) -> bool: return bool(self.facts["verdict"] == "same")
-  def __str__(self) -> str: return "\n".join(visible(f"{key}: {value}") for key, value in self.facts.items() if key != "again")
+  arguments = ["run", *inputs_of(x), *options_of(as_recorded(x, options))]
+  return Run(tuple(KernelRun.from_json(facts) for facts in call_json_lines(*arguments, total=total, label="tgc run")))
 
 
 def bisect(x: Input, **options: Any) -> Bisection:
-  """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`)."""
-  return Bisection(call_json("bisect", input_of(x), *options_of(options)))
+  """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`). The answer for
+  a recording or a tensor is that of the first kernel that is wrong, else of the first kernel."""
+  found: Bisection | None = None
+  x = recorded(x)
+  for name in inputs_of(x):
+    for facts in call_json_lines("bisect", name, *options_of(as_recorded(x, options))):
+      one = Bisection.from_json(facts)
+      if not one.passed and one.verdict: return one
+      found = found or one
+  return found or Bisection(verdict="same")
 
 
+def prove(x: Input, **options: Any) -> Proofs:
+  """Proves that each rewrite of a kernel or a schedule computes the same for all inputs, or refutes it (`tgc prove`). Needs
+  recorded rewrites; `options` are those of the command: timeout=10, floats="bit-exact", ..."""
+  inputs = inputs_of(recorded(x))
+  return Proofs(tuple(Proof.from_json(facts) for name in inputs for facts in call_json_lines("prove", name, *options_of(options))))
+
+
+def bench(x: Input, **options: Any) -> list[KernelTime]:
+  """Times kernels on their device, with reasons why the slowest are slow (`tgc bench`). `options`: explain=3 (how many get
+  reasons), try_=True (measures the opts that address them), repeat=20, timeout=20 (seconds for a kernel), ..."""
+  inputs = inputs_of(recorded(x))
+  return [KernelTime.from_json(k) for k in call_json("bench", "--kernels", *inputs, *options_of(options))["kernels"]] if inputs else []
+
+
+def profile(x: Input, **options: Any) -> Profile:
+  """Reads a profile that tinygrad stored (`tgc profile`): "profile.pkl", or "profile.pkl#KERNEL" with the kernel's instructions."""
+  facts = call_json("profile", input_of(x), *options_of(options))
+  return dataclasses.replace(Profile.from_json(facts), counters=tuple(map(Counter.from_json, facts.get("pmc", ()))))
+
+
+@dataclass(frozen=True)
 class Difference(Result):
-  """The difference of two recordings or graphs. `kernels` counts those that are the same and those that differ; `list`
-  names each one that differs, its first stage and, with rewrites, the rule. str() is the report of `tgc diff`."""
+  """The difference of two recordings or graphs.
 
-  def __init__(self, facts: JSON, inputs: tuple[str, str], options: list[str]) -> None:
-    super().__init__(facts)
-    self.inputs, self.options = inputs, options
+  kernels: numbers of records that are the "same", "different", "only_a" and "only_b". differing: each record that differs, its
+  first stage and, with rewrites, the rule. by_rule: for each rule, the number of records that differ because of it. str() is
+  the report of `tgc diff`.
+  """
+  same: bool = False
+  kernels: Mapping[str, int] = dataclasses.field(default_factory=dict)
+  by_rule: Mapping[str, int] = dataclasses.field(default_factory=dict)
+  arguments: tuple[str, ...] = dataclasses.field(default=(), repr=False)
 
-  @property
-  def same(self) -> bool: return bool(self.facts["same"])
-  @property
-  def differing(self) -> list[JSON]: return list(self.facts.get("list", ()))
   @functools.cached_property
-  def text(self) -> str: return call("diff", *self.inputs, *self.options).stdout
+  def differing(self) -> list[DifferingRecord]: return [DifferingRecord.from_json(r) for r in self.facts.get("list", ())]
+  @property
+  def rule(self) -> str | None:
+    """The rule of the first record that differs; None if nothing differs, or no rule is known."""
+    return next((r.rule for r in self.differing if r.rule), None)
+  @functools.cached_property
+  def text(self) -> str: return call("diff", *self.arguments).stdout
   def __str__(self) -> str: return self.text
   def __bool__(self) -> bool: return not self.same
 
 
 def diff(a: Input, b: Input, **options: Any) -> Difference:
   """Compares two recordings stage by stage, or two graphs by their structure (`tgc diff`). True if they differ."""
-  inputs, words = (input_of(a), input_of(b)), options_of(options)
-  return Difference(call_json("diff", *inputs, *words), inputs, words)
-
-
-class Finding(Result):
-  """Something that a TinyJit froze: what, function, where, happens, mend."""
-  def __str__(self) -> str: return visible(": ".join(str(self.facts[k]) for k in ("where", "what", "happens", "mend") if self.facts.get(k)))
+  arguments = (input_of(a), input_of(b), *options_of(options))
+  return dataclasses.replace(Difference.from_json(call_json("diff", *arguments)), arguments=arguments)
 
 
 def lint(x: Input, **options: Any) -> list[Finding]:
   """Finds the values, tensors and branches that TinyJits froze (`tgc lint`). Empty if the program has no TinyJit."""
   path = str(x.file("jit")) if isinstance(x, Recording) else input_of(x)
   if isinstance(x, Recording) and not x.file("jit").exists(): return []
-  return [Finding(f) for f in call_json("lint", path, *options_of(options)).get("findings", ())]
+  return [Finding.from_json(f) for f in call_json("lint", path, *options_of(options)).get("findings", ())]
 
 
-def check(x: Input, **options: Any) -> Result:
+@dataclass(frozen=True)
+class Check(Result):
+  """Records that tgc replayed. records: how many; identical: how many are the same in every stage that was compared; errors: how
+  many could not be replayed; first_divergence: for each stage, the number of records that differ first there."""
+  records: int = 0
+  identical: int = 0
+  errors: int = 0
+  first_divergence: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+def check(x: Input, **options: Any) -> Check:
   """Replays a recording with tgc's own pipeline and compares every stage (`tgc check`)."""
-  return Result(call_json("check", input_of(x), *options_of(options)))
-
+  return Check.from_json(call_json("check", input_of(x), *options_of(options)))

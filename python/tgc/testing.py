@@ -199,7 +199,7 @@ class Plugin:
         old = write_recording(folder, "golden", self.golden.headers[level], lines)
         new = write_recording(folder, "now", header_of(level, recorder), [json.dumps(r) for r, _ in changed])
         found = diff(old, new, show=3)
-        own = dict.fromkeys(visible(str(r["rule"])) for r in found.differing if r.get("rule"))
+        own = dict.fromkeys(visible(r.rule) for r in found.differing if r.rule)
         rules |= own
         texts.append(f"tgc: a {what} of this test differs from the golden" + (f"; first rule: {', '.join(sorted(own))}" if own else ""))
         texts.append(found.text.replace(folder + os.sep, "").rstrip())

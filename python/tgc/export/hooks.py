@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import importlib.util
 import os
 import sys
@@ -25,9 +26,24 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 undo: list[Callable[[], None]] = []  # functions that undo the replacements of this process, the last replacement last
 
 
+matchers: list[dict[str, Any]] = []  # see matcher_globals()
+
+
 def restore_all() -> None:
   """Undoes all replacements, so that tinygrad runs as if this process were not recorded."""
+  matchers.clear()
   while undo: undo.pop()()
+  matchers.clear()
+
+
+def matcher_globals() -> list[dict[str, Any]]:
+  """Returns the globals of the matchers that tinygrad has compiled. When a rule is first used, its matcher copies the functions that
+  the rule calls; a replacement in the rule's module does not reach the copies. Matchers that are compiled later copy the
+  replacement, so they are searched once when a recording begins and once when it ends."""
+  if not matchers:
+    compiled = (f.__globals__ for f in gc.get_objects() if type(f) is types.FunctionType and "__name__" not in f.__globals__)
+    matchers.extend({id(g): g for g in compiled}.values())
+  return matchers
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
@@ -39,11 +55,13 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def replace_everywhere(old: Any, new: Any) -> None:
-  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, until restore_all()."""
+  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, and in the compiled matchers,
+  until restore_all()."""
   def swap(old: Any, new: Any) -> None:
-    for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
-      for name, value in list(vars(module).items()):
-        if value is old: setattr(module, name, new)
+    modules = [vars(m) for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]
+    for names in [*modules, *matcher_globals()]:
+      for name, value in list(names.items()):
+        if value is old: names[name] = new
   swap(old, new)
   undo.append(lambda: swap(new, old))
 
@@ -63,7 +81,7 @@ def call_on_import(name: str, callback: Callable[[Any], object]) -> None:
       load = spec.loader.exec_module
       def load_and_call(module: Any) -> None:
         load(module)
-        callback(module)
+        if module.__name__ == name: callback(module)  # pytest has one loader for several modules
       vars(spec.loader)["exec_module"] = load_and_call
       return spec
   sys.meta_path.insert(0, Finder)

@@ -72,7 +72,7 @@ def new_buffer(like: Node) -> Node:
 
 
 class Plan:
-  """What is known of a TinyJit that has captured."""
+  """Facts of a TinyJit that has captured."""
 
   def __init__(self, name: str, captured: list[Node], onetime: list[Node], inputs: list[Node], kept: list[Node]) -> None:
     self.name, self.captured, self.onetime, self.inputs, self.kept = name, captured, onetime, inputs, kept

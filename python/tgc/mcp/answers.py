@@ -1,0 +1,107 @@
+"""Answers of the tools: short texts in pages, which end with the next call to make."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+
+from tgc.process import TgcError, binary, diagnostics_of, visible
+
+PAGE = 3600  # characters of a page; six of them and their last lines are less than 24 kB
+OUTPUT_LIMIT = 1 << 26  # bytes of a command's output: more is cut off
+KEPT = 8  # outputs that are kept, so that further pages need no further run
+
+
+def printable(text: str) -> str:
+  """Returns a text with escapes for all controls but line breaks."""
+  return "\n".join(visible(line.replace("\t", "  ")) for line in text.split("\n"))
+
+
+def pages(text: str, size: int = PAGE) -> list[str]:
+  """Splits a text into pages of at most `size` characters, at ends of lines if there are any."""
+  out: list[str] = []
+  while len(text) > size:
+    end = text.rfind("\n", 1, size) + 1 or size
+    out.append(text[:end])
+    text = text[end:]
+  return [*out, text]
+
+
+def call_text(tool: str, **arguments: Any) -> str:
+  return f"{tool} {json.dumps({k: v for k, v in arguments.items() if v not in (None, '', [])})}"
+
+
+def answer(text: str, page: int, here: tuple[str, dict[str, Any]], following: str) -> str:
+  """Returns a page of a text, the call for the next page if there is one, and the call to make next."""
+  parts = pages(printable(text).rstrip() or "(nothing)")
+  number = min(max(page, 1), len(parts))
+  lines = [parts[number - 1].rstrip()]
+  if len(parts) > 1: lines.append(f"page {number} of {len(parts)}")
+  if number < len(parts): lines.append(f"more: {call_text(here[0], **{**here[1], 'page': number + 1})}")
+  return "\n".join([*lines, f"next: {following}"])
+
+
+class Output:
+  """The text that a command printed, and its exit code."""
+  def __init__(self, text: str, errors: str, code: int) -> None: self.text, self.errors, self.code = text, errors, code
+
+  def objects(self) -> list[dict[str, Any]]:
+    """Returns the JSON objects that a command printed, one a line or a single one."""
+    try: return [json.loads(self.text)]
+    except ValueError: return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
+
+
+class Commands:
+  """Runs commands of tgc, and keeps the last outputs."""
+
+  def __init__(self, folder: str, seconds: float) -> None:
+    self.folder, self.seconds = folder, seconds
+    self.kept: dict[tuple[str, ...], Output] = {}
+
+  async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> Output:
+    """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over."""
+    if keep and words in self.kept: return self.kept[words]
+    done = await self.execute([binary(), *words])
+    if done.code not in allowed: raise TgcError(diagnostics_of(done.errors) or [done.text[:1000]], words, done.code)
+    if keep:
+      self.kept[words] = done
+      if len(self.kept) > KEPT: del self.kept[next(iter(self.kept))]
+    return done
+
+  async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> Output:
+    """Runs a program with the time limit. It ends with the request, if the host cancels that."""
+    out: dict[str, bytes] = {}
+
+    async def read(name: str, stream: Any) -> None:
+      data = bytearray()
+      async for chunk in stream:
+        if len(data) < OUTPUT_LIMIT: data += chunk
+      out[name] = bytes(data)
+
+    started = anyio.open_process(list(command), stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
+                                 start_new_session=True)
+    async with await started as process:
+      try:
+        with anyio.fail_after(self.seconds):
+          async with anyio.create_task_group() as group:
+            group.start_soon(read, "stdout", process.stdout)
+            group.start_soon(read, "stderr", process.stderr)
+          code = await process.wait()
+      except BaseException as e:
+        end_session(process.pid)
+        if isinstance(e, TimeoutError):
+          limit = f"not done within {self.seconds:g} seconds; ask for less, or start the server with more `--seconds`"
+          raise TgcError([limit]) from None
+        raise
+    return Output(out["stdout"].decode(errors="replace"), out["stderr"].decode(errors="replace"), code)
+
+
+def end_session(pid: int) -> None:
+  """Kills what a program left running in its session."""
+  with contextlib.suppress(ProcessLookupError, PermissionError): os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,36 @@
+"""Makes the server: its tools, what they share, and what a client reads first."""
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+from tgc.mcp.access import Folders
+from tgc.mcp.answers import Commands
+from tgc.mcp.consent import State
+from tgc.mcp.tools import READ_ONLY, TOOLS
+
+INSTRUCTIONS = """Finds what tinygrad's compiler does wrong. Order of calls for a wrong result: record (a program) or
+records (a file), run, bisect, trace. Each answer ends with the next call to make; `more` is the call for the next page.
+A verdict of `unresolved`, `unknown` or `sampled` decides nothing. Inputs are FILE or FILE#ID, relative to the server's
+folders."""
+
+
+def make_server(folders: Sequence[str | os.PathLike[str]], allow_run: bool = False,
+                seconds: float = 60) -> MCPServer[State]:
+  """Returns a server for files in `folders`. `seconds` limits each call. Raises OSError if a folder does not exist."""
+  access = Folders(folders)
+
+  @contextlib.asynccontextmanager
+  async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
+    yield State(access, Commands(str(access.roots[0]), seconds), allow_run)
+
+  server: MCPServer[State] = MCPServer("tgc", instructions=INSTRUCTIONS, lifespan=lifespan, log_level="WARNING")
+  for tool in TOOLS:
+    hints: dict[str, Any] = {"read_only_hint": tool in READ_ONLY, "destructive_hint": False, "open_world_hint": False}
+    server.add_tool(tool, annotations=ToolAnnotations(**hints), structured_output=False)
+  return server
