@@ -184,8 +184,8 @@ export class App {
   }
   // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
   #isFirst({s, r, n, d, q, m, f, t, u}, g) {
-    return s <= 0 && t === "pyrender" && !u && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].bundle
-      && !isConvicted(this.index.graphs[g]);
+    const graph = this.index.graphs[g], isBare = t === "pyrender" && !u && !q && !m && !f.length;
+    return s <= 0 && r < 0 && n < 0 && d < 0 && isBare && !graph.bundle && !isConvicted(graph);
   }
   // In idle time, reads the rewrites and prepares the drawings and texts of the next stages and of the next rewrite.
   #prepareNext() {
