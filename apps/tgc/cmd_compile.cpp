@@ -1,6 +1,5 @@
 // tgc compile: compiles every distinct source of many kernels with its target's compiler.
 #include "apps/tgc/options.h"
-#include "lib/compile/listing.h"
 #include "lib/compile_all/compile_all.h"
 #include "lib/run/source_run.h"
 
@@ -19,7 +18,7 @@ int print_assembly(const CompileCommand& o) {
   const Session session = terminal_session(o.over, 1);
   for (const std::string& file : o.plan.inputs) {
     const SourceJob source = require(source_job(session, file, o.plan.language, o.over.target));
-    print_report(listing(require(compile(source.job, Artifact::Assembly)), source.job));
+    print_report(require(compile(source.job, Artifact::Assembly)));
   }
   return 0;
 }
