@@ -82,7 +82,7 @@ class LiveRulesProver {
       }
       if (current_deadline().is_over()) break;
     }
-    // also of what is proven for numbers: a NaN that an integer or a bool shows is a wrong result
+    // also of what is proven for numbers: a float may be a number on one side, and too large for its dtype on the other
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
@@ -111,6 +111,10 @@ class LiveRulesProver {
       return it != point.end() && (it->second == "0.0" || it->second == "-0.0");
     };
     return is_zero("before") && is_zero("after");
+  }
+  // Returns whether a value of a counterexample is a NaN or an infinity.
+  static bool is_special(const std::pair<const std::string, std::string>& value) {
+    return value.second.ends_with("nan") || value.second.ends_with("inf");
   }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
@@ -178,7 +182,7 @@ class LiveRulesProver {
     }
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
-    if (again.has_floats && again.sense > FloatSense::ButNan) return;  // a NaN explains the difference, not an overflow
+    if (std::ranges::any_of(proof.counterexample, is_special)) return;  // a NaN explains it, not an overflow
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
       show(rule, pairs);
@@ -206,7 +210,6 @@ class LiveRulesProver {
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
     if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);
-    auto is_special = [](auto& value) { return value.second.ends_with("nan") || value.second.ends_with("inf"); };
     auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
     const auto specials = std::ranges::count_if(found, is_special);
     const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
