@@ -119,6 +119,8 @@ void add_prove(Command& cmd) {
       ->needs(rules);
   cmd.option("--write-table", o.table, "FILE", "with --rules --live: also write the verdicts as a table in Markdown")
       ->needs(rules);
+  cmd.flag("--list-instances", o.list_instances, "with --rules --live: also list what was decided of each rule")
+      ->needs(rules);
   cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
   cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
   cmd.option("--floats", o.floats, "SENSE",

@@ -15,7 +15,7 @@ namespace tgc {
 struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
-  bool json = false, strict = false, rules = false;
+  bool json = false, strict = false, rules = false, list_instances = false;
   std::string floats = "reals", shard = "1/1", table, program;
   std::vector<std::string> reports;  // to merge
   std::string merged;

@@ -14,7 +14,7 @@ ProgramWriter::ProgramWriter(const ProveOptions& o) : file_(o.program) {
 }
 
 void ProgramWriter::write(LiveRuleProof& rule) {
-  for (auto& [graph, values] : rule.wrong)
+  for (auto& [graph, values] : rule.verdict == "conditional" ? rule.conditional : rule.wrong)
     if (tinygrad_ && rule.program.file.empty()) write({rule.place, graph, values}, rule.program);
 }
 

@@ -30,7 +30,6 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   std::string producer;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
-  constexpr double kRuleSeconds = 30;  // the default limit for one rule
   ProgramWriter programs(o);
   const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
                                 .on_rule = [&](LiveRuleProof& rule) {
@@ -40,8 +39,9 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                   flush_output();  // verdicts are read as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout.value_or(kRuleSeconds),
-                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6)};
+                                .seconds = o.timeout,
+                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6),
+                                .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer;
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
@@ -112,6 +112,8 @@ int merge_reports(const ProveOptions& o) {
 
 int prove_selected_rules(const ProveOptions& options) {
   if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());
+  if (options.list_instances)
+    throw Failure(Diag{.message = "--list-instances lists rules of a tinygrad", .expected = "--live=PYTHON"});
   const ProgramWriter needs_live(options);
   return prove_rules(options);
 }

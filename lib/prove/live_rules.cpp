@@ -5,6 +5,7 @@
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
 #include "lib/prove/node_values.h"
+#include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
 #include "lib/support/counted.h"
 #include "lib/support/deadline.h"
@@ -22,8 +23,22 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
-  std::string out = render(u);
+  std::string out = render(u, false);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
+}
+
+// Returns the dtypes and bounds of the memories, variables and loops that an expression reads.
+std::string leaves_of(UOp root) {
+  std::string out;
+  for (UOp u : toposort(root)) {
+    if (!u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR, Op::RANGE})) continue;
+    const bool is_memory = u.is(Op::DEFINE_GLOBAL);
+    out += out.empty() ? "" : ", ";
+    out += is_memory ? "data" + std::to_string(u.arg().small_int()) : text_of(u);
+    if (is_memory) out += " " + std::string(u.dtype().base().name());
+    else out += " " + u.vmin().str() + ".." + u.vmax().str();
+  }
+  return out;
 }
 
 // Returns whether the node takes the bits of an integer for a float. REF does not keep the payload of a NaN.
@@ -32,40 +47,64 @@ bool has_float_bits(UOp root) {
 }
 
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
+constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
+
+constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
+constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
+constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
+constexpr size_t kMostListed = 12;  // instances of a rule in a text
 
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
 class LiveRulesProver {
  public:
-  LiveRulesProver(const Settings& settings, std::string producer, size_t most_wrong, ProofCache& cache)
+  LiveRulesProver(const Settings& settings, std::string producer, const LiveRuleOptions& options, ProofCache& cache)
       : producer_(std::move(producer)),
-        most_wrong_(most_wrong),
+        most_wrong_(options.most_wrong),
+        lists_(options.lists_instances),
         importer_(settings),
         prover_(importer_.graph(), {}, cache) {}
 
   // Decides a rule by its instances.
-  void decide(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+  void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
+    put_wrong_first(instances);
     rule.verdict = "structural";
     size_t open = 0, sampled = 0, number = 0;
     std::vector<const Rewrite*> undecided, weak;
     for (const Rewrite* m : instances) {
+      if (rule.instances && is_time_over()) break;
       number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
-      if (proof && pairs.empty()) continue;
+      const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
+      if (is_time_over() && rule.instances && !is_decided) {
+        number--;  // it was cut short
+        break;
+      }
+      if (proof && pairs.empty()) {
+        list(rule, *m, pairs, "structural");
+        continue;
+      }
       rule.instances++;
       if (!proof) proof = RewriteProof{.why = first_line(proof.diag().message)};
-      if (proof->kind == Kind::Refuted) explain(rule, pairs, *proof);
+      if (proof->kind == Kind::Refuted) {
+        const auto point = proof->counterexample;
+        explain(rule, pairs, *proof);
+        const bool is_conditional = proof->kind == Kind::Proven || proof->kind == Kind::Sampled;
+        if (is_conditional && rule.conditional.size() < most_wrong_) rule.conditional.emplace_back(graph_of(*m), point);
+      }
+      list(rule, *m, pairs, verdict_of(*proof));
       const Kind kind = proof->kind;
       if (kind == Kind::Proven) {
         rule.proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak) weak.push_back(m);
-        if (is_weak && rule.special.empty()) rule.special = prover_.special_counterexample(pairs);
-        if (differs_in_zeros(rule.special)) rule.special.clear();
+        if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
+        const bool is_exact = !proof->has_floats || proof->sense < FloatSense::ButNan;
+        if (!is_exact && rule.proven <= kMostSpecial) find_special(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -80,8 +119,8 @@ class LiveRulesProver {
         add_wrong(rule, instances.subspan(number));
         return (void)(rule.verdict = "refuted");
       }
-      if (current_deadline().is_over()) break;
     }
+    if (number < instances.size()) rule.untried = instances.size() - number;
     // also of what is proven for numbers: a float may be a number on one side, and too large for its dtype on the other
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
@@ -95,16 +134,51 @@ class LiveRulesProver {
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
+      if (is_time_over()) {
+        rule.limit = "there was no time for all of its dtypes and ops";
+        return (void)(rule.general = 0);
+      }
       SidePairs pairs;
       const auto proof = catch_failures([&] { return decide(*m, pairs); });
-      if (!proof || proof->kind != Kind::Proven) return (void)(rule.general = 0);
+      if (!proof || proof->kind != Kind::Proven) {
+        rule.limit = "with unknown values in place of operands and constants, " +
+                     (!proof                         ? first_line(proof.diag().message)
+                      : pairs.empty()                ? "the sides have no values to compare"
+                      : proof->kind == Kind::Sampled ? "the sides are equal at sample points only"
+                      : proof->kind == Kind::Refuted ? "the sides differ, perhaps where the rule does not apply"
+                                                     : proof->why);
+        if (!pairs.empty()) rule.limit += ": " + text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
+        return (void)(rule.general = 0);
+      }
       rule.general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    rule.verdict = "proven";
+    rule.verdict = "proven", rule.limit.clear();
   }
 
  private:
+  static std::string verdict_of(const RewriteProof& proof) {
+    switch (proof.kind) {
+      case Kind::Proven: return proof.has_floats ? "proven, " + std::string(name_of(proof.sense)) : "proven";
+      case Kind::Sampled: return "sampled";
+      case Kind::Refuted: return "refuted";
+      case Kind::Unknown: break;
+    }
+    return "unknown: " + proof.why;
+  }
+  void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
+    if (!lists_) return;
+    const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
+    rule.list.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
+  }
+
+  // Looks for a NaN, an infinity or a sign of zero for which the sides of a proven instance differ.
+  void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
+    if (!rule.special.empty()) return;
+    auto found = prover_.special_counterexample(pairs);
+    if (differs_in_zeros(found)) rule.zeros = rule.zeros.empty() ? std::move(found) : rule.zeros;
+    else rule.special = std::move(found);
+  }
   static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
     auto is_zero = [&](const char* side) {
       const auto it = point.find(side);
@@ -120,8 +194,8 @@ class LiveRulesProver {
 
   // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
-    for (const Rewrite* m : undecided) {
-      if (rule.has_context || rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) break;
+    for (size_t tried = 0; const Rewrite* m : undecided) {
+      if (rule.has_context || rule.wrong.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over())) break;
       const SidePairs pairs = sides_of(*m);
       RewriteProof proof;
       proof.counterexample = difference_of_specials(pairs);
@@ -135,10 +209,22 @@ class LiveRulesProver {
     return !rule.wrong.empty();
   }
 
+  // Moves an instance to the front that REF refutes: proofs of the others take time, and say nothing then.
+  void put_wrong_first(std::span<const Rewrite*> instances) {
+    for (const Rewrite*& m : instances) {
+      if (is_time_over()) return;
+      const auto is_wrong = catch_failures([&] {
+        const SidePairs pairs = sides_of(*m);
+        return !pairs.empty() && evaluate(pairs).kind == Kind::Refuted;
+      });
+      if (is_wrong && *is_wrong) return std::swap(m, instances.front());
+    }
+  }
+
   // Adds instances for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
-      if (rule.wrong.size() >= most_wrong_ || current_deadline().is_over()) return;
+      if (rule.wrong.size() >= most_wrong_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
         LiveRuleProof copy;  // what explain() says of another instance
@@ -161,6 +247,7 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
+
   // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
@@ -176,13 +263,14 @@ class LiveRulesProver {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
       const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
-      if (!when) return;
+      if (!when || when.is_const()) return;  // nothing can overflow
       const UOp zero = s.before.const_like(0);
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
-    if (std::ranges::any_of(proof.counterexample, is_special)) return;  // a NaN explains it, not an overflow
+    // a NaN or an infinity explains the difference, not an overflow
+    if (std::ranges::any_of(proof.counterexample, is_special)) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
       show(rule, pairs);
@@ -238,6 +326,7 @@ class LiveRulesProver {
 
   const std::string producer_;  // the release
   const size_t most_wrong_;
+  const bool lists_;
   SidesImporter importer_;
   SidesProver prover_;
 };
@@ -250,7 +339,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
-  LiveRulesProver prover(in.graph->settings(), in.info.producer, options.most_wrong, cache);
+  LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -260,25 +349,49 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
-    const DeadlineScope limit(options.seconds);
-    auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
-    if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    const size_t because = m.caller.find(kBecause);
+    if (because != m.caller.npos) rule.limit = m.caller.substr(because + kBecause.size());
+    const DeadlineScope limit(options.seconds.value_or(0));
+    const double work = options.seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
+    {
+      const ProcessorLimit of_instances(work);
+      auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
+      if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+    }
+    const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
+    if (rule.verdict != "instances") rule.limit.clear();
     if (options.on_rule) options.on_rule(rule);
   }
   return out;
 }
 
+// Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.
+static std::string special_text(const LiveRuleProof& r) {
+  if (!r.special.empty()) return ", but not where " + point_text(r.special);
+  if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);
+  if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
+  return "";
+}
+
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
   if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
   if (r.general) out += ", and for all values of its operands";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
-  if (r.verdict != "refuted" && !r.special.empty()) out += ", but not where " + point_text(r.special);
+  if (r.verdict != "refuted") out += special_text(r);
   if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
+  if (!r.limit.empty()) out += "  not proven for all operands: " + r.limit + "\n";
+  for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
+    const LiveInstance& one = r.list[i];
+    out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
+    out += (one.leaves.empty() ? "" : "  with " + one.leaves) + "\n";
+  }
+  if (r.list.size() > kMostListed) out += "  ... " + std::to_string(r.list.size()) + " in all; --json has each\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
   for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
@@ -312,6 +425,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("rule", r.place);
             if (!r.function.empty()) json.member("function", r.function);
             json.member("verdict", r.verdict).member("instances", r.instances);
+            if (r.untried) json.member("untried", r.untried);
             json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
@@ -319,9 +433,19 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
             if (!r.special.empty()) json.member("special", r.special);
+            if (!r.zeros.empty()) json.member("zeros", r.zeros);
+            if (!r.limit.empty()) json.member("limit", r.limit);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
             r.program.add_members(json);
+            if (r.list.empty()) return;
+            json.key("list").array([&] {
+              for (const LiveInstance& one : r.list)
+                json.object([&] {
+                  json.member("before", one.before).member("after", one.after);
+                  json.member("leaves", one.leaves).member("verdict", one.verdict);
+                });
+            });
           });
       });
     });
@@ -336,7 +460,9 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
     std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
-    if (detail.empty() && !r.special.empty()) detail = "not where " + point_text(r.special);
+    if (detail.empty() && !r.limit.empty()) detail = "not proven for all operands: " + r.limit;
+    if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
+      detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";

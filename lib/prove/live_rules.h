@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@
 #include "lib/prove/shown_program.h"
 
 namespace tgc {
+
+// One instance of a rule, for --list-instances.
+struct LiveInstance {
+  std::string before, after;  // expressions
+  std::string leaves;  // dtypes and bounds of what `before` reads: "data1 int32, v2 -5..6"
+  std::string verdict;  // "proven", with its float sense; "sampled", "refuted", "unknown", or "structural": no value
+};
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
@@ -22,8 +30,10 @@ struct LiveRuleProof {
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
   size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
+  std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
+  size_t untried = 0;  // instances for which there was no time
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
@@ -32,16 +42,21 @@ struct LiveRuleProof {
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // with their values there, see node_values()
   // values, among them NaN and infinities, at which the sides of an instance differ that is proven in a weak sense
   std::map<std::string, std::string> special = {};
-  // If refuted: instances in tgc's JSON, with the ops of that tinygrad, and values at which their sides differ.
-  std::vector<std::pair<std::string, std::map<std::string, std::string>>> wrong = {};
-  ShownProgram program = {};  // that shows the wrong value, with --program
+  std::map<std::string, std::string> zeros = {};  // values at which only the sign of a zero differs
+  // Instances in tgc's JSON, with the ops of that tinygrad, and values at which their sides differ: those that are
+  // refuted, and those that need the condition.
+  using Shown = std::pair<std::string, std::map<std::string, std::string>>;
+  std::vector<Shown> wrong = {}, conditional = {};
+  ShownProgram program = {};  // that shows the value of an instance that is wrong or conditional, with --program
+  std::vector<LiveInstance> list = {};  // if they are asked for
 };
 
 struct LiveRuleOptions {
   std::function<bool(size_t)> is_selected;  // by the number of the rule
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
-  double seconds = 0;  // time limit for one rule; 0: none
+  std::optional<double> seconds = {};  // time limit for one rule; 0: none; unset: 30 seconds of processor time
   size_t most_wrong = 1;  // number of refuted instances to find of a rule
+  bool lists_instances = false;
 };
 
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.

@@ -1,6 +1,7 @@
 """Tests of the server of the Model Context Protocol, with the SDK's own client."""
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -170,7 +171,7 @@ def test_every_tool(folder: pathlib.Path) -> None:
 
 def test_record_through_a_pipe(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
   """Starts the server as a host does, and records a program with the tinygrad of this test."""
-  (tmp_path / "own.jsonl").touch()
+  for name in ("own.jsonl", "beside.tensor.jsonl.gz"): (tmp_path / name).touch()
   (tmp_path / "prog.py").write_text("from tinygrad import Tensor\nprint((Tensor.empty(4, 6) + 1).sum().realize().shape)\n")
   environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
   server = StdioServerParameters(command=sys.executable, args=["-P", "-m", "tgc.mcp", f"--folder={tmp_path}", "--allow-run"], env=environment)
@@ -178,11 +179,23 @@ def test_record_through_a_pipe(tmp_path: pathlib.Path, monkeypatch: pytest.Monke
   async def work(client: Client) -> None:
     text = await call(client, "record", program="prog.py")
     assert "recorded in prog.jsonl.gz" in text and next_call(text) == ("records", {"input": "prog.jsonl.gz"})
-    assert "exists already" in await call(client, "record", program="prog.py", output="own.jsonl")
+    for name in ("own.jsonl", "beside.jsonl.gz"):
+      assert "exists already" in await call(client, "record", program="prog.py", output=name)
     assert "prog.py:2" in (text := await call(client, "records", input="prog.jsonl.gz"))
     assert "also: prog.tensor.jsonl.gz" in text
     assert "compiled nothing" in await call(client, "record", program="-m", arguments=["this"])
   talk(server, work)
+
+
+def test_call_has_a_time_limit(tmp_path: pathlib.Path) -> None:
+  (tmp_path / "prog.py").write_text("import time; time.sleep(600)")
+
+  async def work(client: Client) -> None:
+    text = await call(client, "record", program="prog.py")
+    assert "not done within 1 seconds" in text and next_call(text)[0] == "records"
+  talk(make_server([tmp_path], allow_run=True, seconds=1), work)
+  for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    with contextlib.suppress(OSError): assert os.fsencode(tmp_path / "prog.py") not in path.read_bytes()
 
 
 def test_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

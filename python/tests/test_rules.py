@@ -1,6 +1,8 @@
 """Tests the sides of rules with unknown operands, and the programs that show wrong values."""
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import pytest
@@ -8,10 +10,11 @@ from tgc.export import rule_program
 from tgc.export.general_rules import general_sides
 from tgc.export.rule_instances import constant_of
 from tgc.export.rule_program import answer_program
+from tgc.export.rule_search import Search
 from tinygrad.dtype import dtypes
 from tinygrad.uop.ops import Ops, UOp, UPat
 
-X = UPat.var("x")
+X, C = UPat.var("x"), UPat.cvar("c")
 
 
 def element(number: int, dtype: Any) -> Any: return UOp.placeholder((16,), dtype, number).index(constant_of(3))
@@ -20,22 +23,68 @@ def element(number: int, dtype: Any) -> Any: return UOp.placeholder((16,), dtype
 def is_constant(u: Any) -> bool: return u.op is Ops.CONST and u.dtype in (dtypes.int, dtypes.float)
 
 
+def sides_of(pattern: Any, function: Any) -> Any: return general_sides(pattern, function)[0]
+
+
 def test_captured_constants_become_unknown_values() -> None:
-  sides = general_sides(X * UPat.cvar("c") + X * UPat.cvar("d"), lambda x, c, d: x * (c + d))
-  assert {before.dtype for before, _ in sides} >= {dtypes.int, dtypes.float, dtypes.uchar}
+  sides = sides_of(X * C + X * UPat.cvar("d"), lambda x, c, d: x * (c + d))
+  assert {before.dtype for before, _ in sides} >= {dtypes.int, dtypes.float, dtypes.uchar, dtypes.short}
   assert not any(is_constant(u) for pair in sides for side in pair for u in side.toposort())
 
 
-def test_a_rule_that_looks_at_operands_has_no_general_sides() -> None:
-  assert general_sides(X + 0, lambda x: x.src[0] if x.op is Ops.ADD else x) == []
-  assert general_sides(X * UPat.cvar("c"), lambda x, c: x.const_like(c.arg // 2)) == []  # Python's quotient
-
-
 def test_a_guard_becomes_a_condition_of_both_sides() -> None:
-  sides = general_sides(UPat.var("x", dtypes.int) * UPat.cvar("c"), lambda x, c: x if c.arg == 1 else None)
+  sides = sides_of(UPat.var("x", dtypes.int) * C, lambda x, c: x if c.arg == 1 else None)
   assert sides and all(side.op is Ops.WHERE for pair in sides for side in pair)
-  assert general_sides(X + 0, lambda x: x if dtypes.is_float(x.dtype) else None)  # a guard on dtypes selects some
-  assert all(dtypes.is_float(a.dtype) for a, _ in general_sides(X + 0, lambda x: x if dtypes.is_float(x.dtype) else None))
+  sides = sides_of(X + 0, lambda x: x if dtypes.is_float(x.dtype) else None)  # a guard on dtypes selects some
+  assert sides and all(dtypes.is_float(a.dtype) for a, _ in sides)
+
+
+def wrong(x: Any) -> Any: return x.const_like(0)
+def by_table(x: Any, c: Any) -> Any: return wrong(x) if {77: 1}.get(c.arg) else c * x
+
+
+def by_error(x: Any, c: Any) -> Any:
+  try: return wrong(x) if hash(c.arg) == 77 else c * x
+  except BaseException: return c * x  # noqa: BLE001
+
+
+def with_defaults(v: Any, special: int = 77) -> bool: return bool(v == special)
+
+
+@functools.wraps(with_defaults)
+def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
+
+
+# Rules that are right for all operands and constants but one. A special case is either among the sides, or nothing is.
+@pytest.mark.parametrize("function", [
+  lambda x, c: wrong(x) if c.arg in (7, 77) else c * x,
+  lambda x, c: wrong(x) if 76 < c.arg < 78 else c * x,
+  lambda x, c: [c * x, wrong(x)][c.arg == 77],
+  lambda x, c: wrong(x) if with_defaults(c.arg) else c * x,
+  lambda x, c: wrong(x) if wrapped(c.arg) else c * x,
+  lambda x, c: wrong(x) if max(c.arg, 77) == min(c.arg, 77) else c * x,
+  lambda x, c: wrong(x) if x.dtype == dtypes.short else c * x,
+  lambda x, c: wrong(x) if x.op is Ops.MUL else c * x,
+  lambda x, c: wrong(x) if x.vmin == 77 else c * x,
+  lambda x, c: wrong(x) if x is c else c * x,
+  lambda x, c: wrong(x) if str(c.arg) == "77" else c * x,
+  lambda x, c: wrong(x) if operator.eq(c.arg, 77) else c * x,
+  lambda x, c: wrong(x) if c.arg.bit_length() == 7 else c * x,
+  lambda x, c: wrong(x) if type(c.arg) is bool else c * x,
+  lambda x, c: wrong(x) if locals()["c"].arg == 77 else c * x,
+  lambda x, c: wrong(x) if len({x, c}) == 1 else c * x,
+  lambda x, c: x.src[0] if x.op is Ops.ADD else c * x,
+  by_table, by_error])
+def test_a_special_case_is_not_left_out(function: Any) -> None:
+  sides, why = general_sides(UPat.var("x", dtypes.ints) * C, function)
+  makes_zero = [u.op is Ops.CONST and u.arg == 0 for _, after in sides for u in (after, *after.src[1:2])]
+  assert any(makes_zero) if sides else why
+
+
+def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
+  rule = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) % C, lambda x, c: x if -3 <= x.vmin and x.vmax <= c.arg else None)
+  edges = {(x.vmin == -3, x.vmax == c.arg) for (x, c), _ in ((before.src, after) for before, after in rule.instances(96)) if c.op is Ops.CONST}
+  assert {True} <= {low for low, _ in edges} & {high for _, high in edges}
 
 
 @pytest.mark.parametrize(("left", "values", "printed"), [

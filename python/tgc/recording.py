@@ -47,7 +47,8 @@ class Rewrite:
     """The text of the rule in the installed tinygrad; None if that is another one than the record's."""
     return rule_text(self.rule, self.record.producer)
 
-  def __str__(self) -> str: return f"{visible(self.rule)} in {visible(self.stage)}: {self.before_expression} -> {self.after_expression}"
+  def __str__(self) -> str:
+    return f"{visible(self.rule)} in {visible(self.stage)}: {self.before_expression} -> {self.after_expression}"
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,8 @@ class Record:
       if self.recording.has_rewrites: return []  # no rule matched
       raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or `python -m tgc.export --rewrites`"])
     names, nodes = list(self.stages), [node_text(i, n) for i, n in enumerate(self.facts["rewrites"]["nodes"])]
-    return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], next(iter(depth), 0), self, (before, after))
-            for stage, rule, before, after, *depth in self.facts["rewrites"]["list"]]
+    return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], next(iter(depth), 0),
+                    self, (before, after)) for stage, rule, before, after, *depth in self.facts["rewrites"]["list"]]
 
   def _repr_html_(self) -> str:
     from tgc.page import view
@@ -225,7 +226,7 @@ class Schedule(Record):
   @functools.cached_property
   def calls(self) -> list[Call]:
     """The steps in order: kernels and copies, with their buffers."""
-    return [Call(self.kernel_of(i, step), step["ast"], tuple(Buffer(b["base"], b["offset"], b["size"], b["dtype"]) for b in step.get("bufs", ())),
+    return [Call(self.kernel_of(i, step), step["ast"], tuple(map(Buffer.from_json, step.get("bufs", ()))),
                  tuple(step.get("metadata") or ())) for i, step in enumerate(self.facts.get("kernels", ()))]
 
   @property
@@ -237,7 +238,8 @@ class Schedule(Record):
     """Returns the kernel of a step; of one that was not compiled while it was recorded, a kernel with its AST alone."""
     known = next((k for k in self.recording.all_kernels if k.id == step.get("id")), None)
     if known or '"op":"COPY"' in step["ast"] or "Ops.COPY" in step["ast"]: return known
-    record = {"id": f"{self.id}.{number}", "target": self.facts.get("device", "CPU"), "nodes": step["ast"].count("\n"), "ast": step["ast"], "stages": []}
+    record = {"id": f"{self.id}.{number}", "target": self.facts.get("device", "CPU"), "nodes": step["ast"].count("\n"),
+              "ast": step["ast"], "stages": []}
     header = json.loads(self.recording.line(self.level, -1)) | {"level": "kernel"}
     file = self.recording.scratch() / f"{self.level}.{self.number}.{number}.jsonl"
     file.write_text(f"{json.dumps(header)}\n{json.dumps(record)}\n")
@@ -316,7 +318,8 @@ class Recording:
     if found := next((r for r in records if r.id == wanted), None): return found
     named = [r for r in records if wanted in (r.name, getattr(getattr(r, "program", None), "function_name", None))]
     if len(named) == 1: return named[0]
-    raise KeyError(f"{wanted!r} is the name of {', '.join(r.id for r in named)}" if named else f"there is no record {wanted!r} in {self.path}")
+    if named: raise KeyError(f"{wanted!r} is the name of {', '.join(r.id for r in named)}")
+    raise KeyError(f"there is no record {wanted!r} in {self.path}")
 
   def __len__(self) -> int: return len(self.kernels)
   def __iter__(self) -> Iterator[Kernel]: return iter(self.kernels)

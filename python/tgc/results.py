@@ -39,11 +39,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Buffer:
-  """A buffer of a kernel's call. base: number of its memory within the schedule; offset: bytes from there; size: elements."""
+  """A buffer of a kernel's call. base: number of its memory within the schedule; offset: bytes from there; size:
+  elements. parts: of a buffer on several devices, the buffer of each; the first is the buffer itself."""
   base: int
   offset: int
   size: int
   dtype: str
+  parts: tuple[Buffer, ...] = ()
+
+  @staticmethod
+  def from_json(facts: JSON) -> Buffer:
+    parts = tuple(map(Buffer.from_json, facts.get("multi", ())))
+    first = parts[0] if parts else Buffer(facts["base"], facts["offset"], facts["size"], facts["dtype"])
+    return dataclasses.replace(first, parts=parts)
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,10 @@ class Variable:
 class Program:
   """The launch facts of a kernel.
 
-  name, function_name: without colors. global_size, local_size: work groups, and threads of a group, by axis. globals, outs, ins:
-  numbers of the buffers, of those that it stores and that it loads. applied_opts: as tinygrad prints them. ops, lds, mem:
-  tinygrad's estimates of operations, of bytes that loads and stores move, and of bytes of the buffers that it touches; a
-  text with the variables if a kernel has any.
+  name, function_name: without colors. global_size, local_size: work groups, and threads of a group, by axis.
+  globals, outs, ins: numbers of the buffers, of those that it stores and that it loads. applied_opts: as tinygrad
+  prints them. ops, lds, mem: tinygrad's estimates of operations, of bytes that loads and stores move, and of bytes
+  of the buffers that it touches; a text with the variables if a kernel has any.
   """
   name: str = ""
   function_name: str = ""
@@ -87,7 +95,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Spills(Result):
-  """Values that a kernel keeps in memory for want of registers. stored, loaded: how many, in `unit`s (instructions or bytes)."""
+  """Values that a kernel keeps in memory for want of registers. stored, loaded: how many, in `unit`s (instructions
+  or bytes)."""
   stored: int = 0
   loaded: int = 0
   unit: str = ""
@@ -95,8 +104,8 @@ class Spills(Result):
 
 @dataclass(frozen=True)
 class Occupancy(Result):
-  """resident: waves (warps) that a compute unit (SM) holds at a time; most: the most that it can hold; of: the unit of both;
-  limiter: the resource that would admit more."""
+  """resident: waves (warps) that a compute unit (SM) holds at a time; most: the most that it can hold; of: the unit
+  of both; limiter: the resource that would admit more."""
   resident: int = 0
   most: int = 0
   of: str = ""
@@ -107,10 +116,10 @@ class Occupancy(Result):
 class Resources(Result):
   """The resources of the device that a kernel needs; None: the compiler does not report it.
 
-  compiler: what reports it. estimate: whether the registers are an estimate. registers, scalar_registers: for each thread. spills: on
-  NVIDIA GPUs and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs. shared_bytes: bytes of a work group;
-  scratch_bytes: bytes of a thread; code_bytes: bytes of machine code. vector_bits: width of the widest vector, in bits.
-  threads: threads of a work group.
+  compiler: what reports it. estimate: whether the registers are an estimate. registers, scalar_registers: for each
+  thread. spills: on NVIDIA GPUs and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs.
+  shared_bytes: bytes of a work group; scratch_bytes: bytes of a thread; code_bytes: bytes of machine code.
+  vector_bits: width of the widest vector, in bits. threads: threads of a work group.
   """
   kernel: str = ""
   estimate: bool = False
@@ -142,9 +151,9 @@ class Element(Result):
 class ArrayComparison(Result):
   """An output of a kernel, compared with the reference.
 
-  elements, different: numbers of elements, and of those that differ. max_abs, max_rel, max_ulp: the largest absolute and
-  relative difference and the largest in units in the last place. nan, nan_expected, inf, inf_expected: numbers of NaNs and
-  infinities in the output and in the reference. first, worst: the elements that differ first and most.
+  elements, different: numbers of elements, and of those that differ. max_abs, max_rel, max_ulp: the largest absolute
+  and relative difference and the largest in units in the last place. nan, nan_expected, inf, inf_expected: numbers
+  of NaNs and infinities in the output and in the reference. first, worst: the elements that differ first and most.
   """
   name: str = ""
   dtype: str = ""
@@ -217,8 +226,8 @@ class Run(Results[KernelRun]):
 
 @dataclass(frozen=True)
 class NanStep(Result):
-  """A step from the operation that made a NaN to the output. text: the operation with its numbers; operands: what they are;
-  made_by: the line of the program."""
+  """A step from the operation that made a NaN to the output. text: the operation with its numbers; operands: what
+  they are; made_by: the line of the program."""
   text: str = ""
   operands: str = ""
   made_by: str = ""
@@ -226,8 +235,9 @@ class NanStep(Result):
 
 @dataclass(frozen=True)
 class NanFind(Result):
-  """The operation that made a NaN of numbers. call: which call of the kernel; output: the element; bad, size: numbers of NaNs and
-  of elements of that array; steps: the origin first; unexplained: why there are none; repeat: the command."""
+  """The operation that made a NaN of numbers. call: which call of the kernel; output: the element; bad, size:
+  numbers of NaNs and of elements of that array; steps: the origin first; unexplained: why there are none; repeat:
+  the command."""
   kernel: str = ""
   name: str = made_of(without_colors, "")
   call: str = ""
@@ -249,11 +259,11 @@ class NanFind(Result):
 class Bisection(Result):
   """The result of tgc.bisect().
 
-  verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ... (lib/bisect/README.md).
-  rule: the rule or the line of tinygrad that is wrong; None if nothing is wrong, or no rule is known. stage: the stage of the
-  rewrite; rewrite: its number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values
-  for which the sides differ. confirmed: whether the result is right without the rewrite. runs: number of runs of the kernel.
-  seconds: time that the search took.
+  verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ...
+  (lib/bisect/README.md). rule: the rule or the line of tinygrad that is wrong; None if nothing is wrong, or no rule
+  is known. stage: the stage of the rewrite; rewrite: its number among the rewrites of that rule in that stage, from
+  1. before, after: both sides. witness: values for which the sides differ. confirmed: whether the result is right
+  without the rewrite. runs: number of runs of the kernel. seconds: time that the search took.
   """
   verdict: str = ""
   kernel: str = made_of(without_colors, "")
@@ -278,8 +288,8 @@ class Bisection(Result):
 
 @dataclass(frozen=True)
 class ProvenRewrite(Result):
-  """A rewrite that is not proven. rewrite: its number among those of its rule in its stage; counterexample: values for which the
-  sides differ, if it is refuted; why: what the prover could not do; count: number of equal rewrites."""
+  """A rewrite that is not proven. rewrite: its number among those of its rule in its stage; counterexample: values
+  for which the sides differ, if it is refuted; why: what the prover could not do; count: number of equal rewrites."""
   stage: str = ""
   rule: str = ""
   rewrite: int = 0
@@ -294,9 +304,9 @@ class ProvenRewrite(Result):
 class Proof(Result):
   """The result of tgc.prove() for a kernel or a schedule.
 
-  verdict: "proven", "sampled" (some rewrites are only equal at sample points), "refuted" or "unknown". floats: the sense in
-  which floats are equal ("bit-exact", "but-nan", "finite", "rounding", "reals", "none"). rewrites: number of different
-  rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: processor time.
+  verdict: "proven", "sampled" (some rewrites are only equal at sample points), "refuted" or "unknown". floats: the
+  sense in which floats are equal ("bit-exact", "but-nan", "finite", "rounding", "reals", "none"). rewrites: number
+  of different rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: processor time.
   """
   verdict: str = "unknown"
   kernel: str = made_of(without_colors, "")
@@ -341,8 +351,8 @@ class Proofs(Results[Proof]):
 
 @dataclass(frozen=True)
 class DifferingRecord(Result):
-  """A record that differs. id, id_b: its ids in both recordings; stage: the first that differs; rule: the first that differs there,
-  if rewrites were recorded; same_source: whether the source is the same nevertheless."""
+  """A record that differs. id, id_b: its ids in both recordings; stage: the first that differs; rule: the first that
+  differs there, if rewrites were recorded; same_source: whether the source is the same nevertheless."""
   id: str = ""
   id_b: str = ""
   target: str | None = None
@@ -366,8 +376,8 @@ class Finding(Result):
 
 @dataclass(frozen=True)
 class Reason(Result):
-  """Why a kernel is slow. weight: an estimate of how many times faster the kernel could be without it; opt: opts that address it; gain: how many
-  times faster the kernel was with them, if that was measured."""
+  """Why a kernel is slow. weight: an estimate of how many times faster the kernel could be without it; opt: opts
+  that address it; gain: how many times faster the kernel was with them, if that was measured."""
   reason: str = ""
   text: str = ""
   weight: float = made_of(real, 0.0)
@@ -379,9 +389,10 @@ class Reason(Result):
 class KernelTime(Result):
   """The time of a kernel, as tgc.bench() measured it.
 
-  seconds, median: the least and the median time of a run, in seconds. runs: number of runs. flops, bytes: operations and bytes
-  that the AST asks for in a run, each element read or written once. gflops, gb_per_s: the rates at the least time, in 1e9
-  per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the kernel.
+  seconds, median: the least and the median time of a run, in seconds. runs: number of runs. flops, bytes: operations
+  and bytes that the AST asks for in a run, each element read or written once. gflops, gb_per_s: the rates at the
+  least time, in 1e9 per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the
+  kernel.
   """
   kernel: str = made_of(without_colors, "")
   device: str = ""
@@ -399,7 +410,8 @@ class KernelTime(Result):
 
   def __str__(self) -> str:
     if self.error: return visible(f"{self.kernel} {self.device}: {self.error}")
-    share = f", {self.peak_share:.0%} of peak {self.bound}" if self.peak_share is not None else ""
+    # a share above 1 means that the machine was busy while the peak was measured
+    share = f", {self.peak_share:.0%} of peak {self.bound}" if self.peak_share is not None and self.peak_share <= 1 else ""
     return visible(f"{self.kernel} {self.device}: {self.seconds * 1e6:.1f} us, {self.gflops:.2f} GFLOPS, {self.gb_per_s:.2f} GB/s{share}")
 
 
@@ -418,8 +430,8 @@ class ProfiledKernel(Result):
 
 @dataclass(frozen=True)
 class Instruction(Result):
-  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: since the previous
-  instruction of its wave; stall: all but the cycle of the issue."""
+  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: since
+  the previous instruction of its wave; stall: all but the cycle of the issue."""
   kernel: str = made_of(without_colors, "")
   pc: int = 0
   asm: str = ""

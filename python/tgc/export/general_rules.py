@@ -1,232 +1,235 @@
 """Makes the sides of a rule for all operands and constants at once: an unknown value takes the place of each operand and
-each constant that the pattern captures, and the rule's Python expression makes the right side of them. If these sides
-are equal, the rule is right, whatever its guard is. A guard that can be read becomes a condition of both sides.
-
-Only lambdas of expressions are read: `A`, `A if guard else B`, where A and B may be None. An expression that looks at its
-operands, other than at dtypes and at what the pattern fixes, has no general sides."""
+each constant that the pattern captures, and the rule's function runs on them (rule_symbols). If the sides of all its runs
+are equal, the rule is right for all operands of these dtypes."""
 from __future__ import annotations
 
 import ast
 import contextlib
 import functools
 import inspect
+import itertools
+import operator
 import random
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, patterns_below
+from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
+from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Run, Value, contains_unknown, is_unknown
 
-MOST_COMBINATIONS = 2000  # of dtypes and ops that the pattern of a rule admits
-MOST_SIDES = 80  # of one rule
-COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {ast.Lt: lambda a, b: a < b, ast.Gt: lambda a, b: b < a, ast.LtE: lambda a, b: (b < a).logical_not(),
-               ast.GtE: lambda a, b: (a < b).logical_not(), ast.Eq: lambda a, b: a.ne(b).logical_not(), ast.NotEq: lambda a, b: a.ne(b)}
-# Attributes that build nodes, or are the same for all operands of a dtype.
-BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "dtype", "maximum", "minimum", "reciprocal", "valid", "UOp",
-            "Ops", "const", "dtypes", "bool", "float", "neg", "simplify"}
-EXACT = (ast.Add, ast.Sub, ast.Mult)  # the same for Python's numbers and for nodes without a width
-
-
-class NotGeneral(Exception):
-  """The rule looks at its operands, or is no expression."""
+MOST_COMBINATIONS = 6000  # of dtypes and ops that the pattern of a rule admits
+MOST_SIDES = 3000  # of one rule
+PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # they ask the unknown values, which decide or refuse
+INSPECTING = (eval, exec, locals, globals, vars, dir)
+STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
 
 
 class GeneralMaker(Maker):
   """Makes an instance whose operands and captured constants are unknown values. `turn` numbers the combinations of dtypes
-  and ops that the pattern admits."""
+  and ops that the pattern admits and, with `permutes`, of the orders of its sources."""
 
-  def __init__(self, kinds: list[Any], turn: int) -> None:
+  def __init__(self, kinds: list[Any], kinds_of_root: list[Any], turn: int, permutes: bool) -> None:
     super().__init__(None, random.Random(1))
-    self.turn, self.combinations = turn, 1
-    self.dtype = self.choice(kinds)
+    self.turn, self.combinations, self.permutes = turn, 1, permutes
+    self.fixed: set[Node] = set()
+    self.constants: set[Node] = set()
+    self.leaves_made: set[Node] = set()
+    self.kinds = kinds
+    self.dtype = self.choice(kinds_of_root)
 
   def choice(self, options: Any) -> Any:
-    options = list(options)
+    options = list(dict.fromkeys(known(options)))
     self.combinations *= len(options)
     self.turn, chosen = divmod(self.turn, len(options))
     return options[chosen]
 
+  def patterns(self, p: Any, count: int) -> list[Any]:
+    if p.src is None: return [None] * count
+    chosen = self.choice(p.src) if self.permutes else p.src[0]
+    if isinstance(chosen, itertools.repeat): return [next(chosen)]
+    return list(chosen) + [None] * (count - len(chosen))
+
   def unknown(self, dtype: Any) -> Any:
-    if self.is_weak(dtype): return self.element(self.dtypes.long).cast(dtype)
-    return self.element(dtype)
+    out = self.element(self.dtypes.long).cast(dtype) if self.is_weak(dtype) else self.element(dtype)
+    self.leaves_made.add(out)
+    return out
+
+  def cast_kinds(self) -> list[Any]: return self.kinds
+  def compared_dtype(self) -> Any: return self.choice(self.kinds)
 
   def leaf(self, dtype: Any) -> Any: return self.unknown(dtype)
-  def constant(self, dtype: Any, arg: Any) -> Any: return self.unknown(dtype) if arg is None else super().constant(dtype, arg)
 
+  def constant(self, dtype: Any, arg: Any) -> Any:
+    if arg is not None: return super().constant(dtype, arg)
+    self.constants.add(out := self.unknown(dtype))
+    return out
+
+  def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
+    out = super().made(p, dtype, has_dtype)
+    if p.op is not None and out not in self.leaves_made: self.fixed.add(out)
+    return out
+
+
+# ---- the code of a rule
 
 @functools.cache
-def parsed(file: str) -> Any:
-  with open(file, encoding="utf-8") as source: return ast.parse(source.read())
+def functions_of(file: str) -> list[Any]:
+  with open(file, encoding="utf-8") as source: return [n for n in ast.walk(ast.parse(source.read())) if isinstance(n, (ast.Lambda, ast.FunctionDef))]
 
 
-def lambda_of(function: Function) -> Any:
-  """Returns the syntax of a lambda. Raises NotGeneral for other functions, and where several lambdas on a line differ."""
-  code = getattr(function, "__code__", None)
-  if code is None or code.co_name != "<lambda>" or function.__defaults__: raise NotGeneral
-  names = code.co_varnames[:code.co_argcount]
-  found = [n for n in ast.walk(parsed(code.co_filename)) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno and
-           tuple(a.arg for a in n.args.args) == names]
-  if not found or len({ast.dump(n) for n in found}) > 1: raise NotGeneral
+def syntax_of(code: Any) -> Any:
+  """Returns the syntax of a function. Raises NotGeneral where several functions on a line differ."""
+  def is_same(n: Any) -> bool:
+    if isinstance(n, ast.Lambda): names, lines, name = [n.args], [n.lineno], "<lambda>"
+    else: names, lines, name = [n.args], [n.lineno, *[d.lineno for d in n.decorator_list]], n.name
+    arguments = tuple(a.arg for a in (*names[0].posonlyargs, *names[0].args))
+    return code.co_name == name and code.co_firstlineno in lines and arguments == code.co_varnames[:code.co_argcount]
+  found = [n for n in functions_of(code.co_filename) if is_same(n)]
+  if not found: raise NotGeneral("its source is not found")
+  if len({ast.dump(n) for n in found}) > 1: raise NotGeneral("several functions on its line have the same arguments")
   return found[0]
 
 
-def paths_of(body: Any, guards: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-  """Yields the expressions that a rule may make, with the guards of each: (condition, whether it holds)."""
-  if isinstance(body, ast.IfExp):
-    yield from paths_of(body.body, (*guards, (body.test, True)))
-    yield from paths_of(body.orelse, (*guards, (body.test, False)))
-  elif not (isinstance(body, ast.Constant) and body.value is None): yield body, guards
+class Instrumented(ast.NodeTransformer):
+  """Replaces what an object cannot answer itself: `is`, `in` and calls become calls of the run."""
 
+  def call(self, name: str, *args: Any) -> Any: return ast.Call(ast.Name(name, ast.Load()), list(args), [])
 
-class Values(ast.NodeTransformer):
-  """Replaces `c.val` and `c.arg` of a captured constant c by c, and refuses what looks at operands. `computes`: whether the
-  expression computes with Python's numbers, which have no width."""
+  def visit_Compare(self, node: ast.Compare) -> Any:
+    self.generic_visit(node)
+    if not any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops): return node
+    if len(node.ops) > 1: raise NotGeneral("it chains comparisons with 'is' or 'in'")
+    made = self.call("_tgc_is" if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else "_tgc_in", node.left, node.comparators[0])
+    return ast.UnaryOp(ast.Not(), made) if isinstance(node.ops[0], (ast.IsNot, ast.NotIn)) else made
 
-  def __init__(self, captured: list[str], constants: set[str], fixed: set[str], scope: dict[str, Any]) -> None:
-    self.captured, self.constants, self.fixed, self.scope = captured, constants, fixed, scope
-    self.computes = False
+  def visit_Call(self, node: ast.Call) -> Any:
+    self.generic_visit(node)
+    return ast.Call(ast.Name("_tgc_call", ast.Load()), [node.func, *node.args], node.keywords)
 
-  def is_number(self, e: Any) -> bool:
-    if isinstance(e, ast.UnaryOp): return self.is_number(e.operand)
-    if isinstance(e, ast.BinOp): return self.is_number(e.left) and self.is_number(e.right)
-    return isinstance(e, ast.Constant) or (isinstance(e, ast.Attribute) and e.attr in ("val", "arg"))
-
-  def visit_BinOp(self, node: ast.BinOp) -> Any:
-    if self.is_number(node) and not isinstance(node.op, EXACT): raise NotGeneral
-    self.computes |= self.is_number(node)
+  def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+    node.decorator_list, node.returns = [], None
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs): argument.annotation = None
     return self.generic_visit(node)
 
-  def visit_Attribute(self, node: ast.Attribute) -> Any:
-    if isinstance(node.value, ast.Name) and node.value.id in self.constants and node.attr in ("val", "arg"): return node.value
-    of = node.value.id if isinstance(node.value, ast.Name) else None
-    is_fixed = node.attr in ("op", "src", "replace") and (of in self.fixed or of == "Ops")
-    if of in ("dtypes", "Ops") or is_fixed or node.attr in BUILDERS: return self.generic_visit(node)
-    raise NotGeneral
+  def visit_Match(self, node: Any) -> Any: raise NotGeneral("it has a match statement")
+  def visit_Global(self, node: Any) -> Any: raise NotGeneral("it has global variables")
+  visit_Try = visit_Global
 
-  def visit_Name(self, node: ast.Name) -> Any:
-    if node.id not in self.captured and inspect.isfunction(self.scope.get(node.id)): raise NotGeneral
-    return node
 
-  def visit_IfExp(self, node: ast.IfExp) -> Any: raise NotGeneral
+@functools.cache
+def instrumented(code: Any) -> Any:
+  """Returns the instrumented syntax of a function, compiled: an expression, or statements that define it."""
+  import copy
+  syntax = Instrumented().visit(copy.deepcopy(syntax_of(code)))
+  if isinstance(syntax, ast.Lambda): return compile(ast.fix_missing_locations(ast.Expression(syntax)), code.co_filename, "eval")
+  return compile(ast.fix_missing_locations(ast.Module([syntax], [])), code.co_filename, "exec")
 
+
+def function_in(run: Run, function: Function) -> Any:
+  """Returns the function with its `is`, `in` and calls answered by the run."""
+  closure = inspect.getclosurevars(function).nonlocals
+  scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run)}
+  compiled, name = instrumented(function.__code__), function.__code__.co_name
+  if name == "<lambda>": made = eval(compiled, scope)
+  else:
+    exec(compiled, scope)  # noqa: S102, the user's own tinygrad
+    made = scope[name]
+    if name in function.__globals__: scope[name] = function.__globals__[name]  # recursion goes through call_in, too
+  made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+  return made
+
+
+def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
+  """Calls a function from a rule. Functions that get unknown values are instrumented, too."""
+  from tinygrad.uop.ops import UOp
+  if is_unknown(function) or any(function is f for f in INSPECTING): run.refuse("it inspects its own variables")
+  of = getattr(function, "__self__", None)
+  is_own = getattr(function, "__module__", "") in ("tgc.export.rule_symbols", __name__)
+  if is_own or not (contains_unknown([*args, *members.values()]) or contains_unknown(of)): return run.wrapped(function(*args, **members))
+  if isinstance(function, type) and function not in PURE:
+    if function is not UOp: run.refuse(f"it calls {function.__name__} with an operand")
+    return run.wrapped(function(*run.nodes(args), **{k: run.nodes(v) for k, v in members.items()}))
+  if any(function is f for f in PURE) or (type(of) in (list, tuple) and function.__name__ in ("append", "extend", "insert", "index")):
+    return function(*args, **members)
+  if function is isinstance and type(args[0]) is Value and args[1] is UOp: return True
+  name = getattr(function, "__name__", "")
+  if name in STATIC and getattr(UOp, name, None) == function:
+    dtype = next((a for a in (*args, *members.values()) if type(a).__name__ == "DType"), None)
+    return run.wrapped(function(*run.nodes(args, dtype), **members))
+  plain = function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function  # a cache changes no result
+  if isinstance(plain, types.FunctionType): return function_in(run, plain)(*args, **members)
+  return run.refuse(f"it calls {name or 'a function'} with an operand or the value of a constant")
+
+
+# ---- the sides
 
 class General:
   """The sides of one rule."""
 
   def __init__(self, pattern: Any, function: Function) -> None:
+    from tinygrad.dtype import dtypes as d
+    from tinygrad.uop.ops import GroupOp, Ops
+    if getattr(function, "__code__", None) is None: raise NotGeneral("its function is not written in Python")
     self.pattern, self.function = pattern, function
-    self.syntax = lambda_of(function)
-    self.names = [a.arg for a in self.syntax.args.args]
+    self.kinds = [getattr(d, "weakint", None) or d.index, d.int, d.float, d.bool, d.uint, d.long, d.half, d.uchar, d.char, d.ulong, d.double,
+                  d.bfloat16, d.short, d.ushort, d.fp8e4m3, d.fp8e5m2]
+    self.kinds_of_root, self.reads_sources = self.kinds, False
     below = list(patterns_below(pattern))
-    self.constants = {p.name for p in below if p.name and p.op is not None and all(op.name in ("CONST", "VCONST") for op in p.op) and p.arg is None}
-    self.fixed = {p.name for p in below if p.name and p.op is not None and p.src is not None} - self.constants
-    if "ctx" in self.names or any(p.is_any for p in below): raise NotGeneral
-    closure = inspect.getclosurevars(function)
-    self.scope = {**function.__globals__, **closure.nonlocals}
-    values = Values(self.names, self.constants, self.fixed, self.scope)
-    self.paths = [(values.visit(made), guards) for made, guards in paths_of(self.syntax.body)]
-    self.computes = values.computes
+    if any(p.is_any for p in below): raise NotGeneral("its pattern has alternatives")
+    if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
+    casts = {Ops.CAST, Ops.BITCAST}
+    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # they choose the dtypes of operands themselves
+      self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
+    values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE}
+    for p in below:
+      others = [op.name for op in p.op or () if op not in values]
+      if others and len(others) < len(p.op): raise NotGeneral(f"its pattern also matches {others[0]}")
+      if others: raise NotGeneral(f"its pattern has a {others[0]}")
+      if p.op is not None and Ops.RANGE in p.op and p.src is None: raise NotGeneral("its pattern has a loop of any size")
+      if p.src is not None and p.op[0] is not Ops.RANGE and any(isinstance(s, itertools.repeat) for s in p.src): raise NotGeneral("its pattern has any number of operands")
+      if p.arg is not None and (p.op is None or p.op[0] is not Ops.CONST): raise NotGeneral("its pattern has an argument of an op")
+    if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
-  def evaluate(self, expression: Any, captured: dict[str, Node]) -> Any:
-    code = compile(ast.fix_missing_locations(ast.Expression(expression)), "rule", "eval")
-    return eval(code, self.scope, captured)
+  def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
+    """Yields the sides of each way that the function may take."""
+    names = {node: name for name, node in maker.named.items()}
+    choices: list[bool] = []
+    for _ in range(MOST_RUNS):
+      run = Run(choices, maker.fixed, maker.constants, names, maker.unknown)
+      try: after = function_in(run, self.function)(**{name: run.value(node) for name, node in maker.named.items()})
+      except NotGeneral: raise
+      except Exception as e: raise NotGeneral(f"it raises {type(e).__name__}: {str(e)[:60]}") from None
+      finally: self.reads_sources |= run.reads_sources
+      if run.refused is not None: raise NotGeneral(run.refused)
+      if after is not None and type(after) is not Value: raise NotGeneral("it makes something else than a node")
+      if after is not None and (node := run.nodes(after)) is not before:
+        when: Any = functools.reduce(operator.and_, run.conditions) if run.conditions else None
+        yield (before, node) if when is None else (when.where(before, before.const_like(0)), when.where(node, node.const_like(0)))
+      choices = choices[:run.at]
+      while choices and not choices[-1]: choices.pop()
+      if not choices: return
+      choices[-1] = False
+    raise NotGeneral("it goes too many ways")
 
-  # -- guards
-
-  def is_static(self, test: Any) -> bool:
-    """Returns True if the condition depends only on dtypes, and on ops that the pattern fixes."""
-    if isinstance(test, ast.Attribute) and isinstance(test.value, ast.Name) and test.value.id in self.names:
-      return test.attr == "dtype" or (test.attr == "op" and test.value.id in self.fixed)
-    if isinstance(test, ast.Name): return test.id not in self.names
-    return all(self.is_static(child) for child in ast.iter_child_nodes(test))
-
-  def number(self, e: Any, captured: dict[str, Node]) -> Any:
-    """Returns the value of a number in a guard, as a node or a Python number."""
-    if isinstance(e, ast.Constant): return e.value
-    if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub): return -self.number(e.operand, captured)
-    if isinstance(e, ast.BinOp) and isinstance(e.op, EXACT):
-      left, right = self.number(e.left, captured), self.number(e.right, captured)
-      return left + right if isinstance(e.op, ast.Add) else left - right if isinstance(e.op, ast.Sub) else left * right
-    if isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name) and e.value.id in self.constants and e.attr in ("val", "arg", "vmin", "vmax"):
-      node = captured[e.value.id]
-      from tinygrad.dtype import dtypes
-      return node if dtypes.is_float(node.dtype) else node.cast(getattr(dtypes, "weakint", None) or dtypes.index)
-    raise NotGeneral
-
-  def bound(self, left: Any, op: Any, right: Any, captured: dict[str, Node]) -> Any:
-    """Returns what a comparison of a bound of an operand implies for its value: x >= 0 for x.vmin >= 0."""
-    for e, other, ops, which in ((left, right, (ast.Gt, ast.GtE), "vmin"), (left, right, (ast.Lt, ast.LtE), "vmax"),
-                                 (right, left, (ast.Lt, ast.LtE), "vmin"), (right, left, (ast.Gt, ast.GtE), "vmax")):
-      if isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name) and e.attr == which and isinstance(op, ops):
-        value, number = captured[e.value.id], self.number(other, captured)
-        return COMPARISONS[type(op)](*((value, value.const_like(number)) if e is left else (value.const_like(number), value)))
-    raise NotGeneral
-
-  def condition(self, test: Any, captured: dict[str, Node], holds: bool) -> Any:
-    """Returns a condition that the guard implies: a node, or a bool for one that is known. Raises NotGeneral."""
-    if self.is_static(test): return bool(self.evaluate(test, captured)) == holds
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not): return self.condition(test.operand, captured, not holds)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:  # any part of a conjunction is implied
-      out: Any = True
-      for part in test.values:
-        try: one = self.condition(part, captured, holds)
-        except NotGeneral: continue
-        if one is False: return False
-        out = one if out is True else out if one is True else out & one
-      return out
-    if isinstance(test, ast.Compare):
-      operands = [test.left, *test.comparators]
-      out = True
-      for left, op, right in zip(operands, test.ops, operands[1:]):
-        if type(op) not in COMPARISONS: raise NotGeneral
-        try:
-          a, b = self.number(left, captured), self.number(right, captured)
-          if not hasattr(a, "src"): a = b.const_like(a)
-          one = COMPARISONS[type(op)](a, b if hasattr(b, "src") else a.const_like(b))
-        except NotGeneral:
-          if not holds: raise
-          one = self.bound(left, op, right, captured)
-        out = one if out is True else out & one
-      return out if holds else out.logical_not()
-    if isinstance(test, ast.Attribute) and isinstance(test.value, ast.Name) and test.value.id in self.constants and test.attr in ("val", "arg"):
-      node = captured[test.value.id]
-      truth = node.ne(node.const_like(0))
-      return truth if holds else truth.logical_not()
-    raise NotGeneral
-
-  # -- sides
-
-  def sides(self, before: Node, captured: dict[str, Node], is_weak: Function) -> Iterator[tuple[Node, Node]]:
-    if self.computes and not all(is_weak(captured[c].dtype) for c in self.constants): raise NotGeneral
-    for made, guards in self.paths:
-      after = self.evaluate(made, {name: captured[name] for name in self.names})
-      if not hasattr(after, "src"): after = before.const_like(after)
-      when: Any = True
-      for test, holds in guards:
-        try: one = self.condition(test, captured, holds)
-        except NotGeneral: continue
-        when = False if one is False or when is False else one if when is True else when if one is True else when & one
-      if when is False or after is before: continue
-      if when is True: yield before, after
-      else: yield when.where(before, before.const_like(0)), when.where(after, after.const_like(0))
+  def sides(self, permutes: bool) -> list[tuple[Node, Node]]:
+    out: dict[tuple[Node, Node], None] = {}
+    turn, combinations = 0, 1
+    while turn < combinations:
+      maker, before = GeneralMaker(self.kinds, self.kinds_of_root, turn, permutes), None
+      with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)  # a node does not accept this dtype
+      if before is not None: out.update(dict.fromkeys(self.runs(maker, before)))
+      turn, combinations = turn + 1, max(combinations, maker.combinations)
+      if combinations > MOST_COMBINATIONS or len(out) > MOST_SIDES: raise NotGeneral("its pattern admits too many dtypes and ops")
+    return list(out)
 
 
-def general_sides(pattern: Any, function: Function) -> list[tuple[Node, Node]]:
-  """Returns pairs of nodes that are equal for all values of their leaves if the rule is right: for each dtype and op that the
-  pattern admits. Returns none if the rule looks at its operands."""
-  from tinygrad.dtype import dtypes as d
-  kinds = [getattr(d, "weakint", None) or d.index, d.int, d.float, d.bool, d.uint, d.long, d.half, d.uchar, d.char, d.ulong, d.double, d.bfloat16]
-  out: dict[tuple[Node, Node], None] = {}
-  try: rule = General(pattern, function)
-  except (NotGeneral, OSError, SyntaxError): return []
-  turn, combinations = 0, 1
-  while turn < combinations:
-    maker = GeneralMaker(kinds, turn)
-    with contextlib.suppress(Exception):  # a node does not accept this dtype
-      before = maker.make(pattern, maker.dtype)
-      try:
-        for pair in rule.sides(before, maker.named, maker.is_weak): out[pair] = None
-      except Exception: return []
-    turn, combinations = turn + 1, max(combinations, maker.combinations)
-    if combinations > MOST_COMBINATIONS or len(out) > MOST_SIDES: return []
-  return list(out)
+def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, Node]], str]:
+  """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for each dtype and op that the
+  pattern admits. If the rule looks at its operands, returns none, and why."""
+  try:
+    rule = General(pattern, function)
+    out = rule.sides(False)
+    return (rule.sides(True) if rule.reads_sources else out), ""
+  except NotGeneral as why: return [], f"{why}"
+  except (OSError, SyntaxError): return [], "its source is not found"

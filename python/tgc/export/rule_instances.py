@@ -12,6 +12,10 @@ from tgc.export.kinds import Node
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
 FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
 
+INDEX_LIMIT = 1 << 40  # of the bounds of variables
+MOST_ITERATIONS = 1 << 14  # of a loop
+MOST_SHIFT = 130  # Python computes 1 << n of any n
+
 OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
 OF_BOOLS = {"AND", "OR", "XOR"}
 OF_FLOATS = {"SQRT", "RECIPROCAL", "EXP2", "LOG2", "SIN", "FDIV", "POW"}
@@ -24,6 +28,11 @@ class Unmakeable(Exception):
 def dtype_of(pattern: Any) -> Any:
   """Returns the dtypes that a pattern admits; None: all."""
   return pattern.match_dtype if hasattr(pattern, "match_dtype") else pattern.dtype
+
+
+def known(options: Any) -> list[Any]:
+  """Returns the options without the dtypes that tgc does not have."""
+  return [o for o in options if not getattr(o, "name", "").endswith("fnuz")]
 
 
 def is_invalid(node: Node) -> bool: return type(node.arg).__name__ in {"InvalidType", "_InvalidType"}
@@ -39,9 +48,10 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
 
 
 class Maker:
-  """Makes one node that a pattern matches, by choices that `random` takes."""
+  """Makes one node that a pattern matches, by choices that `random` takes. `guards`: numbers that the rule's code names.
+  `changes`: numbers in place of those that are chosen, by their position in `numbers`."""
 
-  def __init__(self, dtype: Any, choose: random.Random) -> None:
+  def __init__(self, dtype: Any, choose: random.Random, guards: list[Any] | None = None, changes: dict[int, Any] | None = None) -> None:
     from tinygrad.dtype import dtypes
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
@@ -49,17 +59,36 @@ class Maker:
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # of variables: constants at bounds show guards that are wrong by one
+    self.guards, self.changes = guards or [], changes or {}
+    self.numbers: list[Any] = []  # in the order in which they were chosen
 
   def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
 
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
 
+  def number(self, chosen: Any) -> Any:
+    """Returns the number, or the one that takes its place."""
+    self.numbers.append(self.changes.get(len(self.numbers), chosen))
+    return self.numbers[-1]
+
+  def size(self, chosen: int) -> int:
+    """Returns the size of a loop."""
+    if not 1 <= (out := self.number(chosen)) <= MOST_ITERATIONS: raise Unmakeable("a loop without iterations, or with too many")
+    return int(out)
+
   # -- operands that a pattern leaves open
 
-  def variable(self) -> Any:
+  def variable(self, dtype: Any = None) -> Any:
     self.leaves += 1
-    if self.random.random() < 0.3: return self.node.range(self.random.choice([4, 6, 10]), self.leaves)
+    if dtype is None and self.random.random() < 0.3: return self.node.range(self.size(self.random.choice([4, 6, 10])), self.leaves)
     low, high = self.random.choice([(0, 10), (-5, 6), (1, 100), (0, 3), (0, 1), (3, 3)])
+    if (integers := [g for g in self.guards if isinstance(g, int)]) and self.random.random() < 0.25:
+      edge = self.random.choice(integers)
+      low, high = self.random.choice([(edge, edge + 9), (edge - 9, edge)])
+    if dtype is not None and self.dtypes.is_unsigned(dtype): low, high = max(low, 0), max(high, 0)
+    low, high = self.number(low), self.number(high)
+    least, most = (-INDEX_LIMIT, INDEX_LIMIT) if dtype is None else (dtype.min, dtype.max)
+    if not least <= low <= high <= most: raise Unmakeable("bounds of no variable")
     self.bounds += [low, high, high + 1]
     return self.node.variable(f"v{self.leaves}", low, high)
 
@@ -69,7 +98,7 @@ class Maker:
     return buffer.index(constant_of(self.random.randrange(16)))
 
   def index_expression(self) -> Any:
-    v, c = self.variable(), self.random.choice([2, 3, 4, 6, 12])
+    v, c = self.variable(), self.number(self.random.choice([2, 3, 4, 6, 12]))
     kind = self.random.randrange(9)
     if kind < 4: return v
     return [v * c, v + c, v % c, v // c, v * c + self.variable()][kind - 4]
@@ -83,6 +112,7 @@ class Maker:
       if kind < 4: return self.element(dtype)
       below = self.index_expression() < self.random.choice([1, 2, 4])
       return below if kind < 6 else below & (self.variable() < 5)
+    if kind == 5 and self.dtypes.is_int(dtype): return self.variable(dtype).cast(dtype)
     x = self.element(dtype)
     if kind == 6: return x + self.element(dtype)
     if kind == 7: return x * self.constant(dtype, None)
@@ -95,17 +125,19 @@ class Maker:
       is_float = self.dtypes.is_float(dtype)
       value = self.random.choice(FLOATS if is_float else CONSTANTS)
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
+      elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
-      if not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool:  # constants lie within their dtypes
-        bits = 8 * dtype.itemsize - (not self.dtypes.is_unsigned(dtype))
-        value = max(-(1 << bits), min(value, (1 << bits) - 1))
+      has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
+      if has_width: value = max(dtype.min, min(value, dtype.max))  # constants lie within their dtypes
+      value = self.number(float(value) if is_float else value)
+      if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
     return constant_of(value, None if self.is_weak(dtype) else dtype)
 
   # -- the parts of a pattern
 
-  def choice(self, options: Any) -> Any: return self.random.choice(list(options))
+  def choice(self, options: Any) -> Any: return self.random.choice(known(options))
 
   def make(self, p: Any, wanted: Any) -> Any:
     """Returns a node for the pattern `p`, of the dtype `wanted` if the pattern leaves it open."""
@@ -125,12 +157,12 @@ class Maker:
     if op is ops.CONST: return self.constant(dtype, p.arg)
     if op is ops.RANGE:
       ends = self.patterns(p, 1)
-      end = self.random.choice([1, 4, 6]) if ends[0] is None else self.make(ends[0], self.weak())
+      end = self.size(self.random.choice([1, 4, 6])) if ends[0] is None else self.make(ends[0], self.weak())
       self.leaves += 1
       return self.node.range(end, self.leaves)
     if op.name in OF_INTEGERS and (self.dtypes.is_float(dtype) or (dtype == self.dtypes.bool and op.name not in OF_BOOLS)): dtype = self.dtypes.int
     if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
-    if op in self.groups.Comparison: return self.of_sources(p, op, [self.dtype] * 2)
+    if op in self.groups.Comparison: return self.of_sources(p, op, [self.compared_dtype()] * 2)
     if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
     if op in self.groups.Unary: return self.of_sources(p, op, [dtype])
     if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
@@ -138,15 +170,23 @@ class Maker:
     if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
     return self.other(p, op, dtype)
 
-  def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
+  def compared_dtype(self) -> Any: return self.choice([self.dtype, self.dtype, self.dtype, self.weak(), self.dtypes.int, self.dtypes.float])
+
+  def cast_kinds(self) -> list[Any]:
     d = self.dtypes
-    kinds = [d.int, d.float, d.half, d.long, d.short, d.uchar, d.uint]
-    if op is self.ops.CAST: kinds += [d.bool, self.dtype, self.dtype]
-    source = self.make(self.patterns(p, 1)[0], self.choice(kinds))
+    return [d.int, d.float, d.half, d.long, d.short, d.uchar, d.uint, d.char, d.ushort, d.ulong, d.double, d.bool, self.dtype, self.dtype]
+
+  def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
+    kinds = self.cast_kinds()
+    inner = self.patterns(p, 1)[0]
+    chooses_itself = inner is not None and inner.op is not None and all(o.name in ("CAST", "BITCAST") for o in inner.op)
+    source = self.make(inner, self.choice((inner is not None and dtype_of(inner)) or ([dtype] if chooses_itself else kinds)))
     to = dtype if has_dtype else self.choice(kinds)
     if self.is_weak(to) and self.dtypes.is_float(source.dtype): raise Unmakeable("an index of a float")
-    if op is self.ops.CAST: return source.cast(to)
-    return source.bitcast(to if has_dtype else self.random.choice([k for k in kinds if k.itemsize == source.dtype.itemsize]))
+    if op is self.ops.BITCAST and not has_dtype: to = self.choice([k for k in kinds if k.itemsize == source.dtype.itemsize and not self.is_weak(k)])
+    made = source.cast(to) if op is self.ops.CAST else source.bitcast(to)
+    if made is source: raise Unmakeable("a cast to its own dtype")
+    return made
 
   def other(self, p: Any, op: Any, dtype: Any) -> Any:
     ops = self.ops
@@ -209,6 +249,7 @@ class Maker:
       made[i] = self.make(patterns[i], wanted[i] if dtype is None or is_condition else dtype)
       if not is_condition and dtype is None: dtype = made[i].dtype
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
+    if op.name in ("SHL", "SHR") and made[1].op is self.ops.CONST and made[1].arg > MOST_SHIFT: raise Unmakeable("a shift by too much")
     return made[0].alu(op, *[made[i] for i in range(1, len(wanted))])
 
 

@@ -8,7 +8,6 @@ import importlib
 import json
 import pathlib
 import pkgutil
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,17 +15,17 @@ from tgc.export.general_rules import general_sides
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.matches import matches_json, place, rule_location
-from tgc.export.rule_instances import Maker, constant_of, patterns_below
+from tgc.export.rule_instances import constant_of, patterns_below
 from tgc.export.rule_programs import matches_of_programs
+from tgc.export.rule_search import Search
 from tgc.export.versions import installed_version
 
 ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
          "tinygrad.schedule", "tinygrad.renderer")
 # Rules that check graphs, write text or select instructions make no other value.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
-MOST_INSTANCES = 16  # of one rule
-MOST_TRIES = 600
-MOST_FAILURES = 120  # tries without any instance
+MOST_INSTANCES = 24  # of one rule
+MOST_OF_FEW = 96  # of one rule, if there are few rules
 FEW = 4  # a rule with fewer instances gets some from programs
 
 
@@ -65,40 +64,24 @@ def depends_on_context(pattern: Any, function: Function) -> bool:
   return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
-def instances_of(pattern: Any, function: Function) -> list[tuple[Node, Node]]:
-  """Returns nodes that the pattern matches, and what the rule makes of them."""
-  from tinygrad.dtype import dtypes
-  from tinygrad.uop.ops import PatternMatcher
-  matcher = PatternMatcher([(pattern, function)])
-  weak = getattr(dtypes, "weakint", None) or dtypes.index
-  kinds = [weak, dtypes.int, dtypes.float, dtypes.bool, weak, dtypes.uint, dtypes.long, dtypes.half, dtypes.uchar]
-  choose = random.Random(1)
-  out: dict[tuple[Node, Node], None] = {}
-  for n in range(MOST_TRIES):
-    if len(out) >= MOST_INSTANCES or (n >= MOST_FAILURES and not out): break
-    try:
-      before = Maker(kinds[n % len(kinds)], choose).make(pattern, kinds[n % len(kinds)])
-      after = matcher.rewrite(before, {})
-    except Exception: continue  # the rule or a node does not accept these operands
-    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): continue  # it has no precision yet
-    if after is not None and after is not before and hasattr(after, "src"): out[before, after] = None
-  return list(out)
-
-
 def write_rules(path: pathlib.Path, only: str) -> int:
   """Writes a recording of instances of all rules whose place contains `only`; returns the number of rules."""
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
-  for pattern, function in all_rules():
+  limits: dict[str, str] = {}  # why there are none
+  rules = [(p, f) for p, f in all_rules() if is_place_of(rule_location(p), only) or is_function_of(f, only)]
+  most = MOST_OF_FEW if len(rules) <= FEW else MOST_INSTANCES
+  for pattern, function in rules:
     where = rule_location(pattern)
-    if not is_place_of(where, only) and not is_function_of(function, only): continue
     words = places.setdefault(where, set())
     if is_of_values(pattern) and not where.startswith("schedule/"): words.add("values")
     if depends_on_context(pattern, function): words.add("context")
     if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
-    instances.setdefault(where, []).extend(instances_of(pattern, function))
-    sides.setdefault(where, []).append(general_sides(pattern, function))
+    instances.setdefault(where, []).extend(Search(pattern, function).instances(most))
+    pairs, why = general_sides(pattern, function)
+    sides.setdefault(where, []).append(pairs)
+    if not pairs: limits[where] = why or "its function applies to no unknown operands"
   few = {where for where in places if len(instances[where]) < FEW}
   if few:
     for where, pairs in matches_of_programs(few).items(): instances[where] += pairs
@@ -110,7 +93,8 @@ def write_rules(path: pathlib.Path, only: str) -> int:
   matches += [(0, where + "*", before, after, 0) for where in places if all(sides[where]) for pairs in sides[where] for before, after in pairs]
   record: JSON = {"id": "rules", "target": "CPU:CLANG", "nodes": 2, "ast": graph_text(ast, producer),
                   "stages": [{"name": "rules", "same": True}], "rewrites": matches_json(matches),
-                  "metadata": [{"name": where, "caller": " ".join(sorted(words))} for where, words in places.items()]}
+                  "metadata": [{"name": where, "caller": " ".join([*sorted(words), *([f"because:{limits[where]}"] if where in limits else [])])}
+                               for where, words in places.items()]}
   with gzip.open(path, "wt") as file: file.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
   return len(places)
 

@@ -1,2 +1,2 @@
-"""A server of the Model Context Protocol: tgc's commands as tools for a coding agent. `python -m tgc.mcp --help` says how
-to start it; `pip install tgc[mcp]` installs the protocol's SDK."""
+"""A server of the Model Context Protocol: tgc's commands as tools for a coding agent. `python -m tgc.mcp --help` says
+how to start it; `pip install 'tinygrad-tgc[mcp]'` installs the protocol's SDK."""

@@ -2,9 +2,9 @@
 
   python -P -m tgc.mcp --folder=PROJECT            what a client's configuration starts; needs pip install 'tgc[mcp]'
 
-The server reads and writes files in the folders that it is given, and no others; symbolic links are followed first. It does
-not run the program that it records, or compiled kernels, without consent: it asks the client's user (elicitation), or
---allow-run allows it. It records with the tinygrad of the Python that runs the server.
+The server reads and writes files in the folders that it is given, and no others; symbolic links are followed first. It
+does not run the program that it records, or compiled kernels, without consent: it asks the client's user (elicitation),
+or --allow-run allows it. It records with the tinygrad of the Python that runs the server.
 """
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
-  parser = argparse.ArgumentParser(prog="python -m tgc.mcp", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--folder", action="append", metavar="DIR", help="a folder for inputs and outputs; repeat it for more; default: the working folder")
+  parser = argparse.ArgumentParser(prog="python -m tgc.mcp", description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument("--folder", action="append", metavar="DIR",
+                      help="a folder for inputs and outputs; repeat it for more; default: the working folder")
   parser.add_argument("--allow-run", action="store_true", help="run programs and kernels without asking")
-  parser.add_argument("--seconds", type=float, default=120, metavar="S", help="limit of one call; default: 120")
+  parser.add_argument("--seconds", type=float, default=60, metavar="S", help="limit of one call; default: 60")
   options = parser.parse_args(arguments)
   try:
     from tgc.mcp.server import make_server

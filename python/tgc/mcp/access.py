@@ -27,14 +27,16 @@ class Folders:
     if "\0" in name or not name: raise Refused(f"{name!r} is no path")
     paths = [(root / name).resolve() for root in self.roots]
     path = next((p for p in paths if p.exists()), paths[0])
-    if not self.holds(path): raise Refused(f"'{name}' is outside the folders of this server: {', '.join(map(str, self.roots))}")
+    if not self.holds(path): raise Refused(f"'{name}' is outside the folders of this server: {self.names()}")
     return path
 
+  def names(self) -> str: return ", ".join(map(str, self.roots))
+
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused for what is no regular file, or has a neighbour that leads outside: tgc also
-    reads the files beside a recording, such as RUN.inputs."""
+    """Returns an existing file. Raises Refused for what is no regular file, or has a neighbour that leads outside: tgc
+    also reads the files beside a recording, such as RUN.inputs."""
     path = self.resolved(name)
-    if not path.is_file(): raise Refused(f"there is no file '{name}' in {', '.join(map(str, self.roots))}")
+    if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
     return path
 
@@ -47,12 +49,12 @@ class Folders:
     return whole
 
   def output(self, name: str) -> pathlib.Path:
-    """Returns the path of a file to write. Raises Refused if its folder is missing, its ending is none of OUTPUTS, or it is a
-    file that this server has not written."""
+    """Returns the path of a file to write. Raises Refused if its folder is missing, its ending is none of OUTPUTS, or it
+    is a file that this server has not written."""
     path = self.resolved(name)
     if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
     if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")
-    if path.exists() and path not in self.written: raise Refused(f"'{name}' exists already; choose another name for the output")
+    if path.exists() and path not in self.written: raise Refused(f"'{name}' exists already; choose another name")
     self.check_neighbours(path)
     self.written.add(path)
     return path
@@ -64,7 +66,8 @@ class Folders:
 
   def recordings(self) -> list[str]:
     """Returns the names of the recordings in the folders, the newest first."""
-    found = [p for root in self.roots for p in root.rglob("*.jsonl*") if p.name.endswith((".jsonl", ".jsonl.gz")) and p.is_file() and self.holds(p.resolve())]
+    files = (p for root in self.roots for p in root.rglob("*.jsonl*") if p.name.endswith((".jsonl", ".jsonl.gz")))
+    found = [p for p in files if p.is_file() and self.holds(p.resolve())]
     return [self.short(p) for p in sorted(found, key=lambda p: -p.stat().st_mtime)]
 
   def check_neighbours(self, path: pathlib.Path) -> None:
@@ -73,7 +76,8 @@ class Folders:
       if not beside.name.startswith(stem): continue
       inside = beside.rglob("*") if beside.is_dir() and beside.name.endswith(".inputs") else ()
       for link in (beside, *inside):
-        if link.is_symlink() and not self.holds(link.resolve()): raise Refused(f"'{link}' is a link that leads outside the folders of this server")
+        if link.is_symlink() and not self.holds(link.resolve()):
+          raise Refused(f"'{link}' is a link that leads outside the folders of this server")
 
   def short(self, path: str | os.PathLike[str]) -> str:
     """Returns a path as an answer names it: relative to the first folder that holds it."""

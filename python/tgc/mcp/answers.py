@@ -84,7 +84,9 @@ class Commands:
         if len(data) < OUTPUT_LIMIT: data += chunk
       out[name] = bytes(data)
 
-    async with await anyio.open_process(list(command), stdin=subprocess.DEVNULL, cwd=self.folder, env=environment, start_new_session=True) as process:
+    started = anyio.open_process(list(command), stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
+                                 start_new_session=True)
+    async with await started as process:
       try:
         with anyio.fail_after(self.seconds):
           async with anyio.create_task_group() as group:
@@ -94,7 +96,8 @@ class Commands:
       except BaseException as e:
         end_session(process.pid)
         if isinstance(e, TimeoutError):
-          raise TgcError([f"not done within {self.seconds:g} seconds; ask for less, or start the server with more `--seconds`"]) from None
+          limit = f"not done within {self.seconds:g} seconds; ask for less, or start the server with more `--seconds`"
+          raise TgcError([limit]) from None
         raise
     return Output(out["stdout"].decode(errors="replace"), out["stderr"].decode(errors="replace"), code)
 

@@ -14,7 +14,7 @@ from typing import Annotated, ParamSpec
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from tgc.export.golden import tagged_path
+from tgc.export.golden import LEVELS, tagged_path
 from tgc.mcp.access import Refused
 from tgc.mcp.answers import answer, call_text
 from tgc.mcp.consent import (
@@ -94,6 +94,7 @@ async def record(program: Program, ctx: Ctx, consent: RecordConsent, arguments: 
   path = program if program == "-m" else str(folders.file(program))
   stem = pathlib.Path(words[0] if program == "-m" and words else program).stem
   out = folders.output(output) if output else folders.free_output(stem, ".jsonl.gz")
+  for level in LEVELS[1:]: folders.output(str(tagged_path(out, level)))  # the exporter replaces these files, too
   paths = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
   options = [*option("watch-nan", watch_nan), "-o", str(out)]
   command = [sys.executable, "-m", "tgc.export", "--rewrites", *options, "--", path, *words]

@@ -1,0 +1,142 @@
+"""Looks for instances of a rule: nodes that its pattern matches, and what the rule makes of them.
+
+Most wrong guards are wrong by one. So each number of an instance (a constant, a bound of a variable) is also moved to the
+edge of what the rule accepts: the last number on each side to which the rule still applies. The numbers in the rule's own
+code, and those next to them, are tried as well, and bits of masks are set and cleared."""
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from tgc.export.kinds import Function, Node
+from tgc.export.rule_instances import Maker, patterns_below
+
+MOST_TRIES = 600  # by chance
+MOST_FAILURES = 200  # tries by chance without any instance
+MOST_MOVES = 1500  # tries with a moved number
+FARTHEST = 1 << 33  # distance by which a number is moved
+LARGEST = 1 << 62  # of a number in a rule's code
+
+
+class Found(NamedTuple):
+  """An instance. `kind` says which ops and dtypes it has; `numbers` are those that may be moved."""
+  seed: int
+  numbers: tuple[Any, ...]
+  kind: tuple[Any, ...]
+  before: Node
+  after: Node
+
+
+def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) -> Iterator[Any]:
+  """Yields the numbers in the code of a function, and of the functions of its module that it names."""
+  if code in seen: return
+  seen.add(code)
+  constants: list[Any] = [*code.co_consts]
+  while constants:
+    value = constants.pop()
+    if isinstance(value, (tuple, frozenset)): constants += value
+    elif hasattr(value, "co_consts"): yield from code_numbers(value, scope, module, seen)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST: yield value
+  for name in code.co_names:
+    other = scope.get(name)
+    if other is not None and getattr(other, "__module__", None) == module and hasattr(other, "__code__"):
+      yield from code_numbers(other.__code__, scope, module, seen)
+
+
+def guard_numbers(pattern: Any, function: Function) -> list[Any]:
+  """Returns the numbers that the rule's function and pattern name, their negatives, and the integers next to both."""
+  named: set[Any] = {0}
+  if (code := getattr(function, "__code__", None)) is not None: named |= {*code_numbers(code, function.__globals__, function.__module__, set())}
+  named |= {p.arg for p in patterns_below(pattern) if isinstance(p.arg, (int, float)) and not isinstance(p.arg, bool)}
+  out: dict[Any, None] = {}
+  for value in sorted(named, key=abs):
+    for near in (value, -value):
+      out.update(dict.fromkeys([near, near + 1, near - 1] if isinstance(value, int) else [near]))
+  return list(out)
+
+
+class Search:
+  """Looks for instances of one rule."""
+
+  def __init__(self, pattern: Any, function: Function) -> None:
+    from tinygrad.dtype import dtypes as d
+    from tinygrad.uop.ops import PatternMatcher
+    self.pattern, self.matcher = pattern, PatternMatcher([(pattern, function)])
+    self.guards = guard_numbers(pattern, function)
+    weak = getattr(d, "weakint", None) or d.index
+    self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
+    self.known: dict[Node, Found] = {}
+    self.moves = 0
+
+  def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Found | None:
+    """Makes the node of a seed, with some numbers changed. Returns None if the rule does not apply to it."""
+    dtype = self.dtypes[seed % len(self.dtypes)]
+    maker = Maker(dtype, random.Random(seed), self.guards, changes)
+    try:
+      before = maker.make(self.pattern, dtype)
+      after = self.matcher.rewrite(before, {})
+    except Exception: return None  # the rule or a node does not accept these operands
+    if after is None or after is before or not hasattr(after, "src"): return None
+    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # it has no precision yet
+    kind = (before.op, before.dtype, *[s.dtype for s in before.src], *[(name, u.dtype) for name, u in sorted(maker.named.items())])
+    return self.known.setdefault(before, Found(seed, tuple(maker.numbers), kind, before, after))
+
+  def by_chance(self) -> list[Found]:
+    out: dict[Node, Found] = {}
+    for seed in range(MOST_TRIES):
+      if seed >= MOST_FAILURES and not out: break
+      if (found := self.attempt(seed)) is not None: out[found.before] = found
+    return list(out.values())
+
+  def moved(self, found: Found, at: int, value: Any) -> Found | None:
+    self.moves += 1
+    return self.attempt(found.seed, {at: value})
+
+  def edge(self, found: Found, at: int, direction: int) -> Found:
+    """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
+    start, best, step = found.numbers[at], found, 1
+    while step <= FARTHEST and (next_one := self.moved(found, at, start + direction * step)) is not None: best, step = next_one, step * 2
+    least, most = step // 2, min(step, FARTHEST)  # the rule applies at `least`, not at `most`
+    while most - least > 1:
+      middle = (least + most) // 2
+      if (next_one := self.moved(found, at, start + direction * middle)) is None: most = middle
+      else: best, least = next_one, middle
+    return best
+
+  def neighbours(self, found: Found) -> Iterator[tuple[tuple[Any, ...], Found]]:
+    """Yields instances with one number moved, each with what was moved where."""
+    for at, value in enumerate(found.numbers):
+      if isinstance(value, bool): continue
+      near: list[Any] = [-value, *self.guards]
+      if isinstance(value, int):
+        for direction in (1, -1): yield (at, direction), self.edge(found, at, direction)
+        near += [~value, *[value ^ (1 << bit) for bit in range(min(value.bit_length() + 2, 34))]]
+      for number in near:
+        if (one := self.moved(found, at, number)) is not None: yield (at, "near"), one
+
+  def edges(self, starts: Iterable[Found]) -> Iterator[Found]:
+    """Yields instances at the edges of what the rule accepts. Those of few numbers come first: little else happens there."""
+    later: list[Found] = []
+    for found in sorted(starts, key=lambda one: len(one.numbers)):
+      seen: dict[Any, int] = {}
+      for moved, one in self.neighbours(found):
+        if one.before is found.before: continue
+        if seen.setdefault(moved, 0) < 2: yield one
+        else: later.append(one)
+        seen[moved] += 1
+      if self.moves > MOST_MOVES: break
+    yield from later
+
+  def instances(self, most: int) -> list[tuple[Node, Node]]:
+    """Returns up to `most` instances, as pairs of both sides: in turn one of each kind, one at an edge, and one by chance."""
+    found = self.by_chance()
+    kinds: dict[Any, Found] = {}
+    for one in found: kinds.setdefault(one.kind, one)
+    out: dict[Node, Node] = {}
+    for turn in itertools.zip_longest(kinds.values(), self.edges(kinds.values()), found):
+      for one in turn:
+        if one is not None and len(out) < most: out[one.before] = one.after
+      if len(out) >= most: break
+    return list(out.items())

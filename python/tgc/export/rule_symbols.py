@@ -1,0 +1,292 @@
+"""Unknown values for which the function of a rule runs: it may build nodes of them, and compare constants and bounds. Each
+comparison is decided both ways, one in each run, and the runs keep what was decided as conditions. All else that a
+function could learn of an operand is refused, so that what it makes is the same for all operands and constants for which
+the conditions hold."""
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from tgc.export.kinds import Function, Node
+from tgc.export.rule_instances import constant_of
+
+MOST_CHOICES = 24  # decisions of one run
+MOST_RUNS = 64  # of one rule and dtype
+# Methods that build nodes, and do not depend on their operands but for dtypes.
+BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
+            "sqrt", "exp2", "log2", "sin"}
+OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod,
+             "truediv": operator.truediv, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
+             "rshift": operator.rshift}
+COMPARISONS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+# What Python calls of an object, and nothing here answers: numbers, texts, hashes, and the classes of objects.
+REFUSED = ("bool", "hash", "index", "int", "float", "complex", "iter", "next", "len", "getitem", "contains", "call", "str", "repr", "format", "round",
+           "trunc", "floor", "ceil", "pow", "rpow", "divmod", "rdivmod", "matmul", "rmatmul", "abs", "neg", "pos", "invert", "reduce_ex", "bytes")
+
+
+class NotGeneral(BaseException):  # not an Exception: the function of a rule may catch those
+  """The function of a rule looks at its operands, or is not understood. The message says at what."""
+
+
+def read(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
+def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp)
+
+
+def contains_unknown(thing: Any) -> bool:
+  if is_unknown(thing): return True
+  if isinstance(thing, dict): return any(map(contains_unknown, (*thing.keys(), *thing.values())))
+  return isinstance(thing, (tuple, list, set, frozenset)) and any(map(contains_unknown, thing))
+
+
+class Run:
+  """One run of a rule's function. `choices` are its first decisions; more are added as they are made.
+
+  `fixed` are the nodes whose op the pattern fixes, `constants` those that it captures as constants, `names` what the rule
+  calls them."""
+
+  def __init__(self, choices: list[bool], fixed: set[Node], constants: set[Node], names: dict[Node, str], unknown: Function) -> None:
+    self.choices, self.at, self.conditions = choices, 0, list[Node]()
+    self.fixed, self.constants, self.names, self.unknown = fixed, constants, names, unknown
+    self.values: dict[Node, Value] = {}
+    self.bounds: dict[tuple[Node, str], Number] = {}
+    self.refused: str | None = None
+    self.reads_sources = False
+
+  def refuse(self, why: str) -> Any:
+    self.refused = why
+    raise NotGeneral(why)
+
+  def decide(self, if_true: Node | None = None, if_false: Node | None = None) -> bool:
+    """Takes one of two ways, and notes the condition under which the function goes that way."""
+    if self.at == len(self.choices):
+      if self.at == MOST_CHOICES: self.refuse("it makes too many decisions")
+      self.choices.append(True)
+    chosen = self.choices[self.at]
+    self.at += 1
+    if (condition := if_true if chosen else if_false) is not None: self.conditions.append(condition)
+    return chosen
+
+  def value(self, node: Node) -> Value:
+    if node not in self.values: self.values[node] = Value(self, node)
+    return self.values[node]
+
+  def wrapped(self, thing: Any) -> Any:
+    """Returns values in place of nodes, also in tuples and lists."""
+    if is_unknown(thing): return thing
+    if type(thing) in (tuple, list): return type(thing)(map(self.wrapped, thing))
+    return self.value(thing) if hasattr(thing, "toposort") else thing
+
+  def nodes(self, thing: Any, dtype: Any = None) -> Any:
+    """Returns nodes in place of values. A number becomes a constant of the dtype."""
+    if type(thing) is Value: return read(thing, "node")
+    if type(thing) is Number: return self.constant(thing, dtype)
+    if type(thing) is UnknownOp: self.refuse("it builds a node with the op of an operand")
+    return type(thing)(self.nodes(t, dtype) for t in thing) if type(thing) in (tuple, list) else thing
+
+  def constant(self, number: Number, dtype: Any) -> Any:
+    """Returns a node with the number. An integer that its dtype does not hold wraps around."""
+    from tinygrad.dtype import dtypes
+    node, captured = read(number, "node"), read(number, "captured")
+    if captured is not None and captured.dtype == dtype: return captured
+    if dtype is None or read(number, "is_float") or not (dtypes.is_int(dtype) or dtype == node.dtype):
+      self.refuse("it makes a float or a bool of a constant's value")
+    return node if dtype == node.dtype else node.cast(dtype)
+
+  def bound(self, node: Node, which: str) -> Number:
+    """Returns an unknown number that is a bound of the node's value."""
+    from tinygrad.dtype import dtypes
+    weak = getattr(dtypes, "weakint", None) or dtypes.index
+    if node in self.constants: return Number.of(self, node)
+    if not (node.dtype == weak or (dtypes.is_int(node.dtype) and node not in self.fixed)): self.refuse(f"it reads a bound of {self.name_of(node)}")
+    if (node, which) not in self.bounds:
+      value, limit = node if node.dtype == weak else node.cast(weak), self.unknown(weak)
+      self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
+      self.bounds[node, which] = Number(self, limit)
+    return self.bounds[node, which]
+
+  def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
+
+  # -- what the code of a rule calls in place of `is`, `in` and calls (general_rules)
+
+  def is_same(self, a: Any, b: Any) -> bool:
+    if not is_unknown(a) and not is_unknown(b): return a is b
+    if a is b: return True
+    if a is None or b is None: return False
+    if Number in (type(a), type(b)): self.refuse("it compares a constant by identity")
+    if type(a) is type(b) is Value or UnknownOp in (type(a), type(b)): return self.decide()  # may be the same operand
+    return bool(self.refuse("it compares an operand with another object"))
+
+  def is_in(self, a: Any, among: Any) -> bool:
+    if type(a) is UnknownOp: return self.decide()
+    if is_unknown(among): self.refuse("it looks for something in an operand")
+    if is_unknown(a): return any(self.is_same(a, b) if type(a) is Value else a == b for b in list(among))
+    return bool(a in among)
+
+
+class Value:
+  """An unknown value, as a node of a graph whose leaves are unknown."""
+  __slots__ = ("node", "run")
+
+  def __init__(self, run: Run, node: Node) -> None:
+    object.__setattr__(self, "run", run)
+    object.__setattr__(self, "node", node)
+
+  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes an operand")
+
+  def __getattribute__(self, name: str) -> Any:
+    run, node = read(self, "run"), read(self, "node")
+    is_fixed = node in run.fixed
+    if name == "dtype": return node.dtype
+    if name in ("val", "arg") and node in run.constants: return Number.of(run, node)
+    if name == "op":
+      from tinygrad.uop.ops import Ops
+      return node.op if is_fixed else Ops.CONST if node in run.constants else UnknownOp(run)
+    if name == "src" and is_fixed:
+      run.reads_sources = True
+      return run.wrapped(node.src)
+    if name in ("val", "arg") and is_fixed and node.op.name == "CONST": return node.arg
+    if name == "val" and not is_fixed: return Number.of(run, node)  # only constants have one: this operand is a constant
+    if name in ("vmin", "vmax"): return run.bound(node, name)
+    if name == "overflows": return lambda dtype: run.bound(node, "vmin") < dtype.min or run.bound(node, "vmax") > dtype.max
+    if name == "is_invalid": return run.decide()
+    if name == "simplify": return lambda: self  # other rules, which keep the value
+    if name in BUILDERS or (name == "replace" and is_fixed):
+      def build(*args: Any, **members: Any) -> Any:
+        if name == "replace" and not members.keys() <= {"src", "dtype"}: run.refuse("it replaces more of a node than sources")
+        dtype = None if name == "where" else node.dtype
+        if name == "const_like": dtype = next((a for a in (*args[1:], *members.values()) if not is_unknown(a)), dtype)
+        return run.wrapped(getattr(node, name)(*run.nodes(args, dtype), **{k: run.nodes(v, dtype) for k, v in members.items()}))
+      return build
+    return run.refuse(f"it looks at '{name}' of {run.name_of(node)}")
+
+  def __neg__(self) -> Any: return read(self, "run").wrapped(-read(self, "node"))
+  def __invert__(self) -> Any: return read(self, "run").wrapped(~read(self, "node"))
+  def __ne__(self, other: object) -> Any: return combined(self, other, operator.ne, False)
+
+  def __eq__(self, other: object) -> bool: return bool(read(self, "run").is_same(self, other))
+
+
+def combined(self: Value, other: Any, compute: Function, is_reflected: bool) -> Any:
+  run, node = read(self, "run"), read(self, "node")
+  other = run.nodes(other, node.dtype)
+  if hasattr(other, "toposort") or isinstance(other, (bool, int, float)):
+    return run.wrapped(compute(other, node) if is_reflected else compute(node, other))
+  return run.refuse("it computes with an operand and another object")
+
+
+class Number:
+  """The value of a captured constant, a bound of an operand, or an integer computed of such: `node` has this value, exactly.
+  `captured`: the constant, if this is its value."""
+  __slots__ = ("captured", "is_float", "node", "run")
+
+  def __init__(self, run: Run, node: Node, captured: Node | None = None, is_float: bool = False) -> None:
+    for name, value in (("run", run), ("node", node), ("captured", captured), ("is_float", is_float)): object.__setattr__(self, name, value)
+
+  @staticmethod
+  def of(run: Run, captured: Node) -> Number:
+    from tinygrad.dtype import dtypes
+    if dtypes.is_float(captured.dtype): return Number(run, captured, captured, True)
+    return Number(run, captured.cast(getattr(dtypes, "weakint", None) or dtypes.index), captured)
+
+  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes a number")
+  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse(f"it looks at '{name}' of a constant")
+
+  def __bool__(self) -> bool: return self != 0
+  def __neg__(self) -> Any: return computed(self, -1, operator.mul, False)
+  def __abs__(self) -> Any: return -self if compared(self, 0, operator.lt, False) else self
+
+  def __eq__(self, other: object) -> bool:
+    run, node = read(self, "run"), read(self, "node")
+    if other is None or type(other) is str: return False
+    other = integer_of(self, other)
+    if read(self, "is_float"):  # the constant may be rounded to its dtype later: only what then still holds
+      return bool(run.decide(node.ne(as_float(node, other)).logical_not() if is_exact(other) else None))
+    different = node.ne(other if hasattr(other, "toposort") else constant_of(other))
+    return bool(run.decide(different.logical_not(), different))
+
+  def __ne__(self, other: object) -> bool: return not self == other
+
+
+def is_exact(number: Any) -> bool:
+  """Returns True if each dtype of floats has the number, or the number is rounded as the one it is compared with."""
+  return hasattr(number, "toposort") or isinstance(number, (int, float)) and (math.isinf(number) or abs(number) in (0, 0.5, 1, 2, 4, 8))
+
+
+def as_float(node: Node, number: Any) -> Any: return number if hasattr(number, "toposort") else node.const_like(number)
+
+
+def integer_of(number: Number, other: Any) -> Any:
+  """Returns the other operand of a comparison: a Python number, or the node of an integer. A float Number accepts floats."""
+  run = read(number, "run")
+  if type(other) is Number and read(other, "node").dtype == read(number, "node").dtype: return read(other, "node")
+  if type(other) in (bool, int): return int(other)
+  if type(other) is float and read(number, "is_float"): return other
+  if type(other) is float and math.isfinite(other) and other == int(other): return int(other)
+  return run.refuse("it compares a constant with something that is no integer")
+
+
+def computed(self: Number, other: Any, compute: Function, is_reflected: bool) -> Any:
+  """Integers only: Python's floats have the precision of doubles."""
+  run = read(self, "run")
+  if type(other) is Value: return NotImplemented
+  other = integer_of(self, other)
+  if read(self, "is_float") or compute not in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod):
+    run.refuse("it computes with the value of a constant")
+  a, b = read(self, "node"), other if hasattr(other, "toposort") else constant_of(other)
+  if is_reflected: a, b = b, a
+  if compute in (operator.floordiv, operator.mod):
+    from tinygrad.uop.ops import Ops
+    if not hasattr(Ops, "FLOORDIV"): run.refuse("it divides the value of a constant")
+    run.conditions.append(b.ne(constant_of(0)))  # else Python raises an error
+    return Number(run, a.alu(Ops.FLOORDIV if compute is operator.floordiv else Ops.FLOORMOD, b))
+  return Number(run, compute(a, b))
+
+
+def compared(self: Number, other: Any, compare: Function, _: bool) -> Any:
+  run, node = read(self, "run"), read(self, "node")
+  if type(other) is Value: return NotImplemented
+  if type(other) is float and math.isinf(other) and not read(self, "is_float"): return compare(0, other)
+  other = integer_of(self, other)
+  is_less = compare in (operator.lt, operator.le)
+  if read(self, "is_float"):  # rounding to the dtype keeps the order, but may make numbers equal
+    if not is_exact(other): return run.decide()
+    below, above = node < as_float(node, other), as_float(node, other) < node
+    return run.decide((above if is_less else below).logical_not(), (below if is_less else above).logical_not())
+  b = other if hasattr(other, "toposort") else constant_of(other)
+  holds = {operator.lt: lambda: node < b, operator.gt: lambda: b < node, operator.le: lambda: (b < node).logical_not(),
+           operator.ge: lambda: (node < b).logical_not()}[compare]()  # type: ignore[no-untyped-call]
+  return run.decide(holds, holds.logical_not())
+
+
+class UnknownOp:
+  """The op of an unknown operand, which may be any."""
+  __slots__ = ("run",)
+
+  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes an op")
+  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at the op of an operand")
+  def __eq__(self, other: object) -> bool: return bool(read(self, "run").decide())
+  def __ne__(self, other: object) -> bool: return not self == other
+
+
+def install() -> None:
+  """Gives the classes the operators that they have, and refuses all others."""
+  def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
+    return lambda self, other: how(self, other, of, is_reflected)
+  for name, of in OPERATORS.items():
+    kinds: list[tuple[type, Function]] = [(Value, combined), (Number, computed)]
+    for kind, how in kinds:
+      setattr(kind, f"__{name}__", method(kind, how, of, False))
+      setattr(kind, f"__r{name}__", method(kind, how, of, True))
+  for name, of in COMPARISONS.items():
+    of_kinds: list[tuple[type, Function]] = [(Value, combined), (Number, compared)]
+    for kind, how in of_kinds: setattr(kind, f"__{name}__", method(kind, how, of, False))
+  def refusal(name: str) -> Any:
+    return lambda self, *args, **members: read(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
+  for each in (Value, Number, UnknownOp):
+    for name in REFUSED:
+      if f"__{name}__" not in vars(each) or name == "hash": setattr(each, f"__{name}__", refusal(name))
+
+
+install()
