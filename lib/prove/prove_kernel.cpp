@@ -233,7 +233,7 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
-  constexpr double kProcessorSeconds = 30, kSeconds = 300;  // by default; the second limit is for work of other threads
+  constexpr double kProcessorSeconds = 30, kSeconds = 1500;  // by default; the second limit is for work of other threads
   const DeadlineScope limit(options.timeout_seconds.value_or(kSeconds));
   std::optional<ProcessorLimit> processor_limit;
   if (!options.timeout_seconds) processor_limit.emplace(kProcessorSeconds);
