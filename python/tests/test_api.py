@@ -173,7 +173,12 @@ def test_profile() -> None:
   assert "kernels" in str(found) and "\x1b" not in found.kernels[0].name
 
 
-def test_tensors(kernel: tgc.Kernel) -> None:
+def test_run_of_a_schedule(recording: tgc.Recording) -> None:
+  schedule = next(s for s in recording.schedules if s.kernels)
+  assert str(tgc.run(schedule)[0]).startswith(schedule.id)
+
+
+def test_tensors() -> None:
   from tinygrad import Tensor
   assert tgc.run((Tensor.empty(4, 4) + 1).sum()).passed
   assert tgc.bisect((Tensor.empty(4, 4) + 1).sum()).rule is None

@@ -188,6 +188,10 @@ class KernelRun(Result):
   error: str | None = None
   made_for: str | None = None
 
+  @classmethod
+  def from_json(cls, facts: JSON) -> Self:  # the report of a schedule calls its name `model`
+    return super().from_json({"kernel": facts.get("model", ""), **facts})
+
   @property
   def passed(self) -> bool: return self.result == "passed"
   @property
