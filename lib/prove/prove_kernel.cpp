@@ -233,7 +233,8 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
-  constexpr double kProcessorSeconds = 30, kSeconds = 1500;  // by default; the second limit is for work of other threads
+  // by default; the second limit is on the clock, for waits without work
+  constexpr double kProcessorSeconds = 30, kSeconds = 1500;
   const DeadlineScope limit(options.timeout_seconds.value_or(kSeconds));
   std::optional<ProcessorLimit> processor_limit;
   if (!options.timeout_seconds) processor_limit.emplace(kProcessorSeconds);
