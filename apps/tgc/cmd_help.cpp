@@ -11,6 +11,12 @@ std::string all_topics() {
   return out;
 }
 
+// Returns the text of `tgc --help`, and the topics. app.help() would return that of the command which was given: help.
+std::string help_on_tgc(const CLI::App& app) {
+  return app.get_formatter()->make_help(&app, "tgc", CLI::AppFormatMode::Normal) + "\nTopics of `tgc help TOPIC`: " +
+         all_topics() + ".\n";
+}
+
 // Returns the help on a topic or a command. The error for an unknown word names the nearest ones.
 Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names = help_topics();
@@ -46,7 +52,7 @@ void add_help(Command& cmd) {
   cmd.flag("--man", o.man, "print the manual page")->group("");
   cmd.runs([&o, &app = *cmd->get_parent()] {
     Result<std::string> text = o.man            ? man_page(app)
-                               : o.word.empty() ? app.help() + "\nTopics of `tgc help TOPIC`: " + all_topics() + ".\n"
+                               : o.word.empty() ? help_on_tgc(app)
                                                 : help_on_word(app, o.word);
     return text ? (print(*text), 0) : trouble(text.diag());
   });

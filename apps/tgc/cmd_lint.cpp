@@ -45,7 +45,8 @@ void add_lint(Command& cmd) {
   auto& o = cmd.make<LintOptions>();
   cmd.describe("Find the values, tensors and branches that a TinyJit froze when it captured a program.",
                "tgc lint run.jit.jsonl.gz",
-               "To record: python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   (writes OUT.jit.jsonl.gz, too)\n"
+               "To record: python -m tgc.export -o OUT.jsonl.gz -- program.py   (writes OUT.jit.jsonl.gz, too; with\n"
+               "tinygrad 0.12.0, add --walk)\n"
                "A note is no finding: it names something that works, and what it depends on.\n"
                "Exit codes: 0 no finding, 1 findings, 2 trouble, or no finding in a recording that lacks facts.");
   cmd.positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");

@@ -24,7 +24,7 @@ std::string repeat_command(const Session& session, const ReduceOptions& o, const
   const std::string file = shell_word(o.output);
   if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
   if (criterion.kind == Kind::Script) return with_file(criterion.script, file);
-  return run_of_bundle(session, o.output);
+  return bundle_command(session, o.output);
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Criterion& criterion) {

@@ -31,10 +31,13 @@ std::string inputs_text() {
   repr        what print(uop) prints in tinygrad
   uops        a print_uops listing
   json        tgc's own
-  golden      records of tinygrad_export.py, plain or gzip; FILE#ID, FILE#ID@TARGET or --kernel=N picks one
+  recording   what tinygrad_export.py wrote, plain or gzip, or the rewrites.pkl of VIZ=1; FILE#ID, FILE#ID@TARGET or
+              --kernel=N picks one record
+  repro       a repro bundle, which --repro and `tgc reduce -o` write
   onnx        an ONNX model
   trace       for `tgc trace` and view: what `tgc trace -o` wrote
 A graph that `tgc dump -o` wrote after a stage resumes after that stage. Other texts need --from=STAGE.
+A text may stand among other lines: in a Markdown file, or in what a program prints at DEBUG=5.
 )";
 }
 
@@ -55,7 +58,7 @@ It writes golden records, which every command takes as an INPUT:
   run.tensor.jsonl.gz      the schedules: my_program.s0, my_program.s1, ...
   run.inputs/ID.in.npz     with --save-inputs: what kernel ID read when it first ran
   run.inputs/ID.out.npz    with --save-inputs: what it stored then
-  run.jit.jsonl.gz         with --walk: the calls of TinyJits, for `tgc lint`
+  run.jit.jsonl.gz         the calls of TinyJits, for `tgc lint` (with tinygrad 0.12.0, add --walk)
 Then:
   tgc records run.jsonl.gz                                list the records
   tgc check run.jsonl.gz run.tensor.jsonl.gz --show=1     find where that tinygrad differs from 0.12.0

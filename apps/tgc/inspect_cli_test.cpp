@@ -227,6 +227,7 @@ TEST_CASE("help: topics and commands are explained") {
   CHECK(has(run_tgc("help settings"), "IGNORE_OOB=1"));
   CHECK(has(run_tgc("help targets"), "CUDA      CUDA:CUDA:sm_80\n"));
   CHECK(has(run_tgc("help recording"), "python -m tgc.export -o run.jsonl.gz -- my_program.py"));
+  CHECK(has(run_tgc("help"), "\n  bisect  "));
   CHECK(has(run_tgc("help dump"), "Usage: tgc dump "));
   CHECK(has(run_tgc("help stagse"), "stages"));
   CHECK(run_tgc("help stagse").code == 2);

@@ -161,7 +161,7 @@ class RewriteSearch {
         is_out_of_bounds_(is_out_of_bounds), of_all_sizes_(of_all_sizes),
         limit_(options.device.timeout_seconds.value_or(kSearchSeconds)), is_wall_(options.device.timeout_seconds) {
     if (!options.input.arrays.empty())
-      given_ = std::move(read_arrays(expanded(options.input.arrays, options.input, in)).value_or_throw());
+      given_ = std::move(read_arrays(fill_in_name(options.input.arrays, options.input, in)).value_or_throw());
   }
 
   std::string why;  // why a rewrite was not compared; empty: all were

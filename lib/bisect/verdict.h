@@ -19,7 +19,7 @@ struct Verdict {
 
   Kind kind = Kind::Same;
   std::string detail = {};  // explanation in prose
-  // The culprit rewrite (kinds Rewrite, Divergence, Schedule, Endless). For Shortcut: the shortcut's rule and location.
+  // The culprit rewrite (Rewrite, Known, Divergence, Schedule, Endless, Crash, Barrier). For Shortcut: its location.
   std::string stage = {}, rule = {}, branch = {}, location = {};
   std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty: unknown
   // of a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite

@@ -1,5 +1,5 @@
 // Interfaces of lib/compile's shared objects: libtgc_llvm.so (the parts of LLVM that compile kernels, linked
-// statically; loads in a few milliseconds), libtgc_lld.so and libtgc_clang.so (linked with all of LLVM: 20 ms, 100 MB).
+// statically; loads in a few milliseconds), libtgc_lld.so and libtgc_clang.so (linked with all of LLVM: 20 ms, 60 MB).
 // They are loaded on first use. The interfaces do not expose LLVM types.
 #pragma once
 #include <string>

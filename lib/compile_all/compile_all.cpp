@@ -204,7 +204,7 @@ std::string CompileAll::text() const {
     if (plan_.resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
-  for (const Refused& r : refused_) out += "\nno source: " + r.text() + "\n";
+  for (const RefusedKernel& r : refused_) out += "\nno source: " + r.text() + "\n";
   return out;
 }
 
@@ -228,7 +228,7 @@ std::string CompileAll::json(bool times) const {
           });
     });
     json.key("refused").array([&] {
-      for (const Refused& r : refused_)
+      for (const RefusedKernel& r : refused_)
         json.line().object([&] {
           json.member("target", r.target).member("kernel", r.kernel).member("why", r.why);
         });

@@ -62,7 +62,7 @@ class CompileAll {
     std::string why_none;
     std::vector<double> times;
   };
-  struct Refused {
+  struct RefusedKernel {
     std::string target, kernel, why;
     std::string text() const { return target + " " + kernel + ": " + why; }
   };
@@ -82,7 +82,7 @@ class CompileAll {
   std::map<std::string, Group> groups_;
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<CompiledSource> sources_;
-  std::vector<Refused> refused_;
+  std::vector<RefusedKernel> refused_;
   size_t number_ = 0;  // number of kernels read so far
 };
 

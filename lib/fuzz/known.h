@@ -1,4 +1,4 @@
-// Recognizes findings that testdata/known_unsound.md lists: known wrong results of tinygrad 0.12.0.
+// Recognizes findings that a table testdata/known_unsound*.md lists: known wrong results of a tinygrad release.
 #pragma once
 #include <map>
 #include <string>

@@ -100,7 +100,7 @@ class Tensor {
   Tensors split_by(int64_t size, int64_t dim = 0) const;
   static Tensors meshgrid(const Tensors& tensors);
   Tensor diagonal() const;
-  Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // _pool
+  Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // tinygrad's _pool
 
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;

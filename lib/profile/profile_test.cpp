@@ -242,14 +242,14 @@ TEST_CASE("pma: samples continue in the next packet of their TPC, until packets 
 }
 
 TEST_CASE("roofline: operations of instructions") {
-  CHECK(lane_flops("v_fma_f32 v4, v1, v5, 0") == 2);
-  CHECK(lane_flops("v_add_f32_e32 v0, v0, v3") == 1);
-  CHECK(lane_flops("v_dual_mov_b32 v1, 0 :: v_dual_fmac_f32 v4, v2, v3") == 2);
-  CHECK(lane_flops("v_dual_mul_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v2, v3") == 3);
-  CHECK(lane_flops("v_pk_fma_f16 v1, v2, v3, v4") == 4);
-  CHECK(lane_flops("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]") == 256);
-  CHECK(lane_flops("v_add_nc_u32_e32 v0, v0, v3") == 0);
-  CHECK(lane_flops("global_load_b32 v3, v[3:4], off") == 0);
+  CHECK(flops_per_lane("v_fma_f32 v4, v1, v5, 0") == 2);
+  CHECK(flops_per_lane("v_add_f32_e32 v0, v0, v3") == 1);
+  CHECK(flops_per_lane("v_dual_mov_b32 v1, 0 :: v_dual_fmac_f32 v4, v2, v3") == 2);
+  CHECK(flops_per_lane("v_dual_mul_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v2, v3") == 3);
+  CHECK(flops_per_lane("v_pk_fma_f16 v1, v2, v3, v4") == 4);
+  CHECK(flops_per_lane("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]") == 256);
+  CHECK(flops_per_lane("v_add_nc_u32_e32 v0, v0, v3") == 0);
+  CHECK(flops_per_lane("global_load_b32 v3, v[3:4], off") == 0);
   CHECK(bound_by(61.4e9, {}, 2e-3, "gfx1100") == "compute 50%");
   CHECK(bound_by({}, 480e3, 1e-6, "gfx1100") == "memory 50%");
   CHECK(bound_by(1.0, 1.0, 1, "gfx1100") == "latency (0.0% of peak)");

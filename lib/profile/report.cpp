@@ -258,7 +258,7 @@ double single_flops(std::string_view op) {
 
 }  // namespace
 
-double lane_flops(std::string_view assembly) {
+double flops_per_lane(std::string_view assembly) {
   double out = 0;
   while (!assembly.empty()) {  // a dual instruction: "v_dual_... :: v_dual_..."
     size_t end = assembly.find(" :: ");
@@ -280,7 +280,7 @@ std::optional<double> flops_of(const Profile& p, size_t kernel, const std::map<u
   double flops = 0, followed = 0, waves = 0;
   for (uint32_t n = 0; n < times.size(); n++) {
     auto text = listing.find(p.code_of(kernel)->address_of(n));
-    if (text != listing.end()) flops += double(times[n].hits) * lane_flops(text->second) * 32;
+    if (text != listing.end()) flops += double(times[n].hits) * flops_per_lane(text->second) * 32;
   }
   for (size_t i : p.trace.kernels[kernel].sqtt) {
     waves += double(p.summaries[i].waves.size());

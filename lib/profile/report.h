@@ -78,9 +78,9 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings);
 
 // Compares the operations and bytes per second of a kernel with the peak rates of its device.
 
-// Floating-point operations of one lane for an instruction of RDNA, as LLVM prints it; of a matrix instruction, the
-// wave's operations divided by 32 lanes. 0 for all other instructions.
-double lane_flops(std::string_view assembly);
+// Returns the floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints it; for a
+// matrix instruction, the wave's operations divided by 32 lanes. Returns 0 for all other instructions.
+double flops_per_lane(std::string_view assembly);
 
 // The nominal rates of a GPU of this architecture.
 struct DevicePeak {

@@ -123,7 +123,7 @@ class LiveRulesProver {
       }
     }
     if (number < instances.size()) rule.untried = instances.size() - number;
-    // also of what is proven for numbers: a NaN that an integer or a bool shows is a wrong result
+    // also of what is proven for numbers: a float may be a number on one side, and too large for its dtype on the other
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
@@ -229,6 +229,10 @@ class LiveRulesProver {
     };
     return is_zero("before") && is_zero("after");
   }
+  // Returns whether a value of a counterexample is a NaN or an infinity.
+  static bool is_special(const std::pair<const std::string, std::string>& value) {
+    return value.second.ends_with("nan") || value.second.ends_with("inf");
+  }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
   // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
@@ -286,9 +290,6 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
-  static bool is_special(const std::pair<const std::string, std::string>& value) {
-    return value.second.ends_with("nan") || value.second.ends_with("inf");
-  }
 
   // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
@@ -312,7 +313,6 @@ class LiveRulesProver {
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
     // a NaN or an infinity explains the difference, not an overflow
-    if (again.has_floats && again.sense > FloatSense::ButNan) return;
     if (std::ranges::any_of(proof.counterexample, is_special)) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;

@@ -61,7 +61,7 @@ TEST_CASE("prove_rule: rules have the verdicts of the table") {
   for (const CatalogRule& r : catalog_rules()) {
     if (!is_rewrite(*r.rule) || !ops::Elementwise.contains_all(r.rule->left->ops) || number++ % 29) continue;
     INFO(describe(*r.rule));
-    CHECK(name_of(prove_rule(*r.rule, cache).kind) == verdict_of(*r.rule));
+    CHECK(name_of(prove_rule(*r.rule, cache).kind) == rule_verdict(*r.rule));
   }
 }
 

@@ -158,7 +158,7 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   compilation->watch(nullptr);
   bool is_divergence = blamed_.at("verdict") == "divergence";
   auto is_accused = [&](const Application& a) {
-    if (!a.stage || a.stage->name != blamed_.at("stage") || !is_of_blamed(*a.rule, a.branch)) return false;
+    if (!a.stage || a.stage->name != blamed_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
@@ -178,14 +178,14 @@ bool Prefilter::rule_matters(const TestCase& c) const {
   auto without = session_.begin(c.loaded());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
-  Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_of_blamed(*hit.rule, hit.branch); });
+  Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_blamed_rule(*hit.rule, hit.branch); });
   std::optional<ScopedWatch> watched;
   if (!is_seeded(c)) watched.emplace(*without, veto);
   auto& list = without->list();
   return !list || list->empty() || key_of(list->back()) != key_of(with->list()->back());
 }
 
-bool Prefilter::is_of_blamed(const Rule& rule, const char* branch) const {
+bool Prefilter::is_blamed_rule(const Rule& rule, const char* branch) const {
   if (rule.name != blamed_.at("rule")) return false;
   auto blamed = blamed_.find("branch");
   return blamed == blamed_.end() || (branch && branch == blamed->second);

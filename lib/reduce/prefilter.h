@@ -35,7 +35,7 @@ class Prefilter {
   bool can_be_bisected(const TestCase& c) const;
   bool rule_errs(const TestCase& c) const;
   bool rule_matters(const TestCase& c) const;
-  bool is_of_blamed(const Rule& rule, const char* branch) const;
+  bool is_blamed_rule(const Rule& rule, const char* branch) const;
   bool is_refused(const TestCase& c) const;
   bool is_endless_when_watched(const TestCase& c) const;
   bool may_go_out_of_bounds(const TestCase& c) const;

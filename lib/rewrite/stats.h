@@ -42,12 +42,12 @@ class RuleStats {
   };
   struct Stop {  // number of tries of a bucket in which rule number `reached` of the bucket was the last rule tried
     const Bucket* bucket;
-    uint32_t have, reached;  // `have`: the node's class (Code::class_of)
+    uint32_t have, reached;  // `have`: the node's class (BucketCode::class_of)
     uint64_t count;
   };
   Stop& find(const Bucket* bucket, uint32_t have, uint32_t reached);
   void stop(const Bucket* bucket, uint32_t have, uint32_t reached);
-  // Counts one match of a node with a bucket's rules; `at` is Code::first_class + Code::class_of(the node).
+  // Counts one match of a node with a bucket's rules. `at` is BucketCode::first_class + BucketCode::class_of(the node).
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
     if (tries_[at]++ == 0) tried_.push_back(&bucket);
@@ -58,7 +58,7 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // number of matches, indexed by Code::first_class + Code::class_of(the node)
+  std::vector<uint64_t> tries_;       // number of matches, indexed by `at` of try_bucket()
   std::vector<const Bucket*> tried_;  // buckets that were tried, with duplicates
   std::vector<Stop> stops_;           // a hash table with open addressing, whose size is a power of two
   size_t used_ = 0;

@@ -227,7 +227,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
       set = r.rule->set;
       out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
     }
-    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(verdict_of(*r.rule)), stages;
+    std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(rule_verdict(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     if (r.stages.size() > kMostStages) stages = std::to_string(r.stages.size()) + " stages";
@@ -256,7 +256,7 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
         }
       });
       json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
-      json.member("verdict", verdict_of(rule));
+      json.member("verdict", rule_verdict(rule));
       if (!r.inside.empty()) json.member("inside", r.inside);
     };
     json.key("rules").array([&] {
@@ -305,7 +305,7 @@ const Verdicts& verdicts() {
 
 }  // namespace
 
-std::string_view verdict_of(const Rule& rule) {
+std::string_view rule_verdict(const Rule& rule) {
   auto it = verdicts().find({rule.set, rule.name});
   if (it == verdicts().end()) return {};
   size_t number = 0;  // among the rules of this name in the set

@@ -24,7 +24,7 @@ struct CatalogRule {
   const Rule* rule;
   // the stages that may apply the rule (on any target, with any settings), also in rewrites that another rule starts
   std::vector<std::string_view> stages;
-  // in the list of one stage: the rule set of the rewrite, started by another rule, that has the rule; else empty
+  // in the list of one stage: the set that has the rule, if another rule starts a graph rewrite with it; else empty
   std::string_view inside = {};
 };
 
@@ -62,11 +62,11 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
 
 // Returns "proven", "conditional", "refuted", "instances", "structural" or "unknown"; empty if the rule is not in the
 // table, as the rules of lib/spec, which rewrite nothing.
-std::string_view verdict_of(const Rule& rule);
+std::string_view rule_verdict(const Rule& rule);
 
 // Returns whether REF computed different values for the two sides of an instance of the rule.
 inline bool has_counterexample(const Rule& rule) {
-  std::string_view verdict = verdict_of(rule);
+  std::string_view verdict = rule_verdict(rule);
   return verdict == "refuted" || verdict == "conditional";
 }
 

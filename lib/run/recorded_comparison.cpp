@@ -112,7 +112,7 @@ SlotArrays RecordedSides::run_reference(std::optional<int> way) {
   });
 }
 
-Result<SlotArrays> RecordedSides::run_other(const TensorReference& reference, bool may_be_compiled) {
+Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
   Placement ref = place_in_ref();
   Placement& place = is_compiled_ && may_be_compiled ? *place_ : ref;
   return run_tensor_reference(reference, g_.buffers, options_for(place), {}, &place);
@@ -154,7 +154,7 @@ ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const 
 }
 
 void RecordedComparison::take_expected() {
-  const std::string file = expanded(g_.options.compare.expect, g_.options.input, g_.in);
+  const std::string file = fill_in_name(g_.options.compare.expect, g_.options.input, g_.in);
   g_.report.reference = file;
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
   std::string stored;
@@ -181,7 +181,7 @@ void RecordedComparison::find_invalid() {
   if (!g_.reference.program.has_invalid) return;
   const TensorReference other =
       std::move(read_tensor_reference(g_.session, *g_.in.record, g_.release, g_.parameters, 1).value_or_throw());
-  const SlotArrays values = std::move(sides_.run_other(other, false).value_or_throw());
+  const SlotArrays values = std::move(sides_.run_graph_variant(other, false).value_or_throw());
   for (auto& [slot, expected] : expected_) {
     const Array& changed = values.at(slot);
     const auto item = size_t(expected.dtype().itemsize());

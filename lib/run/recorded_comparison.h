@@ -25,8 +25,8 @@ class RecordedSides {
 
   SlotArrays run_recorded();  // the recorded kernels
   SlotArrays run_reference(std::optional<int> way = {});  // the graph; `way`: perturb_rounding.h
-  // The graph with other numbers for Invalid elements, and the graph of a stage.
-  Result<SlotArrays> run_other(const TensorReference& reference, bool may_be_compiled);
+  // `reference`: the graph with other numbers for Invalid elements, or the graph of a stage.
+  Result<SlotArrays> run_graph_variant(const TensorReference& reference, bool may_be_compiled);
   bool is_compiled() const { return is_compiled_; }
 
  private:

@@ -34,7 +34,7 @@ void RecordedTensorGraph::read() {
       report.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
                              " read what it stores, as tinygrad's frontend made the graph");
   if (!options.input.arrays.empty())
-    given = std::move(read_arrays(expanded(options.input.arrays, options.input, in)).value_or_throw());
+    given = std::move(read_arrays(fill_in_name(options.input.arrays, options.input, in)).value_or_throw());
   const DeadlineScope limit(options.device.trial_seconds());
   read_variables();
   reference = std::move(read_tensor_reference(session, record, release, parameters).value_or_throw());

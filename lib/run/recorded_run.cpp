@@ -84,7 +84,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     auto read =
         read_tensor_stage(graph_.session, *graph_.in.record, graph_.release, graph_.parameters, *text, stage.name);
     if (read) graph_.draw_buffers_of(*read);  // a stage may add buffers
-    auto arrays = read ? sides_.run_other(*read, true) : Result<SlotArrays>(read.diag());
+    auto arrays = read ? sides_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
     if (arrays && arrays->empty()) continue;  // a graph of values, before the stage that stores them
     std::vector<Comparison> compared;
     if (arrays) {

@@ -30,7 +30,7 @@ std::string processor() {
 
 Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
                     const RunOptions& options, const InputGraph& in, std::string& source) {
-  source = expanded(option, options.input, in);
+  source = fill_in_name(option, options.input, in);
   if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
   if (!in.report.repro) return {};
   source = in.file;

@@ -64,7 +64,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
          over.other_options;
 }
 
-std::string run_of_bundle(const Session& session, const std::string& path) {
+std::string bundle_command(const Session& session, const std::string& path) {
   Session compiling{.over = {.live = session.over.live, .other_options = session.over.other_options}};
   return "tgc run " + shell_word(path) + options_again(compiling, {}, {}, {});
 }
@@ -75,7 +75,8 @@ std::string place_options(const Placement& place) {
   return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
 }
 
-std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record) {
+std::string fill_in_name(const std::string& pattern, const InputOptions& input, const std::string& name,
+                         bool is_record) {
   size_t at = pattern.find("{}");
   if (at == pattern.npos) return pattern;
   std::string stem = InputName::parse(input.name).without_extension(name, is_record);
@@ -84,7 +85,7 @@ std::string expanded(const std::string& pattern, const InputOptions& input, cons
 
 Result<std::string> take_path(const std::string& pattern, const RunOptions& options, const std::string& name,
                               bool is_record) {
-  std::string path = expanded(pattern, options.input, name, is_record);
+  std::string path = fill_in_name(pattern, options.input, name, is_record);
   if (options.output.taken && !options.output.taken->take(path))
     return Diag{.message = "another kernel's results are there already",
                 .file = path,
@@ -116,7 +117,7 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
     return Unit{};
   }
   return catch_failures([&] {
-    const std::filesystem::path input_path = expanded("{}", options.input, in);
+    const std::filesystem::path input_path = fill_in_name("{}", options.input, in);
     const std::string stem = failure_stem(options, input_path.filename().string()).value_or_throw() + "-";
     auto write = [&](const std::string& what, const Arrays& arrays) {
       write_npz(stem + what + ".npz", arrays).value_or_throw();

@@ -12,9 +12,10 @@ inline bool is_of_recording(const InputGraph& in) { return in.record && in.recor
 
 // Returns `pattern` with each {} replaced by the name of the input file without its extension. For a golden record,
 // replaces {} by the record's id `name`, made fit for a file name.
-std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record);
-inline std::string expanded(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
-  return expanded(pattern, input, in.info.name, is_of_recording(in));
+std::string fill_in_name(const std::string& pattern, const InputOptions& input, const std::string& name,
+                         bool is_record);
+inline std::string fill_in_name(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
+  return fill_in_name(pattern, input, in.info.name, is_of_recording(in));
 }
 
 // Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Fails if another kernel
@@ -42,7 +43,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
                           const Placement& place);
 
 // Returns the command that repeats the failure of the repro bundle `path`.
-std::string run_of_bundle(const Session& session, const std::string& path);
+std::string bundle_command(const Session& session, const std::string& path);
 
 // Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
 std::string place_options(const Placement& place);

@@ -80,7 +80,7 @@ class ModelRun {
     report_.load_seconds = seconds_since(begin);
     Graph graph(settings);
     tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
-    read_given(expanded(o_.input.arrays, o_.input, path, false));
+    read_given(fill_in_name(o_.input.arrays, o_.input, path, false));
     std::map<std::string, Value> inputs = inputs_of(model, graph);
     begin = Clock::now();
     ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
@@ -99,7 +99,7 @@ class ModelRun {
     report_.device = place_->label, report_.device_option = place_->device_option();
     report_.recorded_on = recorded_device(in);
     floats_ = input_distribution(in.root).floats;
-    read_given(expanded(o_.input.arrays, o_.input, in));
+    read_given(fill_in_name(o_.input.arrays, o_.input, in));
     name_ = in.info.name;
     run(graph.settings(), is_of_recording(in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
@@ -138,7 +138,7 @@ class ModelRun {
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
         o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record).value_or_throw();
-    const std::string expect = expanded(o_.compare.expect, o_.input, name_, is_record);
+    const std::string expect = fill_in_name(o_.compare.expect, o_.input, name_, is_record);
     refuse_what_kernels_alone_have();
     check_emulation(*place_).value_or_throw();
     bool by_kernel = !o_.compare.reference.empty() && o_.compare.reference != "none";
@@ -434,7 +434,7 @@ class ModelRun {
     InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
     Repro bundle{.symptom = "wrong", .said = c.text(), .inputs = bundled(step.before)};
     const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_).value_or_throw();
-    return run_of_bundle(session_, path);
+    return bundle_command(session_, path);
   }
 
   const Session& session_;

@@ -82,7 +82,7 @@ Diag with_time_option(Diag error, std::string_view who = "");
 // Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names. If
 // the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
-// Makes a live pipeline compile for the device of --device. A run of an answer of 0.12.0 uses the recorded list.
+// Makes a live pipeline compile for the device of --device. If its tinygrad is 0.12.0, `options` run its list.
 void compile_for_device(Session& session, RunOptions& options);
 // Chooses where an ONNX model runs: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);

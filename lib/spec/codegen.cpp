@@ -101,8 +101,8 @@ const RuleSet& program_spec() {
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
       // the dtype index and the constant Invalid are rejected, because earlier stages must have lowered them
-      verdict_of("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
-      verdict_of("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
+      decide("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
+      decide("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
       // IF: its sources are a condition and an INDEX or CAST, which distinguishes IFs with equal conditions
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),

@@ -56,12 +56,12 @@ const RuleSet& shared_spec() {
                 DType by = u.src(1).dtype();
                 return u.dtype() == u.src(0).dtype() && (by == u.dtype() || by == dtypes::uint32);
               }),
-      verdict_of("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
+      decide("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
       require("alu", node(ops::ALU), [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
       require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
       // loops
       require("range", any_len(Op::RANGE, anything()), range_is_named),
-      verdict_of("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return index_sources(u) ? Answer::Yes : Answer::Decline; }),
+      decide("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return index_sources(u) ? Answer::Yes : Answer::Decline; }),
       allow("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
   });
   return set;
@@ -152,7 +152,7 @@ const RuleSet& untagged_tensor_spec() {
 const RuleSet& tensor_spec() {
   static const RuleSet own("tensor_spec", {
       // reject a node with a tag, because only the scheduler sets tags
-      verdict_of("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
+      decide("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
   });
   static const RuleSet set("tensor_spec", {&own, &untagged_tensor_spec()});
   return set;

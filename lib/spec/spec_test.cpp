@@ -17,7 +17,7 @@ using namespace tgc;
 
 namespace {
 
-std::string verdict_of(std::string_view text, Spec spec) {
+std::string spec_verdict(std::string_view text, Spec spec) {
   Graph g;
   auto root = read_pyrender(g, text);
   if (!root) return root.diag().text();
@@ -75,24 +75,24 @@ TEST_CASE("spec: accepts tinygrad's tensor graphs") {
 TEST_CASE("spec: names the rule that rejects an invalid node") {
   std::string x = "x = UOp.const(dtypes.float, 1.0)\ni = UOp.const(dtypes.int, 1)\nr = UOp.range(4, 0, AxisType.LOOP)\n"
                   "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n";
-  CHECK(verdict_of(x + "ast = (x+x).sink()", Spec::Kernel) == "good");
-  CHECK(verdict_of(x + "ast = (x+i).sink()", Spec::Kernel) == "alu");
-  CHECK(verdict_of(x + "ast = (x//x).sink()", Spec::Kernel) == "div-mod-of-integers");
-  CHECK(verdict_of(x + "ast = UOp(Ops.CMPLT, dtypes.bool, (x, i)).sink()", Spec::Kernel) == "compare");
-  CHECK(verdict_of(x + "ast = UOp(Ops.CONST, dtypes.float, (), 2).sink()", Spec::Kernel) == "const");
-  CHECK(verdict_of(x + "ast = UOp(Ops.WHERE, dtypes.float, (x<x, x, i)).sink()", Spec::Kernel) == "where");
-  CHECK(verdict_of(x + "ast = UOp(Ops.SHL, dtypes.int, (i, i.cast(dtypes.uint))).sink()", Spec::Kernel) == "good");
-  CHECK(verdict_of(x + "ast = UOp(Ops.SHL, dtypes.int, (i, x)).sink()", Spec::Kernel) == "shift");
-  CHECK(verdict_of(x + "ast = UOp(Ops.DEFINE_LOCAL, dtypes.float.ptr(4), (), 0).sink()", Spec::Kernel) ==
+  CHECK(spec_verdict(x + "ast = (x+x).sink()", Spec::Kernel) == "good");
+  CHECK(spec_verdict(x + "ast = (x+i).sink()", Spec::Kernel) == "alu");
+  CHECK(spec_verdict(x + "ast = (x//x).sink()", Spec::Kernel) == "div-mod-of-integers");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.CMPLT, dtypes.bool, (x, i)).sink()", Spec::Kernel) == "compare");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.CONST, dtypes.float, (), 2).sink()", Spec::Kernel) == "const");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.WHERE, dtypes.float, (x<x, x, i)).sink()", Spec::Kernel) == "where");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.SHL, dtypes.int, (i, i.cast(dtypes.uint))).sink()", Spec::Kernel) == "good");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.SHL, dtypes.int, (i, x)).sink()", Spec::Kernel) == "shift");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.DEFINE_LOCAL, dtypes.float.ptr(4), (), 0).sink()", Spec::Kernel) ==
         "define-local");
-  CHECK(verdict_of(x + "ast = UOp(Ops.VECTORIZE, dtypes.float.vec(3), (x, x)).sink()", Spec::Kernel) == "vectorize");
-  CHECK(verdict_of(x + "ast = b.index(r).sink()", Spec::Program) == "no-index-dtype");
-  CHECK(verdict_of(x + "ast = b.index(i, ptr=True).store(x).sink()", Spec::Program) == "good");
-  CHECK(verdict_of(x + "ast = UOp(Ops.IF, dtypes.void, (x, b.index(i))).sink()", Spec::Program) == "none accepts IF");
-  CHECK(verdict_of("ast = UOp.new_buffer('CPU', 4, dtypes.float, 0).rtag(1)", Spec::Tensor) == "no-tags");
-  CHECK(verdict_of(x + "ast = UOp(Ops.UNROLL, dtypes.float, (x,), ((0, 2),)).sink()", Spec::Kernel) == "unroll");
-  CHECK(verdict_of(x + "ast = UOp(Ops.UNROLL, dtypes.float, (x,), ((0, 2),)).sink()", Spec::Full) == "good");
-  CHECK(verdict_of(x + "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, ()).sink()", Spec::Program) ==
+  CHECK(spec_verdict(x + "ast = UOp(Ops.VECTORIZE, dtypes.float.vec(3), (x, x)).sink()", Spec::Kernel) == "vectorize");
+  CHECK(spec_verdict(x + "ast = b.index(r).sink()", Spec::Program) == "no-index-dtype");
+  CHECK(spec_verdict(x + "ast = b.index(i, ptr=True).store(x).sink()", Spec::Program) == "good");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.IF, dtypes.void, (x, b.index(i))).sink()", Spec::Program) == "none accepts IF");
+  CHECK(spec_verdict("ast = UOp.new_buffer('CPU', 4, dtypes.float, 0).rtag(1)", Spec::Tensor) == "no-tags");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.UNROLL, dtypes.float, (x,), ((0, 2),)).sink()", Spec::Kernel) == "unroll");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.UNROLL, dtypes.float, (x,), ((0, 2),)).sink()", Spec::Full) == "good");
+  CHECK(spec_verdict(x + "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, ()).sink()", Spec::Program) ==
         "none accepts CUSTOM_KERNEL");
 }
 

@@ -1,4 +1,4 @@
-// The functions that write a rule of lib/spec: allow, require and verdict_of. Private to lib/spec.
+// The functions that write a rule of lib/spec: allow, require and decide. Private to lib/spec.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"
@@ -17,7 +17,7 @@ bool index_sources(UOp u);
 UOp call_allow(const Rule& rule, const Match& match);
 // require: accepts a matched node if the rule's test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// verdict_of: returns the verdict for the answer of its test (Yes, No or Decline)
+// decide: returns the verdict for the answer of its test (Yes, No or Decline)
 UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
@@ -33,7 +33,7 @@ Rule require(RuleName name, P pattern, bool (*test)(UOp)) {
   return spec_rule(name, pattern, call_require, reinterpret_cast<AnyFunction>(test));
 }
 template <pat::PatLike P>
-Rule verdict_of(RuleName name, P pattern, Answer (*test)(UOp)) {
+Rule decide(RuleName name, P pattern, Answer (*test)(UOp)) {
   return spec_rule(name, pattern, call_verdict, reinterpret_cast<AnyFunction>(test));
 }
 

@@ -1,4 +1,4 @@
-// The binary search of bisect and reduce.
+// The binary search of bisect, reduce and run.
 #pragma once
 #include <cstddef>
 #include <optional>

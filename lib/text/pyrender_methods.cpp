@@ -253,7 +253,7 @@ UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
   for (UOp u : numbered_)
     if (u) named.insert(u);
   for (auto& [_, u] : names_) named.insert(u);
-  return assign_to_local_unique(self, as_uop(args[0].value, args[0].at), named, unique_constants_++);
+  return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].at), named, unique_constants_++);
 }
 
 UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {

@@ -73,7 +73,7 @@ UOp local_unique_constant(UOp c, int64_t occurrence) {
   return c.with_src(src);
 }
 
-UOp assign_to_local_unique(UOp c, UOp value, const UOpSet& named, int64_t occurrence) {
+UOp make_assign_to_unique_constant(UOp c, UOp value, const UOpSet& named, int64_t occurrence) {
   UOp unique = local_unique_constant(c, occurrence);
   UOpMap<UOp> done(c.graph());
   std::vector<UOp> src;

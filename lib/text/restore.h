@@ -17,9 +17,9 @@ namespace tgc {
 // the target of assign(). restore_constants() replaces the stand-in after the whole text is read.
 UOp local_unique_constant(UOp constant, int64_t occurrence);
 
-// Makes constant.assign(value) for a constant with a LUNIQUE number. One stand-in replaces `constant` and its
-// occurrences in `value`, except the occurrences below the nodes in `named`.
-UOp assign_to_local_unique(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
+// Makes the node of constant.assign(value), for a constant with a LUNIQUE number. One stand-in replaces `constant` and
+// its occurrences in `value`, except the occurrences below the nodes in `named`.
+UOp make_assign_to_unique_constant(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
 // Returns a stand-in for a constant whose device the text does not state, because pyrender prints an operand that is a
 // constant on a device as a bare number.

@@ -1,4 +1,4 @@
-// Chooses the values of a kernel's variables.
+// Chooses a kernel's inputs: the values of its variables, and how its random arrays are drawn.
 #pragma once
 #include <map>
 #include <optional>

@@ -17,9 +17,10 @@ from tgc.results import Bisection, KernelTime, Run
 class Explanation:
   """The answer of tgc.explain() about a call of a function.
 
-  result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel, compared with
-  the reference interpreter. faults: for each kernel that computes something else, what makes it wrong. times: the time of
-  each kernel on its device. runs and times are empty if they were not asked for.
+  result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel,
+  compared with the reference interpreter. faults: for each kernel that computes something else, what makes it wrong; its
+  verdict is "same" if that was not found. times: the time of each kernel on its device. runs and times are empty if they
+  were not asked for.
   """
   result: Any
   recording: Recording
@@ -32,19 +33,21 @@ class Explanation:
   @functools.cached_property
   def fusion(self) -> str:
     """For each schedule: why its kernels are not fused."""
-    return "\n".join(f"{s.id}: {len(s.kernels)} kernels\n{why_of(s).rstrip()}" for s in self.recording.schedules if s.kernels)
+    texts = [(s.id, why_of(s).rstrip()) for s in self.recording.schedules if s.kernels]
+    return "\n".join(text if text.startswith(name) else f"{name}: {text}" for name, text in texts)
 
   def __str__(self) -> str:
     kernels = self.recording.kernels
     total = sum(t.seconds for t in self.times)
-    lines = [f"{len(kernels)} kernels in {sum(1 for s in self.recording.schedules if s.kernels)} schedules" +
-             (f", {total * 1e6:.1f} us if each runs once" if self.times else "")]
+    schedules = sum(1 for s in self.recording.schedules if s.kernels)
+    lines = [f"kernels: {len(kernels)}, schedules: {schedules}" + (f", {total * 1e6:.1f} us if each kernel runs once" if self.times else "")]
     for number, kernel in enumerate(kernels):
       facts = [kernel.id, kernel.name, *(runs[number].result for runs in [self.runs] if number < len(runs))]
       if number < len(self.times): facts.append(str(self.times[number]).partition(": ")[2])
       lines.append(visible("  " + "  ".join(facts) + (f"  {kernel.made_for}" if kernel.made_for else "")))
     lines += ["faults: " + ("none" if self.passed else "") if len(self.runs) else "faults: not looked for"]
-    lines += [visible(f"  {fault.kernel}: {fault.verdict} {fault.rule or ''}".rstrip()) for fault in self.faults]
+    causes = [(f.kernel, "the cause was not found" if f.passed else f"{f.verdict} {f.rule or ''}".rstrip()) for f in self.faults]
+    lines += [visible(f"  {kernel}: {cause}") for kernel, cause in causes]
     return "\n".join([*lines, "fusion:", self.fusion])
 
 

@@ -51,6 +51,12 @@ def inputs_of(x: Input) -> list[str]:
   return [k.path for k in x.kernels] if isinstance(x, Recording) else [input_of(x)]
 
 
+def as_recorded(x: Input, options: dict[str, Any]) -> dict[str, Any]:
+  """Returns the options with which a command runs what tinygrad made: tgc would compile records of 0.12.0 again."""
+  is_native = isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}"
+  return {"recorded": True, **options} if is_native and not options.keys() & COMPILES else options
+
+
 def run(x: Input, **options: Any) -> Run:
   """Runs a kernel, or the kernels of a recording or a tensor, and compares the results with the reference interpreter. Runs the
   source that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
@@ -58,11 +64,8 @@ def run(x: Input, **options: Any) -> Run:
   `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ...
   """
   x = recorded(x)
-  # tgc compiles records of 0.12.0 again, unless it is told to run what tinygrad made
-  if isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}" and not options.keys() & COMPILES:
-    options.setdefault("recorded", True)
   total = len(x.kernels) if isinstance(x, Recording) else None
-  arguments = ["run", *inputs_of(x), *options_of(options)]
+  arguments = ["run", *inputs_of(x), *options_of(as_recorded(x, options))]
   return Run(tuple(KernelRun.from_json(facts) for facts in call_json_lines(*arguments, total=total, label="tgc run")))
 
 
@@ -70,8 +73,9 @@ def bisect(x: Input, **options: Any) -> Bisection:
   """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`). The answer for
   a recording or a tensor is that of the first kernel that is wrong, else of the first kernel."""
   found: Bisection | None = None
-  for name in inputs_of(recorded(x)):
-    for facts in call_json_lines("bisect", name, *options_of(options)):
+  x = recorded(x)
+  for name in inputs_of(x):
+    for facts in call_json_lines("bisect", name, *options_of(as_recorded(x, options))):
       one = Bisection.from_json(facts)
       if not one.passed and one.verdict: return one
       found = found or one

@@ -188,6 +188,10 @@ class KernelRun(Result):
   error: str | None = None
   made_for: str | None = None
 
+  @classmethod
+  def from_json(cls, facts: JSON) -> Self:  # the report of a schedule calls its name `model`
+    return super().from_json({"kernel": facts.get("model", ""), **facts})
+
   @property
   def passed(self) -> bool: return self.result == "passed"
   @property
@@ -410,7 +414,8 @@ class KernelTime(Result):
 
   def __str__(self) -> str:
     if self.error: return visible(f"{self.kernel} {self.device}: {self.error}")
-    share = f", {self.peak_share:.0%} of peak {self.bound}" if self.peak_share is not None else ""
+    # a share above 1 means that the machine was busy while the peak was measured
+    share = f", {self.peak_share:.0%} of peak {self.bound}" if self.peak_share is not None and self.peak_share <= 1 else ""
     return visible(f"{self.kernel} {self.device}: {self.seconds * 1e6:.1f} us, {self.gflops:.2f} GFLOPS, {self.gb_per_s:.2f} GB/s{share}")
 
 

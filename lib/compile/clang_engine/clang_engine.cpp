@@ -54,7 +54,7 @@ class FirstError : public clang::DiagnosticConsumer {
 
 [[noreturn]] void refuse(Complaint complaint) {
   if (complaint.message.empty()) complaint.message = "clang refused the source without a message";
-  throw Refused{std::move(complaint)};
+  throw ThrownComplaint{std::move(complaint)};
 }
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;

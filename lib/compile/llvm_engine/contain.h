@@ -9,14 +9,14 @@
 namespace tgc {
 
 // Thrown inside an engine when the compiler rejects its input.
-struct Refused {
+struct ThrownComplaint {
   Complaint complaint;
 };
 
 // Runs `work` and returns "". If a fatal error or crash ends `work`, returns the message and leaks the used memory.
 std::string run_contained(const std::function<void()>& work);
 
-// Returns the result of `work`, or a complaint: from a thrown Refused or std::exception, or from a fatal error.
+// Returns the result of `work`, or a complaint: from a thrown ThrownComplaint or std::exception, or from a fatal error.
 template <class Work>
 auto contained(Work&& work) -> Made<decltype(work())> {
   Made<decltype(work())> made;
@@ -24,7 +24,7 @@ auto contained(Work&& work) -> Made<decltype(work())> {
     try {
       made.value = work();
       made.ok = true;
-    } catch (const Refused& refused) {
+    } catch (const ThrownComplaint& refused) {
       made.complaint = refused.complaint;
     } catch (const std::bad_alloc&) {
       made.complaint.message = "out of memory";

@@ -37,7 +37,7 @@ namespace tgc {
 namespace {
 
 [[noreturn]] void refuse(std::string message, uint32_t line = 0, uint32_t column = 0) {
-  throw Refused{{std::move(message), line, column}};
+  throw ThrownComplaint{{std::move(message), line, column}};
 }
 
 // All features of this computer's CPU, as "+avx2,-sse4a,...".

@@ -17,7 +17,7 @@ uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
 // Calls read(r) for each register that the op reads and write(r) for d and the first `outs` operands at Op::more.
 template <class Read, class Write>
-void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write) {
+void visit(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
     if (r != kNone) read(r);
   if (op.more_is_registers())
@@ -37,7 +37,7 @@ struct Interval {
 
 class Liveness {
  public:
-  Liveness(const Code& code, const std::vector<uint8_t>& outs, size_t registers)
+  Liveness(const TranslatedKernel& code, const std::vector<uint8_t>& outs, size_t registers)
       : code_(code), outs_(outs), flow_(Flow::of(code)), words_((registers + 63) / 64) {}
 
   bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
@@ -101,7 +101,7 @@ class Liveness {
     }
   }
 
-  const Code& code_;
+  const TranslatedKernel& code_;
   const std::vector<uint8_t>& outs_;
   Flow flow_;
   size_t words_;
@@ -144,7 +144,7 @@ class Places {
 
 }  // namespace
 
-void allocate_registers(Code& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
+void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   Places places(bits);
   for (Preset& p : code.presets) places.give_new(p.place);
   Liveness liveness(code, outs, bits.size());

@@ -32,7 +32,8 @@ bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid
 
 }  // namespace
 
-Builder::Builder(Code& code, const std::map<std::string_view, uint64_t>& globals) : code_(code), f_(*code.function) {
+Builder::Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals)
+    : code_(code), f_(*code.function) {
   for (auto& [name, address] : globals) variables_[name] = {Space::Global, address};
   for (const Register& r : f_.registers) register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
 }

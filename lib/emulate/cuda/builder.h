@@ -19,7 +19,7 @@ enum class Width : uint8_t { Exact, Wider };
 class Builder {
  public:
   // `globals` maps the names of the module's .global and .const variables to their addresses.
-  Builder(Code& code, const std::map<std::string_view, uint64_t>& globals);
+  Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
   // Translates the whole function. Throws Failure, which names the instruction and its line.
   void run();
 
@@ -60,9 +60,10 @@ class Builder {
   // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.value to the index of the label's op
-  void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
+  // Emits `op`, a jump, with op.value and op.count set to the table's range in TranslatedKernel::targets.
+  void jump_by_table(Op op, std::string_view table);
 
-  Code& code() { return code_; }
+  TranslatedKernel& code() { return code_; }
   struct Place {
     Space space;
     uint64_t address;
@@ -80,7 +81,7 @@ class Builder {
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
-  Code& code_;
+  TranslatedKernel& code_;
   const Function& f_;
   const Instruction* i_ = nullptr;
   std::vector<std::string_view> words_;
@@ -135,18 +136,18 @@ struct Flow {
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
 
-  static Flow of(const Code& code);
+  static Flow of(const TranslatedKernel& code);
 };
 
 // Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump.
-void add_joins(Code& code, std::vector<uint8_t>& outs);
+void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time
 // share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is how
 // many of op i's operands in Op::more it writes. Throws Failure if the file would exceed 64 MiB.
-void allocate_registers(Code& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
+void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
-inline void finish_code(Code& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
+inline void finish_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   add_joins(code, outs);
   allocate_registers(code, outs, bits);
 }

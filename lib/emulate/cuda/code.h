@@ -1,5 +1,5 @@
-// A translated kernel (Code): a list of operations on the 32 lanes of a warp, each a function and the offsets of its
-// registers; and the state of a warp (Warp) that operations change. Code is built once per module and then shared,
+// TranslatedKernel: a list of operations on the 32 lanes of a warp, each a function and the offsets of its registers.
+// Warp: the state of a warp, which operations change. A TranslatedKernel is built once per module and then shared,
 // read-only, by all host threads.
 #pragma once
 #include <array>
@@ -34,7 +34,7 @@ struct Op {
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
   uint32_t flip = 0;         // all bits set if the guard is negated, else 0
-  uint32_t more = kNone;     // index in Code::operands of the operands besides d, a, b and c; kNone if there are none
+  uint32_t more = kNone;     // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
   uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
@@ -71,7 +71,7 @@ struct Preset {
   std::array<uint64_t, 2> value{};
 };
 
-struct Code {
+struct TranslatedKernel {
   const Function* function = nullptr;
   const Module* module = nullptr;
   std::vector<Op> ops;
@@ -99,7 +99,7 @@ struct Warp {
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;
-  const uint32_t* operands = nullptr;  // Code::operands
+  const uint32_t* operands = nullptr;  // TranslatedKernel::operands
   uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
   uint64_t executed = 0;      // executed instructions; one that n lanes execute counts n times
   uint64_t jumps_left = UINT64_MAX;

@@ -90,7 +90,7 @@ int Gpu::parameters_of(const Kernel& kernel, void** parameters, void** extra, st
 }
 
 int Gpu::launch(const LaunchNode& node) {
-  const Code& code = *node.kernel->code;
+  const TranslatedKernel& code = *node.kernel->code;
   const Function& f = *code.function;
   if (int wrong = check_size(node.grid, node.block, kLimits)) return wrong;
   uint64_t threads = volume(node.block);
@@ -148,7 +148,7 @@ void LoadedModule::translate() {
   std::map<std::string_view, uint64_t> addresses;
   for (auto& [name, place] : variables_) addresses[name] = place.address;
   for (const Function& f : module_.functions) {
-    Code& code = kernels_[f.name];
+    TranslatedKernel& code = kernels_[f.name];
     if (code.function)
       throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' is defined twice", .line = f.line});
     code.function = &f;
@@ -157,7 +157,7 @@ void LoadedModule::translate() {
   }
 }
 
-const Code* LoadedModule::kernel(std::string_view name) const {
+const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
   auto found = kernels_.find(name);
   return found == kernels_.end() ? nullptr : &found->second;
 }
@@ -306,7 +306,7 @@ class Runner {
   }
 
   const Launch& launch_;
-  const Code& code_;
+  const TranslatedKernel& code_;
   uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
   Block block_;
   std::vector<std::unique_ptr<std::byte, FreeBytes>> file_;
@@ -327,7 +327,7 @@ void raise(const Warp& w, const Op& o, int lane, int code, const std::string& wh
                         " " + what};
 }
 
-std::string Code::describe(uint32_t instruction) const {
+std::string TranslatedKernel::describe(uint32_t instruction) const {
   const Instruction& i = function->body[instruction];
   // quote at most 120 characters of the instruction from the PTX text
   const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();

@@ -17,7 +17,7 @@ namespace tgc::ptx {
 
 // Launches a kernel: runs its blocks on the host's threads, with the checks that --emulate and --race make.
 struct Launch {
-  const Code* code = nullptr;
+  const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
   uint64_t dynamic_shared = 0;           // in bytes
   std::vector<std::byte> parameters;
@@ -43,7 +43,7 @@ struct Block {
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
-void run_warp(Warp& w, const Code& code);
+void run_warp(Warp& w, const TranslatedKernel& code);
 
 // Returns "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Block& block, uint32_t thread);
@@ -58,7 +58,7 @@ class LoadedModule {
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view text, Memory& memory);
   ~LoadedModule();
 
-  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
+  const TranslatedKernel* kernel(std::string_view name) const;  // null if there is no kernel of that name
   struct Place {
     uint64_t address, bytes;
   };
@@ -73,13 +73,13 @@ class LoadedModule {
   Module module_;
   Memory& memory_;
   std::map<std::string_view, Place> variables_;
-  std::map<std::string_view, Code> kernels_;
+  std::map<std::string_view, TranslatedKernel> kernels_;
 };
 
 // Returns the compute capability of a PTX target times 10: 80 for "sm_80", 90 for "sm_90a"; 0 for other names.
 int architecture_of(std::string_view target);
 
-using LoadedModules = Modules<LoadedModule, Code>;
+using LoadedModules = Modules<LoadedModule, TranslatedKernel>;
 using Kernel = LoadedModules::Kernel;
 
 // A requested launch; also a kernel node of a CUDA graph.

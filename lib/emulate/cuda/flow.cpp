@@ -56,7 +56,7 @@ void find_meets(std::vector<Flow::Block>& blocks) {
 
 }  // namespace
 
-Flow Flow::of(const Code& code) {
+Flow Flow::of(const TranslatedKernel& code) {
   const std::vector<Op>& ops = code.ops;
   std::vector<bool> leads(ops.size() + 1);
   leads[0] = true;
@@ -88,7 +88,7 @@ Flow Flow::of(const Code& code) {
   return flow;
 }
 
-void add_joins(Code& code, std::vector<uint8_t>& outs) {
+void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   Flow flow = Flow::of(code);
   std::vector<bool> is_meeting(flow.blocks.size());
   for (const Flow::Block& b : flow.blocks) {

@@ -172,7 +172,7 @@ Run end_run() { return end; }
 
 std::span<const Row> control_rows() { return kRows; }
 
-void run_warp(Warp& w, const Code& code) {
+void run_warp(Warp& w, const TranslatedKernel& code) {
   const Op* ops = code.ops.data();
   w.state = Warp::Running;
   do {

@@ -288,7 +288,7 @@ void Builder::build() {
   emit(end);
 }
 
-std::string Code::describe(uint32_t n) const {
+std::string TranslatedKernel::describe(uint32_t n) const {
   const Instruction& i = instructions[n];
   std::string out = "kernel '" + name + "', instruction at " + hex(i.address) + " ('" + std::string(i.text) + "')";
   if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";

@@ -74,11 +74,11 @@ void add_permutation_rows(Table& to);
 // Builds the operations of one kernel. Throws Failure, which names the instruction.
 class Builder {
  public:
-  explicit Builder(Code& code) : code(code) {}
+  explicit Builder(TranslatedKernel& code) : code(code) {}
   void build();
 
   // ---- members for the `build` functions of rows
-  Code& code;
+  TranslatedKernel& code;
   const Instruction* instruction = nullptr;
   std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
   const Row* row = nullptr;

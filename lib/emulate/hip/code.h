@@ -1,5 +1,5 @@
-// A translated kernel (Code): a list of operations, each a function and the indices of its registers; and the state of
-// a wave (Wave) that operations change. Code is built once per module and then shared, read-only, by all host threads.
+// TranslatedKernel: a list of operations, each a function and the indices of its registers. Wave: the state of a wave,
+// which operations change. A TranslatedKernel is built once per module and then shared, read-only, by all host threads.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -60,10 +60,10 @@ struct Op {
   bool loads = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
   uint32_t target = 0;  // of a jump: index of the target operation
-  uint32_t instruction = 0;  // index in Code::instructions
+  uint32_t instruction = 0;  // index in TranslatedKernel::instructions
 };
 
-struct Code {
+struct TranslatedKernel {
   std::string name;
   Descriptor descriptor;
   const char* processor = "";  // that the code is for: "gfx1100"
@@ -91,11 +91,11 @@ struct Wave {
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Group* group = nullptr;
-  const Code* code = nullptr;
+  const TranslatedKernel* code = nullptr;
   uint32_t first_thread = 0;
   std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};  // the lane mask that the current operation computes, one word per half of the wave
-  uint32_t outer_exec[2] = {};  // EXEC before a DPP instruction, which runs in fewer lanes
+  uint32_t outer_exec[2] = {};  // during a DPP instruction, which runs in fewer lanes: EXEC before it
   uint64_t executed = 0;  // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;

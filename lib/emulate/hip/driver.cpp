@@ -74,7 +74,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (parameters) return fail(kNotSupported, "arguments one by one, expected them as one block in `extra`");
   ArgumentBlock given;
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
-  const Code& code = *kernel->code;
+  const TranslatedKernel& code = *kernel->code;
   const Descriptor& d = code.descriptor;
   // hidden arguments, if the kernel has them, begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
@@ -128,7 +128,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
     std::memcpy(reinterpret_cast<void*>(out->image_), object.image().data(), object.image().size());
     for (const KernelEntry& entry : object.kernels()) {
       check(entry);
-      auto code = std::make_unique<Code>();
+      auto code = std::make_unique<TranslatedKernel>();
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
       code->processor = processor.name;
       code->halves = entry.descriptor.is_wave32() ? 1 : 2;
@@ -148,7 +148,7 @@ LoadedModule::~LoadedModule() {
   if (image_) memory_.free(image_);
 }
 
-const Code* LoadedModule::kernel(std::string_view name) const {
+const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
   auto found = std::ranges::find_if(kernels_, [&](auto& k) { return k->name == name; });
   return found == kernels_.end() ? nullptr : found->get();
 }
@@ -269,7 +269,7 @@ class Runner {
   }
 
   const Launch& launch_;
-  const Code& code_;
+  const TranslatedKernel& code_;
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
   std::vector<Room> rooms_;   // one per wave of a group

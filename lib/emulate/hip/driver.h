@@ -17,7 +17,7 @@ namespace tgc::hip {
 
 // Launches a kernel: runs its workgroups on the host's threads, with the checks that --emulate and --race make.
 struct Launch {
-  const Code* code = nullptr;
+  const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
@@ -64,8 +64,8 @@ class LoadedModule {
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();
 
-  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
-  const std::vector<std::unique_ptr<Code>>& kernels() const { return kernels_; }
+  const TranslatedKernel* kernel(std::string_view name) const;  // null if there is no kernel of that name
+  const std::vector<std::unique_ptr<TranslatedKernel>>& kernels() const { return kernels_; }
   uint64_t base() const { return image_; }  // host address of the image
 
  private:
@@ -74,10 +74,10 @@ class LoadedModule {
   Memory& memory_;
   uint64_t image_ = 0;
   std::string listing_;
-  std::vector<std::unique_ptr<Code>> kernels_;
+  std::vector<std::unique_ptr<TranslatedKernel>> kernels_;
 };
 
-using LoadedModules = Modules<LoadedModule, Code>;
+using LoadedModules = Modules<LoadedModule, TranslatedKernel>;
 using Kernel = LoadedModules::Kernel;
 
 class Gpu : public Driver {

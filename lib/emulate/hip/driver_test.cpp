@@ -36,7 +36,7 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   Memory memory(1 << 26);
   auto module = LoadedModule::load(object, memory, races);
   if (!module) return {module.diag().text(), {}};
-  const Code* code = (*module)->kernel("k");
+  const TranslatedKernel* code = (*module)->kernel("k");
   if (!code) return {"no kernel k", {}};
   uint64_t array = memory.allocate(elements * 4);
   std::memset(reinterpret_cast<void*>(array), 0, elements * 4);

@@ -58,7 +58,7 @@ class TestWave {
   void set_float(uint32_t place, float value) { set(place, std::bit_cast<uint32_t>(value)); }
   float as_float(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
 
-  Code code;
+  TranslatedKernel code;
   Launch launch;
   Group group;
   Wave wave;

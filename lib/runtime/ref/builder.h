@@ -88,7 +88,7 @@ class Builder {
   bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
   bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
 
-  Code finish();
+  RefCode finish();
 
  private:
   struct Register {
@@ -153,7 +153,7 @@ class Builder {
   void write_instructions();
 
   bool count_;
-  Code code_;
+  RefCode code_;
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
   std::vector<Virtual> list_;  // the instructions of all scopes in execution order

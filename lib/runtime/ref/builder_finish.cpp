@@ -222,7 +222,7 @@ void Builder::write_instructions() {
   }
 }
 
-Code Builder::finish() {
+RefCode Builder::finish() {
   TGC_CHECK(scopes_.size() == 1, "a scope was not closed");
   Scope& root = scopes_.back();
   if (root.evaluations) root.code.push_back({.op = Opc::Count, .imm = root.evaluations});

@@ -59,7 +59,7 @@ enum class Opc : uint8_t {
   // whole groups. imm: jump target if a is 0
   Lanes,
   LanesEnd,
-  Wmma,       // imm: index into Code::wmmas
+  Wmma,       // imm: index into RefCode::wmmas
   Count,      // adds (number of lanes * a + imm) to RefResult::evaluations; `a` is a number
   Halt,
 };
@@ -114,7 +114,7 @@ struct MemoryInfo {
   int64_t group = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };
 
-struct Code {
+struct RefCode {
   std::vector<Ins> ins;
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;

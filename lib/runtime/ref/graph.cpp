@@ -27,7 +27,7 @@ class GraphLowering {
     find_locals();
   }
 
-  Code run() {
+  RefCode run() {
     std::vector<UOp> open;
     for (UOp r : ranges_.all())
       if (ranges_.lies_in(sink_, r)) open.push_back(r);
@@ -244,7 +244,7 @@ class GraphLowering {
   // Concatenates the source's elements for all positions on the CONTRACT's axes, of which the last varies fastest.
   void contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
-    std::vector<UOp> ranges = ranges_.expanded(u.arg());
+    std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
     RangeSet set = ranges_.set_of(ranges), before = bound_, all = bound_;
     all.add(set);
     std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
@@ -278,7 +278,7 @@ class GraphLowering {
   // Sets the UNROLL's value to its source vector's elements at the current positions of its axes.
   void unroll(UOp u) {
     const Value& from = values_.get(u.src(0));
-    std::vector<UOp> ranges = ranges_.expanded(u.arg());
+    std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
     Reg at = builder_.constant_int(Type::I64, 0);
     for (Arg axis : u.arg().items()) {
       Reg here = kNone;
@@ -316,6 +316,6 @@ class GraphLowering {
 
 }  // namespace
 
-Code lower_graph(UOp sink, bool count_evaluations) { return GraphLowering(sink, count_evaluations).run(); }
+RefCode lower_graph(UOp sink, bool count_evaluations) { return GraphLowering(sink, count_evaluations).run(); }
 
 }  // namespace tgc::ref

@@ -15,7 +15,7 @@ class ListLowering {
     values_.scan(list);
   }
 
-  Code run() {
+  RefCode run() {
     // Lower first, outside all loops: constants, definitions, and ops of kPure whose sources are all lowered.
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
@@ -133,7 +133,7 @@ class ListLowering {
 
 }  // namespace
 
-Code lower_list(std::span<const UOp> list, bool count_evaluations) {
+RefCode lower_list(std::span<const UOp> list, bool count_evaluations) {
   if (list.empty()) throw Failure("an empty list of UOps cannot be run");
   return ListLowering(list, count_evaluations).run();
 }

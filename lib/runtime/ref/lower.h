@@ -11,8 +11,8 @@
 namespace tgc::ref {
 
 // lower_graph and lower_list throw Failure, which names the node, if REF cannot run a node.
-Code lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
-Code lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
+RefCode lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
+RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 
 // Emits loops over RANGEs, and turns RANGEs and SPECIALs into lanes that run side by side. Internal to ref/.
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes

@@ -46,8 +46,8 @@ Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around
         ended_[u] = std::move(ended);
       }
     }
-    if (u.is(Op::CONTRACT)) set.remove(set_of(expanded(u.arg())));
-    if (u.is(Op::UNROLL)) set.add(set_of(expanded(u.arg())));
+    if (u.is(Op::CONTRACT)) set.remove(set_of(expanded_ranges_of(u.arg())));
+    if (u.is(Op::UNROLL)) set.add(set_of(expanded_ranges_of(u.arg())));
     around_[u] = std::move(set);
   }
 }
@@ -77,7 +77,7 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
   return out;
 }
 
-std::vector<UOp> Ranges::expanded(const Arg& axes) const {
+std::vector<UOp> Ranges::expanded_ranges_of(const Arg& axes) const {
   std::vector<UOp> out;
   for (const Arg& axis : axes.items())
     for (UOp r : all_)

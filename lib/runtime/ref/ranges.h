@@ -61,7 +61,7 @@ class Ranges {
   // Returns the ranges that a node ends, outermost first.
   std::vector<UOp> ended_by(UOp u) const;
   // Returns the expanded ranges (UPCAST, UNROLL) of the axes that the arg of a CONTRACT or UNROLL lists.
-  std::vector<UOp> expanded(const Arg& axes) const;
+  std::vector<UOp> expanded_ranges_of(const Arg& axes) const;
 
   // Returns the nodes that `roots` need and that depend on one of `ranges`, sources first. Excludes nodes that are
   // needed only through another node that ends one of the ranges: before workgroups exist, several nodes may end the

@@ -16,7 +16,7 @@ namespace tgc {
 using namespace ref;
 
 struct RefProgram::Impl {
-  Code code;
+  RefCode code;
 };
 
 namespace {
@@ -24,7 +24,7 @@ namespace {
 // The data of one run: registers, scratch memory, and the addresses of buffers.
 class Run {
  public:
-  Run(const Code& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
+  Run(const RefCode& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
       : code_(code), registers_(code.register_bytes), memories_(code.memories.size()) {
     for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
     for (const Access& a : code.accesses) {
@@ -126,7 +126,7 @@ class Run {
                        .kernel_fault = true});
   }
 
-  const Code& code_;
+  const RefCode& code_;
   HostMemory registers_;
   std::vector<HostMemory> scratch_;
   std::map<int64_t, Padded> padded_;  // by the number of the buffer

@@ -10,14 +10,14 @@
 
 namespace tgc::webgpu {
 
-struct Text {
+struct StringView {
   const char* data = nullptr;
   size_t length = std::numeric_limits<size_t>::max();  // the maximum means that `data` ends with a zero byte
   std::string string() const {
     return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
   }
 };
-inline Text text_of(const std::string& s) { return {s.data(), s.size()}; }
+inline StringView text_of(const std::string& s) { return {s.data(), s.size()}; }
 
 struct Chained {
   const Chained* next = nullptr;
@@ -33,10 +33,10 @@ struct CallbackInfo {
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
 };
-using OnObject = void(uint32_t status, Object object, Text message, void*, void*);  // status 1: success
-using OnMapped = void(uint32_t status, Text message, void*, void*);
-using OnLost = void(const Object* device, uint32_t reason, Text message, void*, void*);
-using OnError = void(const Object* device, uint32_t type, Text message, void*, void*);
+using OnObject = void(uint32_t status, Object object, StringView message, void*, void*);  // status 1: success
+using OnMapped = void(uint32_t status, StringView message, void*, void*);
+using OnLost = void(const Object* device, uint32_t reason, StringView message, void*, void*);
+using OnError = void(const Object* device, uint32_t type, StringView message, void*, void*);
 
 struct Limits {
   const Chained* next = nullptr;
@@ -49,17 +49,17 @@ struct Limits {
 };
 struct AdapterInfo {
   const Chained* next = nullptr;
-  Text vendor, architecture, device, description;
+  StringView vendor, architecture, device, description;
   uint32_t backend, type, vendor_id, device_id, subgroups[2];
 };
 struct DeviceDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   size_t feature_count = 0;
   const uint32_t* features = nullptr;
   const Limits* limits = nullptr;
   const Chained* queue_next = nullptr;
-  Text queue_label;
+  StringView queue_label;
   CallbackInfo<OnLost> on_lost;
   struct {
     const Chained* next = nullptr;
@@ -69,17 +69,17 @@ struct DeviceDescriptor {
 };
 struct BufferDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   uint64_t usage = 0, size = 0;
   uint32_t mapped = 0;
 };
 struct WgslSource {
   Chained chain{nullptr, 2};
-  Text code;
+  StringView code;
 };
 struct Labelled {  // a shader module
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
 };
 struct LayoutEntry {
   const Chained* next = nullptr;
@@ -106,24 +106,24 @@ struct LayoutEntry {
 };
 struct LayoutDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   size_t count = 0;
   const LayoutEntry* entries = nullptr;
 };
 struct PipelineLayoutDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   size_t count = 0;
   const Object* layouts = nullptr;
   uint32_t immediate = 0;
 };
 struct PipelineDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   Object layout = nullptr;
   const Chained* compute_next = nullptr;
   Object module = nullptr;
-  Text entry;
+  StringView entry;
   size_t constants = 0;
   const void* constant = nullptr;
 };
@@ -136,7 +136,7 @@ struct GroupEntry {
 };
 struct GroupDescriptor {
   const Chained* next = nullptr;
-  Text label;
+  StringView label;
   Object layout = nullptr;
   size_t count = 0;
   const GroupEntry* entries = nullptr;

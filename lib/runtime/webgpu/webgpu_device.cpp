@@ -130,7 +130,7 @@ class WebGpuKernel : public Kernel {
 };
 
 // Callback of a request: stores the object (null on failure) in `first` and the message in `second`.
-void keep(uint32_t status, Object object, Text message, void* first, void* second) {
+void keep(uint32_t status, Object object, StringView message, void* first, void* second) {
   *static_cast<Object*>(first) = status == 1 ? object : nullptr;
   *static_cast<std::string*>(second) = message.string();
 }
@@ -157,7 +157,7 @@ Status WebGpuDevice::open() {
                           .on_lost = {},
                           .on_error = {}};
   wanted.on_error.first = &error_;
-  wanted.on_error.callback = [](const Object*, uint32_t, Text text, void* to, void*) {
+  wanted.on_error.callback = [](const Object*, uint32_t, StringView text, void* to, void*) {
     auto& error = *static_cast<std::string*>(to);
     if (error.empty()) error = text.string();
   };
@@ -183,7 +183,7 @@ Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
   api.CommandEncoderCopyBufferToBuffer(encoder, object(from), from.offset, *staging, 0, words(from.bytes));
   submit(encoder);
   uint32_t mapped = 0;
-  auto on_mapped = [](uint32_t status, Text, void* out, void*) { *static_cast<uint32_t*>(out) = status; };
+  auto on_mapped = [](uint32_t status, StringView, void* out, void*) { *static_cast<uint32_t*>(out) = status; };
   api.BufferMapAsync(*staging, kMapRead, 0, words(from.bytes), {.callback = on_mapped, .first = &mapped});
   api.DevicePoll(device_, 1, nullptr);
   Status status = taken_error("a copy");

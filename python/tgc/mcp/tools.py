@@ -134,15 +134,12 @@ async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None
   counts = {kind: sum(r.result == kind for r in results) for kind in ("passed", "failed", "ran", "trouble")}
   total = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
   text = "\n".join([f"{len(results)} run: {total}", *(str(r) for r in results if r.result in ("failed", "trouble"))])
-  wrong = next((name_of(r) for r in results if r.result == "failed"), None)
+  wrong = next((r.kernel for r in results if r.result == "failed"), None)
   schedules = [] if wrong or "#" in input else neighbours(state, file_of(place), ["tensor"])
   # bisect also tries inputs of all sizes and compares each rewrite, so it may find what a run does not show
-  bisected = call_text("bisect", input=of_record(input, wrong or name_of(results[0])), device=device)
+  bisected = call_text("bisect", input=of_record(input, wrong or results[0].kernel), device=device)
   following = call_text("run", input=schedules[0]) if schedules else bisected
   return answer(text, page, ("run", {"input": input, "device": device}), following)
-
-
-def name_of(result: KernelRun) -> str: return str(result.facts.get("kernel") or result.facts.get("model") or "")
 
 
 @tool

@@ -1,0 +1,67 @@
+// The calls of TinyJits that JitLint has read. Only the files of lib/lint include this header.
+#pragma once
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/lint/jit_lint.h"
+
+namespace tgc {
+
+using Json = nlohmann::json;
+
+// Returns the member `key` of an object if it is a text, else "".
+inline std::string text_of(const Json& j, const char* key) {
+  auto at = j.find(key);
+  return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// A call of a jitted function, as recorded.
+struct JitLint::Call {
+  size_t jit = 0, number = 0;
+  std::string function, place, from, phase, error;
+  std::map<std::string, Json> args;
+  std::map<std::string, std::string> sees;
+  std::vector<std::string> changes, reads, pending;
+  std::vector<int64_t> outputs;
+  std::vector<std::string> output_sizes;  // the symbolic dimensions of the outputs
+  struct Kernel {
+    std::string name, place;
+    std::vector<std::string> devices;
+    std::vector<int64_t> reads, writes;
+  };
+  std::vector<Kernel> kernels;  // the kernels that the call captured
+  struct Rebind {  // a variable that the captured call set to another tensor
+    std::string name;
+    int64_t was = -1, is = -1;  // numbers of the buffers of the old and the new tensor
+    bool is_computed = false;  // the new tensor is computed, not constant
+  };
+  std::vector<Rebind> rebinds;
+  std::vector<std::string> unread;
+
+  const std::string& where() const { return from.empty() ? place : from; }
+  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes); "" if none has.
+  std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
+    for (const Kernel& k : kernels)
+      if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
+    return {};
+  }
+};
+
+// The event "late": a tensor that the capture made is computed outside of all jits.
+struct JitLint::Late {
+  size_t jit, call;
+  std::string place;
+  std::vector<int64_t> moved, inputs;  // numbers of the buffers that the tensor reads: moved ones, and arguments
+};
+
+struct JitLint::Jit {
+  std::string function, place;
+  std::optional<Call> captured;
+  std::map<int64_t, std::set<size_t>> outputs;  // by buffer: the calls that returned it
+  std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
+  std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
+  std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
+  size_t replays = 0;
+};
+
+}  // namespace tgc
