@@ -16,8 +16,10 @@
 #include "lib/run/run.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/target/target.h"
+#include "lib/text/json_scan.h"
 #include "lib/trace/trace_file.h"
 #include "lib/view/bundle_facts.h"
+#include "lib/view/recorded_schedule.h"
 #include "passes/program.h"
 
 namespace tgc {
@@ -104,6 +106,20 @@ std::string made_for(const InputGraph& in) {
   return out;
 }
 
+// Returns the source lines of the rules that a recording has, as JSON; "": none.
+std::string rule_texts_of(const GoldenRecord& record) {
+  std::string out;
+  auto read = catch_failures([&] {
+    JsonScanner in(record.rewrites);
+    in.object([&](std::string_view key) {
+      if (key != "texts") return (void)in.skip();
+      out = in.skip();
+    });
+    return Unit{};
+  });
+  return read ? out : "";
+}
+
 // Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the run's producer, or empty.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
                                    const LaterNames& names) {
@@ -162,6 +178,7 @@ class Gatherer {
     content_.title = shown_name(plan_.input) + (plan_.other.empty() ? "" : " and " + shown_name(plan_.other));
     if (plan_.other.empty()) {
       if (auto status = add_input(plan_.input, false); !status) return status.diag();
+      if (auto status = add_recorded_kernels(); !status) return status.diag();
       return std::move(content_);
     }
     names_ = later_names(plan_.input, plan_.other);
@@ -243,22 +260,88 @@ class Gatherer {
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
     graph.runtime = is_runtime_kernel(*in.record, in.info.producer);
+    if (!in.record->kernels.empty() && plan_.other.empty()) {
+      graph.schedule = recorded_schedule_json(*in.record);
+      schedules_.push_back({content_.graphs.size() - 1, in});
+    }
     return Unit{};
+  }
+
+  // Adds the kernels of recorded schedules: as the recording of kernels beside that of the schedules has them, or else
+  // only their ASTs. Equal kernels of a schedule are added once.
+  Status add_recorded_kernels() {
+    if (schedules_.empty()) return Unit{};
+    // by id, or by AST: schedules and numbers in them
+    std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
+    auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
+    for (const auto& [graph, in] : schedules_)
+      for (size_t i = 0; i < in.record->kernels.size(); i++)
+        wanted[key(in.record->kernels[i])].emplace_back(int64_t(graph), int64_t(i));
+    std::string kernels = InputName::parse(plan_.input).file;
+    const size_t suffix = kernels.rfind(".tensor.jsonl");
+    std::error_code error;
+    if (suffix != kernels.npos) kernels.erase(suffix, std::string_view(".tensor").size());
+    if (suffix != kernels.npos && std::filesystem::exists(kernels, error)) {
+      auto add_wanted = [&](const InputGraph& in) -> Status {
+        auto at = wanted.find(in.info.name);
+        if (at == wanted.end()) return Unit{};
+        if (auto status = add_as_recorded(in); !status) return status;
+        place_in_schedule(at->second);
+        wanted.erase(at);
+        return Unit{};
+      };
+      if (auto status = for_each_graph(session_, kernels, "", add_wanted, true); !status) return status;
+    }
+    for (const auto& [graph, in] : schedules_)
+      for (size_t i = 0; i < in.record->kernels.size(); i++) {
+        const GoldenKernel& k = in.record->kernels[i];
+        auto at = wanted.find(key(k));
+        if (k.ast.empty() || at == wanted.end()) continue;
+        Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
+                .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
+        if (auto status = add_recorded(run, "", made_for_text(k.metadata)); !status) return status;
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy
+        else place_in_schedule(at->second);
+        wanted.erase(at);
+      }
+    return Unit{};
+  }
+  // Notes that the last graph is a kernel of a schedule. Of several schedules with the same kernel, it is of the first.
+  void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
+    RecordedGraph& graph = content_.graphs.back();
+    graph.schedule_of = places[0].first;
+    for (auto [schedule, number] : places)
+      if (schedule == graph.schedule_of) graph.numbers.push_back(number);
   }
   Status add_stages(const InputGraph& in) {
     Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
     const RecordedStages recorded = recorded_stages_of(in);
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
+    if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
     if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run, "", made_for(in));
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.said(in.info.producer);
     graphs.purpose = made_for(in);
+    graphs.texts.rules = rule_texts_of(*in.record);
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
     StageSelection every;
     const auto later = names_.of(in.info.producer);
     return recorded_pipeline(in)->trace(graphs, every, later ? &*later : nullptr);
+  }
+
+  // Compiles a recorded source. nullopt: it has none, or tgc has no compiler for it.
+  std::optional<std::string> assembly_of(const InputGraph& in) const {
+    if (!plan_.assembly || !in.record || !in.record->source) return std::nullopt;
+    auto outputs = KernelOutputs::recorded(*in.record, in.graph->settings(), {.lines = true});
+    if (!outputs) return std::nullopt;
+    for (const StageRow& row : stage_rows()) {
+      if (!row.is(OutputKind::Compiled) || row.name != "asm") continue;
+      auto text = row.output->make(*outputs);
+      return text ? std::optional(*text) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   Status add(InputGraph in) {
@@ -376,6 +459,7 @@ class Gatherer {
   LaterNames names_;
   ProofCache proofs_;
   ViewContent content_;
+  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, with the numbers of their graphs
 };
 
 }  // namespace

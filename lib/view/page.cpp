@@ -2,13 +2,19 @@
 
 #include <zlib.h>
 
+#include <map>
+#include <span>
+
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/version.h"
+#include "lib/text/json_scan.h"
 
 namespace tgc {
 namespace {
 
+// Pages with fewer graphs pack each alone, because a group is unpacked whole; limits of a group.
+constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
 constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
 
 // Writes what the list of graphs shows of a kernel: its own name, how it is launched and what it costs.
@@ -45,6 +51,8 @@ std::string view_index(const ViewContent& content) {
           if (g.program) write_program(json, *g.program);
           if (g.runtime) json.member("runtime", true);
           json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
+          if (g.schedule_of >= 0) json.member("schedule_of", g.schedule_of);
+          if (!g.schedule.empty()) json.key("schedule").raw(g.schedule);
           if (!g.accused.empty()) json.key("accused").raw(g.accused);
           if (!g.proof.empty()) json.key("proof").raw(g.proof);
           if (!g.bundle.empty()) json.key("bundle").raw(g.bundle);
@@ -99,16 +107,77 @@ std::string data_element(const std::string& id, const std::string& letters) {
   return "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
 }
 
+namespace {
+
+// Graphs from `first` to before `last`, which are packed together.
+struct Group {
+  size_t first, last;
+};
+
+// Divides the graphs of a page into groups. Graphs of a page with few graphs, and large graphs, are alone.
+std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
+  std::vector<Group> out;
+  const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
+  for (size_t i = 0, bytes = 0; i < graphs.size(); i++) {
+    const size_t own = graphs[i].data.size() + graphs[i].events.size();
+    const bool fits = !out.empty() && i - out.back().first < most && bytes + own <= kMostGroupBytes;
+    if (!fits || !own || graphs[i].is_tensor_graph || graphs[out.back().first].is_tensor_graph)
+      out.push_back({i, i}), bytes = 0;
+    out.back().last = i + 1, bytes += own;
+  }
+  return out;
+}
+
+// Joins JSON objects by their members: {"op":[of the first object, of the second, ...], ...}. zlib then finds what the
+// objects have in common. A member that an object lacks is null.
+std::string by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
+  std::vector<std::string> keys;
+  std::map<std::string, std::vector<std::string_view>, std::less<>> columns;
+  for (size_t i = 0; i < graphs.size(); i++) {
+    JsonScanner in(graphs[i].*document, "", 1);
+    in.object([&](std::string_view key) {
+      auto at = columns.find(key);
+      if (at == columns.end()) {
+        at = columns.try_emplace(std::string(key), graphs.size(), "null").first;
+        keys.emplace_back(key);
+      }
+      at->second[i] = in.skip();
+    });
+  }
+  return json_object([&](JsonWriter& json) {
+    for (const std::string& key : keys)
+      json.key(key).array([&] {
+        for (std::string_view value : columns.find(key)->second) json.raw(value);
+      });
+  });
+}
+
+std::string group_letters(std::span<const RecordedGraph> graphs) {
+  return as_letters(packed(by_member(graphs, &RecordedGraph::data), true)) + " " +
+         as_letters(packed(by_member(graphs, &RecordedGraph::events), true));
+}
+
+}  // namespace
+
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
   out += data_element("index", as_letters(packed(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
-  std::vector<std::string> letters(graphs.size());  // empty for a graph that the server makes later
-  auto pack = [&](size_t i) { if (!graphs[i].data.empty()) letters[i] = graph_letters(graphs[i]); };
-  parallel_for(graphs.size(), jobs, pack).value_or_throw();
-  for (size_t i = 0; i < graphs.size(); i++)
-    if (!letters[i].empty()) out += data_element("graph" + std::to_string(i), letters[i]);
+  const std::vector<Group> groups = groups_of(graphs);
+  std::vector<std::string> letters(groups.size());  // empty for a graph that the server makes later
+  auto pack = [&](size_t i) {
+    const auto [first, last] = groups[i];
+    if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));
+    else if (!graphs[first].data.empty()) letters[i] = graph_letters(graphs[first]);
+  };
+  parallel_for(groups.size(), jobs, pack).value_or_throw();
+  for (size_t i = 0; i < groups.size(); i++) {
+    const auto [first, last] = groups[i];
+    const std::string id = last - first > 1 ? "s" + std::to_string(first) + "-" + std::to_string(last)
+                                            : std::to_string(first);
+    if (!letters[i].empty()) out += data_element("graph" + id, letters[i]);
+  }
   if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
   return out;
 }

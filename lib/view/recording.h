@@ -26,6 +26,8 @@ struct RecordedGraph {
   std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not recorded
   bool runtime = false;                        // a kernel of tinygrad's runtime, not of a schedule
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
+  int64_t schedule_of = -1;                    // for a kernel of a recorded schedule: the graph that has the schedule
+  std::string schedule;                        // for a recorded tensor graph: its schedule as JSON, or empty
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty
   std::string proof;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
@@ -43,6 +45,7 @@ struct RecordedGraph {
 struct TextChoice {
   bool assembly = true;  // include LLVM IR and assembly, which compilers make
   std::vector<std::pair<std::string, std::string>> given = {};  // texts of the input: kind and text
+  std::string rules = {};  // JSON: the source text of rules by their places, as the user's tinygrad has them; or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.

@@ -69,6 +69,7 @@ std::string RecordingWriter::write() {
       for (const auto& rule : r_.rules_)
         json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
+    if (!choice_.rules.empty()) json_.key("rule_texts").raw(choice_.rules);
     json_.member("strings", r_.strings_.texts());
   });
   return std::move(out_);

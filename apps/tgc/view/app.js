@@ -1,7 +1,7 @@
 // The page: shows one state. The address of the page contains the state.
 import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
-import {Drawings} from "./drawings.js";
+import {Drawings, kMostUnfolded} from "./drawings.js";
 import {GraphCanvas, isKept} from "./draw.js";
 import {Tip} from "./tip.js";
 import {Minimap} from "./minimap.js";
@@ -17,19 +17,20 @@ import {toast} from "./dialogs.js";
 import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
-import {entriesOf, isConvicted, showOverview} from "./overview.js";
+import {entriesOf, isConvicted, nameOfGraph, showOverview} from "./overview.js";
 import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
-const kMostUnfolded = 200;  // number of nodes above which a tensor graph is shown folded
 const kMostOfSides = 200;   // maximum length of the whole expressions of a rewrite's two sides
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
-   * @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
+   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph packed, as Recorded.begin() takes it */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
+    const scheduled = index.graphs.filter((g) => g.schedule);
+    if (scheduled.length === 1 && !index.schedule) index.schedule = scheduled[0].schedule;
     this.opened = new Map();
     this.pairs = pairsOf(index.graphs);
     this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
@@ -67,7 +68,7 @@ export class App {
   openGraph(g, differs = this.differenceOf(g)) {
     this.pinned = -1;
     const text = differs === "source" ? {t: "source"} : {};
-    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false, ...text});
+    return this.go({g, p: -1, s: -1, r: -1, n: -1, d: -1, f: [], m: false, k: false, ...text});
   }
   /** Returns what differs first between a graph and its pair: a stage or "source"; "": nothing. @param {number} g */
   differenceOf(g) {
@@ -88,6 +89,9 @@ export class App {
         const other = await Recorded.read(await this.fetchGraph(pair));
         graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
       }
+      const {schedule} = this.index.graphs[g], kernels = schedule ? schedule.kernels : [];
+      graph.itemNames = kernels.map((_, i) => this.graphOfItem(i, g))
+        .map((k) => (k < 0 ? "" : nameOfGraph(this.index.graphs[k], k)));
       const story = new Story(graph);
       if (!this.opened.has(g))
         this.opened.set(g, {graph, story, pair, cache: new Map(),
@@ -96,6 +100,25 @@ export class App {
     const opened = this.opened.get(g);
     if (whole) await opened.graph.readEvents();
     return opened;
+  }
+
+  /** The graph that has the schedule of the page, or that of the shown graph; -1: none. */
+  get scheduled() {
+    const {graphs, schedule} = this.index, {g} = this.state, of = g < 0 ? -1 : graphs[g].schedule_of ?? -1;
+    if (schedule) return graphs.findIndex((graph) => graph.schedule || graph.kind === "tensor");
+    return of >= 0 ? of : g >= 0 && graphs[g].schedule ? g : -1;
+  }
+  get schedule() {
+    const {graphs, schedule} = this.index, of = this.scheduled;
+    return schedule || of >= 0 && graphs[of].schedule || null;
+  }
+  /** Whether the page shows all graphs as a list: it has no schedule, or the state asks for the list. */
+  get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
+  /** Returns the graph of an item of the schedule that graph `of` has; -1: none.
+   * @param {number} item @param {number} of */
+  graphOfItem(item, of) {
+    const isOf = (g) => (this.index.graphs[of].schedule ? g.schedule_of === of : g.kind === "kernel");
+    return this.index.graphs.findIndex((g) => g.numbers.includes(item) && isOf(g));
   }
 
   // Returns the other input's graph that is compared with this one; -1: none.
@@ -160,9 +183,9 @@ export class App {
     this.visits.note(addressOf(state), false);
   }
   // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
-  #isFirst({s, r, n, d, q, m, f}, g) {
-    return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].bundle
-      && !isConvicted(this.index.graphs[g]);
+  #isFirst({s, r, n, d, q, m, f, t, u}, g) {
+    const graph = this.index.graphs[g], isBare = t === "pyrender" && !u && !q && !m && !f.length;
+    return s <= 0 && r < 0 && n < 0 && d < 0 && isBare && !graph.bundle && !isConvicted(graph);
   }
   // In idle time, reads the rewrites and prepares the drawings and texts of the next stages and of the next rewrite.
   #prepareNext() {
@@ -244,11 +267,13 @@ export class App {
     return other >= 0 && other !== this.story.root(place);
   }
 
-  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph.
+  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph,
+  // such as the unrolled lanes of a kernel.
   async #firstFolds({graph, story}, drawings) {
     const root = story.root(0);
     if (graph.madeOf.length) return ["m"];
-    if (!graph.isTensor || graph.nodesOf(root).length <= kMostUnfolded) return [];
+    if (!graph.isTensor) return graph.stages.some((s) => s.nodes > kMostUnfolded) ? ["l"] : [];
+    if (graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
     const blocks = drawings.blocksOf(root);
     await pause();
@@ -299,13 +324,12 @@ export class App {
     else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
     this.shown = scene.drawing;
     byId("model").hidden = !state.m;
-    const isList = state.m && !this.index.schedule;
-    const panes = {model: state.m, "no-stages": isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
+    const panes = {model: state.m, "no-stages": this.isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
       "no-details": state.h.includes("d"), two: state.u !== ""};
     for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
-    const shown = "1" + this.state.e;
+    const shown = [this.state.e, this.isList || this.scheduled].join();
     if (state.m && byId("model").dataset.shown !== shown)
-      (this.index.schedule ? showModel : showOverview)(byId("model"), this), byId("model").dataset.shown = shown;
+      (this.isList ? showOverview : showModel)(byId("model"), this), byId("model").dataset.shown = shown;
   }
   #revealChange() {
     const {drawing, came, went, edited = new Set()} = this.scene, {s, r} = this.state;

@@ -1,4 +1,5 @@
 // A box: a drawn node with its text, its position and its height.
+import {calledName} from "./calls.js";
 import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./expressions.js").Inline} Inline */
@@ -59,7 +60,8 @@ export class Box {
       if (this.fold) this.said = [...this.said, ...this.fold.lines];
       return length;
     }
-    const isNamed = g.argText(this.n) || g.isTensor && this.#shape() !== "";
+    const arg = g.opName(this.n) === "CALL" ? calledName(g, this.n) : g.argText(this.n);
+    const isNamed = arg || g.isTensor && this.#shape() !== "";
     const hasText = told.some((s, i) => this.#isText(i, s));
     return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
@@ -104,6 +106,7 @@ export class Box {
 /** Returns the text of a node's arg, shortened for a box. */
 function shortArg(/** @type {Recorded} */ g, n) {
   const arg = g.argText(n), op = g.opName(n), name = nameOf(g, n);
+  if (op === "CALL") return calledName(g, n);
   if (op === "RANGE") return name + " " + axisTypeOf(g, n);
   if (op === "PARAM") return name + " " + g.dtypeName(n);
   if (name.startsWith("data")) return name + " " + g.dtypeName(n).replace(/\.ptr\((-?\d+)\)/, "[$1]");

@@ -77,7 +77,7 @@ export const kCommands = [
   ...group("View", [
     {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
     {name: "zoom-out", keys: ["-"], says: "smaller", run: (app) => app.canvas.zoom(0.8)},
-    {name: "fit", keys: ["0"], says: "the whole graph", run: (app) => app.canvas.fit()},
+    {name: "fit", keys: ["0"], says: "the whole graph", run: fit},
     {name: "pan-left", keys: ["Shift+ArrowLeft"], says: "move the view left", run: (app) => app.canvas.pan(-90, 0)},
     {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
     {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
@@ -94,7 +94,8 @@ export const kCommands = [
     {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
       run: (app) => app.go({m: true, e: !app.state.e})},
     {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory; without a schedule, all graphs",
-      run: (app) => app.go({m: !app.state.m})},
+      run: (app) => app.go({m: !app.state.m || app.state.k, k: false})},
+    {name: "schedule", keys: ["S"], says: "the schedule that the shown graph is of, or has", run: schedule},
     {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
     {name: "next-graph", keys: ["}"], says: "next graph", run: (app) => nextGraph(app, 1)},
     {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => nextGraph(app, -1)}]),
@@ -153,6 +154,19 @@ function regions(app) {
   app.canvas.regions = !app.canvas.regions;
   app.canvas.redraw();
   app.say(app.canvas.regions ? "ranges are shown as colored regions" : "the regions of ranges are hidden");
+}
+// Shows the whole graph. Folds its repeated blocks if it would be too small to read.
+async function fit(app) {
+  app.canvas.fit();
+  const {f} = app.state, isFolded = f.includes("a") || f.includes("l") && app.drawings.isLarge(app.state.s);
+  if (app.canvas.isReadable() || isFolded || app.state.r >= 0) return;
+  if (!app.drawings.blocksOf(app.scene.root).repeats().length) return;
+  await app.go({f: [...f, "a"]});
+  app.canvas.fit();
+}
+function schedule(app) {
+  if (!app.schedule) return app.say("this page has no schedule of this graph");
+  return app.go({m: !app.state.m || app.isList, k: true});
 }
 function stage(app, by) {
   const {graph, state, story} = app;
@@ -241,7 +255,8 @@ async function foldAlike(app) {
 }
 async function foldRepeats(app) {
   const {f} = app.state, all = app.drawings.blocksOf(app.scene.root);
-  if (f.includes("a")) return app.go({f: f.filter((word) => word.startsWith("m"))});
+  const isFolded = f.includes("a") || f.includes("l") && app.drawings.isLarge(app.state.s);
+  if (isFolded) return app.go({f: f.filter((word) => word.startsWith("m"))});
   await pause();
   const blocks = all.repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
   if (!blocks.length) return app.say("there is no repeated block");

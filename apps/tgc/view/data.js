@@ -1,7 +1,8 @@
 // A recording (format: lib/view/README.md) as arrays, for fast access.
 import {EventReader, Kind} from "./events.js";
 
-/** `source`: its file and line in tinygrad; `text`: what it says, "(x + 0) -> x", if it is a rule of tgc.
+/** `source`: its file and line in tinygrad; `text`: what it says, "(x + 0) -> x", or its
+ * source lines, if a recording has them.
  * @typedef {{name: string, branch: string, file: string, line: number, source: string, text: string}} Rule */
 /** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
  * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
@@ -63,27 +64,31 @@ export class Recorded {
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
+    /** For a recorded schedule, the names of its kernels by item. @type {string[]} */ this.itemNames = [];
     this.inner = pairs(raw.inner);
     this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
     this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // columns, decoded on demand
+    const recorded = new Map(Object.entries(raw.rule_texts || {}));
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
-      line: r[3], source: this.strings[r[4]], text: this.strings[r[5]]}));
+      line: r[3], source: this.strings[r[4]], text: this.strings[r[5]] || recorded.get(this.strings[r[0]]) || ""}));
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
       told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
-    /** What readEvents() has to read. */ this.unread = {packed: "", derived};
+    /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
-  /** Unpacks and reads a recording without its events. @param {string} text @returns {Promise<Recorded>} */
-  static async begin(text) {
-    const [first, second] = text.split(" "), raw = await unpacked(first);
+  /** Unpacks and reads a recording without its events. `at`: its number in a text of several graphs; -1: it is alone.
+   * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
+  static async begin(packed) {
+    const {text, at} = typeof packed === "string" ? {text: packed, at: -1} : packed;
+    const [first, second] = text.split(" "), raw = oneOf(await unpacked(first), at);
     await pause();
     const out = new Recorded(raw);
-    out.unread.packed = second;
+    Object.assign(out.unread, {packed: second, at});
     await pause();
     return out;
   }
@@ -92,7 +97,7 @@ export class Recorded {
    * end. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
-    const told = await unpacked(this.unread.packed);
+    const told = oneOf(await unpacked(this.unread.packed), this.unread.at);
     await pause();
     const reader = new EventReader(this, told, this.unread.derived);
     await pause();
@@ -105,12 +110,13 @@ export class Recorded {
       this.#split(stage, Int32Array.from(events));
       if (stage.told > kSlice) await pause();
     }
-    this.unread = {packed: "", derived: []};
+    this.unread = {packed: "", at: -1, derived: []};
   }
 
-  /** Unpacks and reads a recording with its events. @param {string} text @returns {Promise<Recorded>} */
-  static async read(text) {
-    const out = await Recorded.begin(text);
+  /** Unpacks and reads a recording with its events, as begin().
+   * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
+  static async read(packed) {
+    const out = await Recorded.begin(packed);
     await out.readEvents();
     return out;
   }
@@ -191,6 +197,12 @@ export class Recorded {
       }
     }
   }
+}
+
+// Returns the document of one graph; of several graphs, each member is a list with the member of each graph.
+function oneOf(all, at) {
+  if (at < 0) return all;
+  return Object.fromEntries(Object.entries(all).map(([key, list]) => [key, list[at] ?? undefined]));
 }
 
 /** Decodes rows of `row` numbers that are differences from the previous row. */

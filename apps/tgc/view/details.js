@@ -6,6 +6,7 @@ import {plain} from "./data.js";
 import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
+import {calledName, itemsOfCall} from "./calls.js";
 import {countsText, exampleText, expectedText, noteOf, verdictOf, verdictText} from "./proof.js";
 import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
@@ -15,7 +16,8 @@ const kMostListed = 40;  // maximum number of nodes in a list
 
 /** Returns the title of a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
-  const dtype = graph.dtypeName(n), arg = withoutColors(graph.argText(n)).replace(/AxisType\.|Ops\./g, "");
+  const dtype = graph.dtypeName(n), isCall = graph.opName(n) === "CALL";
+  const arg = withoutColors(isCall ? calledName(graph, n) : graph.argText(n)).replace(/AxisType\.|Ops\./g, "");
   return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
     + (arg && arg.length < 40 ? " " + arg : ""));
 }
@@ -55,6 +57,7 @@ export function showDetails(home, app) {
   nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
   nodeList(out, app, "used by", app.usersOf(n));
   if (graph.inner.has(n)) kernelOf(out, app, n);
+  callOf(out, app, n);
   whereFrom(out, app, place, n);
   whatBecomes(out, app, place);
   home.replaceChildren(...out);
@@ -99,6 +102,16 @@ function kernelOf(out, app, n) {
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
   nodeList(out, app, "its kernel's graph", [ast]);
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
+}
+
+// Shows which items of the schedule run the kernel of a CALL, and a link to its graph.
+function callOf(out, app, n) {
+  const items = itemsOfCall(app.graph, n), g = app.graphOfItem(items[0], app.state.g);
+  if (!items.length) return;
+  const list = element("dl");
+  list.append(element("dt", "", items.length > 1 ? "items" : "item"), element("dd", "", items.join(", ")));
+  out.push(element("h3", "", "in the schedule"), list);
+  if (g >= 0) out.push(link("open " + nameOfGraph(app.index.graphs[g], g), () => app.openGraph(g)));
 }
 
 // Lists the nodes that differ between the two graphs that are compared.
@@ -229,7 +242,7 @@ function rewriteOverview(app) {
     home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
     list.append(element("dt", "", name), home);
   };
-  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text);
+  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text && element("pre", "", plain(rule.text)));
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
   add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
@@ -278,7 +291,7 @@ function stageOverview(out, app) {
     const item = element("li");
     item.append(element("span", "place", String(count).padStart(4) + "  "),
       link(plain(nameOfRule(graph.rules[rule])), () => filterBy(app, graph.rules[rule])),
-      element("span", "place", "  " + plain(graph.rules[rule].text || placeBeside(graph.rules[rule]))));
+      element("span", "place", "  " + plain(graph.rules[rule].text.split("\n")[0] || placeBeside(graph.rules[rule]))));
     rules.append(item);
   }
   out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
@@ -298,6 +311,7 @@ function overview(app) {
   const threads = own.threads ? " groups of " + shownSize(own.threads) + " threads" : " groups";
   if (own.groups) fact("launch", shownSize(own.groups) + threads);
   fact("opts", shownOpts(own.opts || "").join(", "));
+  fact("in the schedule", own.numbers.length ? "item " + own.numbers.join(", ") : "");
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);

@@ -15,6 +15,7 @@ const kStraight = 22;  // length of the vertical part of an edge next to a row o
 // Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
 // dots, least with all text, least of a whole graph at the start, and a readable one.
 const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.64, kRead = 0.8;
+const kReadable = 0.3;  // least scale at which most titles are whole
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
 const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
@@ -98,6 +99,8 @@ export class GraphCanvas {
     this.view.y = (d.top + d.bottom) / 2 - (height / 2 - 10) / this.view.scale;
     this.redraw();
   }
+  /** Whether boxes are large enough for their titles. */
+  isReadable() { return this.view.scale >= kReadable; }
   zoom(factor, at = null) {
     const {width, height} = this.#size(), p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
     this.view.scale = Math.max(kFewest, Math.min(kMost, before * factor));

@@ -1,6 +1,7 @@
 // The drawings of the graphs at all places (points between stages). A node keeps its position from place to place.
 import {Replacements, asItIs} from "./replay.js";
-import {boxesOf, drawingOf, placed} from "./layout.js";
+import {boxesOf, drawingOf, placed, withBounds} from "./layout.js";
+import {wrapRows} from "./wrapping.js";
 import {Inline} from "./expressions.js";
 import {diffOf, prepareSide} from "./match.js";
 import {isValue} from "./values.js";
@@ -17,6 +18,10 @@ import {nodeOf} from "./made.js";
  * boxes whose text a rewrite changed.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
  *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
+
+export const kMostUnfolded = 200;  // number of nodes above which a graph is shown folded
+
+const kMostKept = 120;  // number of boxes of a folded graph above which its boxes do not keep their positions
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
@@ -95,11 +100,18 @@ export class Drawings {
   /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
   isFolded({s, r, d, o, f}) { return s <= 0 && r < 0 && d < 0 && !o && (f.includes("a") || f.includes("m")); }
 
+  /** Whether the graph at a place has so many nodes that it is shown folded unless the user unfolds it.
+   * @param {number} place */
+  isLarge(place) {
+    const {graph} = this;
+    return (place ? graph.stages[place - 1].nodes : graph.nodesOf(graph.ast).length) > kMostUnfolded;
+  }
+
   #ofPlace(state) {
     const root = this.story.root(state.s), came = new Set(), {inline} = this;
     if (this.isFolded(state)) {
       const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-      return {drawing: drawingOf(inline, [shown], null, wish), came, went: new Set(), root};
+      return {drawing: freshDrawing(inline, shown, wish), came, went: new Set(), root};
     }
     const drawing = this.at(state.s);
     /** @type {News | undefined} */ let news;
@@ -112,12 +124,13 @@ export class Drawings {
         if (changes) came.add(box.key);
       }
     }
-    if (!state.f.length) return {drawing, came, went: new Set(), root, news};
+    if (!state.f.length || state.f.join() === "l" && !this.isLarge(state.s))
+      return {drawing, came, went: new Set(), root, news};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
     const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
-    // if most nodes are folded, lay the graph out again instead of keeping positions
-    const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
-    return {drawing: isSmall ? drawingOf(inline, [shown], null, wish) : folded, came, went: new Set(), root, news};
+    // if most nodes are folded, or there are many, lay the graph out again instead of keeping positions
+    const isFresh = 2 * folded.boxes.length < drawing.boxes.length || folded.boxes.length > kMostKept;
+    return {drawing: isFresh ? freshDrawing(inline, shown, wish) : folded, came, went: new Set(), root, news};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -128,7 +141,7 @@ export class Drawings {
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
-    const g = this.graph, {heads, alike, all, repeats, flipped} = wordsOf(state.f);
+    const g = this.graph, {heads, alike, all, repeats, large, flipped} = wordsOf(state.f);
     const out = {heads: new Map(), model: null};
     const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place)), words = new Set(state.f);
     const known = new Set(), blocks = () => this.blocksOf(this.story.root(place));
@@ -140,7 +153,7 @@ export class Drawings {
           out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + (count || block.count) + " alike"]});
       }
     };
-    if (repeats) foldAll(blocks().repeats(), 0);
+    if (repeats || large && this.isLarge(place)) foldAll(blocks().repeats(), 0);
     for (const n of alike) {
       const list = blocks().alike(here(n));
       foldAll(list, list.length);
@@ -290,6 +303,11 @@ function withNewValues(g, was, is) {
     return old && old !== list && list.some((s, i) => s !== old[i] && isValue(g, s % g.count));
   };
   return is.order.filter(isNew);
+}
+
+// Lays out a graph anew, with wide rows wrapped.
+function freshDrawing(inline, shown, wish) {
+  return withBounds(wrapRows(drawingOf(inline, [shown], null, wish)));
 }
 
 /** Returns the folds without those that have these words, because they would hide a change.

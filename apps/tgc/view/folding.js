@@ -1,7 +1,8 @@
 // Folding: boxes that stand for several nodes. Each fold is a word in the address: "20" folds node 20 with the nodes
 // that only it uses, "20-12" folds the block from node 20 down to node 12, which is not included, "m" folds each node
 // of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5. "a" folds all repeated blocks,
-// and "20*" all blocks like that of node 20; with these, the word of one of the blocks unfolds it.
+// "l" only those of graphs with many nodes, and "20*" all blocks like that of node 20; with these, the word of one of
+// the blocks unfolds it.
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -16,9 +17,10 @@ import {isValue} from "./values.js";
 
 /** Parses the words of an address that fold nodes. @param {string[]} words
  *  @returns {{heads: {head: number, floor: number, word: string}[], alike: number[], all: boolean, repeats: boolean,
- *   flipped: Set<number>}} */
+ *   large: boolean, flipped: Set<number>}} */
 export function wordsOf(words) {
-  const out = {heads: [], alike: [], all: words.includes("m"), repeats: words.includes("a"), flipped: new Set()};
+  const out = {heads: [], alike: [], all: words.includes("m"), repeats: words.includes("a"),
+    large: words.includes("l"), flipped: new Set()};
   for (const word of words) {
     const [, head, floor] = /^(\d+)(?:-(\d+))?$/.exec(word) || [], one = /^m(\d+)$/.exec(word);
     if (/^\d+\*$/.test(word)) out.alike.push(parseInt(word));

@@ -16,7 +16,7 @@ const kMostRanges = 12;
 /** @param {App} app */
 export function showHeader(app) {
   const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
-  const own = app.index.graphs[state.g], isList = state.m && !app.index.schedule, name = nameOfGraph(own, state.g);
+  const own = app.index.graphs[state.g], {isList} = app, name = nameOfGraph(own, state.g);
   byId("graph-button").textContent = (isList ? "all graphs" : name) + " \u25be";
   byId("graph-button").title = `all graphs (g); this is ${plain(graph.name)}`;
   document.title = (isList ? plain(app.index.title) : name) + " \u2013 tgc view";

@@ -180,7 +180,8 @@ function place(g, boxes, fresh, lines, before) {
   }
 }
 
-function withBounds(drawing) {
+/** Notes how far a drawing extends. @param {any} drawing @returns {Drawing} */
+export function withBounds(drawing) {
   drawing.left = drawing.top = Infinity, drawing.right = drawing.bottom = -Infinity;
   for (const b of drawing.boxes) {
     drawing.left = Math.min(drawing.left, b.x), drawing.right = Math.max(drawing.right, b.x + Size.width);

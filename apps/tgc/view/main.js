@@ -14,6 +14,10 @@ async function begin() {
   const app = new App(await unpacked(packedData("index")), async (g) => {
     const here = document.getElementById("graph" + g);
     if (here) return here.textContent;
+    for (const group of document.querySelectorAll("[id^=graphs][id*='-']")) {
+      const [, first, last] = /^graphs(\d+)-(\d+)$/.exec(group.id).map(Number);
+      if (g >= first && g < last) return {text: group.textContent, at: g - first};
+    }
     const answer = await fetch("graph/" + g);  // ask the server of the page
     if (!answer.ok) throw new Error(await answer.text());
     return answer.text();

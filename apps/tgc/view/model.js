@@ -5,6 +5,7 @@ import {buttonOf} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
+import {nameOfGraph} from "./overview.js";
 
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
@@ -16,30 +17,30 @@ const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
  *   bytes: number, estimate: number, measured: number, seconds: number, reads: number[], writes: number[]}} Item */
 
 /** `estimated`: use estimated times even if there are measured ones.
- * @param {any} index @param {boolean} estimated whether `seconds` are those though others were measured
+ * @param {import("./app.js").App} app @param {boolean} estimated
  *  @returns {Item[]} */
-export function itemsOf(index, estimated) {
-  const graphOf = new Map(), isMeasured = Boolean(index.measured) && !estimated;
-  index.graphs.forEach((g, i) => g.numbers.forEach((n) => graphOf.set(n, i)));
-  return index.schedule.kernels.map((k, number) => {
-    const graph = graphOf.has(number) ? graphOf.get(number) : -1, of = graph >= 0 ? index.graphs[graph] : null;
-    const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + index.schedule.buffers[b].bytes, 0);
+export function itemsOf(app, estimated) {
+  const {index, schedule, scheduled} = app, isMeasured = Boolean(index.measured) && !estimated;
+  return schedule.kernels.map((k, number) => {
+    const graph = app.graphOfItem(number, scheduled), of = graph >= 0 ? index.graphs[graph] : null;
+    const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + schedule.buffers[b].bytes, 0);
     const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0;
     const bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
     const estimate = Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9);
     const measured = (index.measured && index.measured[number]) || 0;
     const madeFor = k.made_for || (of ? of.made_for : "");
-    return {number, graph, name: of ? of.name : k.op, op: k.op, nodes: k.ast_nodes, madeFor, ops, bytes,
-      estimate, measured, seconds: isMeasured ? measured : estimate, reads: k.reads, writes: k.writes};
+    const name = of ? nameOfGraph(of, graph) : k.op, nodes = of ? of.nodes : k.ast_nodes;
+    const seconds = isMeasured ? measured : estimate, {reads, writes} = k;
+    return {number, graph, name, op: k.op, nodes, madeFor, ops, bytes, estimate, measured, seconds, reads, writes};
   });
 }
 
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
 export async function showModel(home, app) {
-  const {index} = app, {schedule} = index;
+  const {index, schedule} = app;
   const isMeasured = Boolean(index.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
-  const items = itemsOf(index, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
-  const {graph, story} = await app.open(index.graphs.findIndex((g) => g.kind === "tensor"));
+  const items = itemsOf(app, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
+  const {graph, story} = await app.open(app.scheduled);
   const nodes = nodesOfKernels(graph, story);
   const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
   for (const item of items) item.madeFor = item.madeFor || labels(item);
@@ -79,6 +80,10 @@ export async function showModel(home, app) {
   if (graph.madeOf.length) {
     heading("The model's nodes and their kernels");
     out.push(nodeTable(app, items, graph, nodes));
+  }
+  if (schedule.why) {
+    heading("Why each kernel is one of its own");
+    out.push(element("pre", "", plain(schedule.why)));
   }
   home.replaceChildren(...out);
 }

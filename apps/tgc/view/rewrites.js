@@ -63,7 +63,7 @@ export function sidesOf(g, {before, after}) {
   return [x, y];
 }
 
-const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
+export const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 
 /** Returns what a rewrite did: its two sides, or, if they have the same text, how the nodes differ.
  * @param {Recorded} g @param {{before: number, after: number}} rewrite */

@@ -2,15 +2,17 @@
 
 /** g: number of the graph; s: place (point between stages); r: rewrite of the stage before it, -1: none; n: selected
  * node; d: place to compare with, -1: none; p: graph of the other input to compare with, -1: its pair; o: compare with
- * the other input; t: text; u: second text, "": none; q: search; m: model view; e: estimated times even if there are
+ * the other input; t: text; u: second text, "": none; q: search; m: model view, or the list of graphs; k: with m, the
+ * schedule of the shown graph instead of the list; e: estimated times even if there are
  * measured ones; a: index arithmetic has boxes; w: long lines are not wrapped; h: hidden panes, as letters (s stages, t
  * texts, d details); f: folds (folding.js); v: the view's position and scale
  * @typedef {{g: number, s: number, r: number, n: number, d: number, p: number, t: string, q: string, m: boolean,
- *   o: boolean, e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[], v: number[] | null}} State */
+ *   k: boolean, o: boolean, e: boolean, a: boolean, w: boolean, u: string, h: string, f: string[],
+ *   v: number[] | null}} State */
 
 export const kStart = {g: -1, s: -1, r: -1, n: -1, d: -1, p: -1, t: "pyrender", q: "", m: false, e: false, a: false,
-  o: false, w: false, u: "", h: "", f: [], v: null};
-const kFlags = ["m", "o", "e", "a", "w"];
+  k: false, o: false, w: false, u: "", h: "", f: [], v: null};
+const kFlags = ["m", "k", "o", "e", "a", "w"];
 
 /** @param {State} state */
 export function addressOf(state) {
@@ -35,7 +37,7 @@ export function stateOf(address) {
   out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.u = from.get("u") || "";
   out.h = [...new Set(from.get("h") || "")].filter((pane) => "std".includes(pane)).join("");
   for (const key of kFlags) out[key] = from.get(key) === "1";
-  out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9}|\*)?|m\d{0,9}|a)$/.test(word));
+  out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9}|\*)?|m\d{0,9}|a|l)$/.test(word));
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;
   return out;

@@ -23,10 +23,14 @@ export function textsAt(graph, story, place, cache) {
   for (const raw of graph.texts) if (raw.kind === "pyrender" && raw.stage <= place) pyrender = raw;
   const raws = [pyrender, ...graph.texts.filter((t) => t.kind !== "pyrender")].filter(Boolean);
   return raws.map((raw) => {
+    if (isEarly(graph, raw)) return made(graph, story, raw, cache);
     if (!cache.has(raw)) cache.set(raw, made(graph, story, raw, cache));
     return cache.get(raw);
   });
 }
+
+// Whether the lines of a recorded text cannot be linked yet, because the nodes that rewrites made were not read.
+const isEarly = (graph, {kind}) => Boolean(graph.producer && graph.unread.packed && kind !== "pyrender");
 
 function made(graph, story, raw, cache) {
   const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
@@ -57,7 +61,7 @@ function made(graph, story, raw, cache) {
 const kFound = new WeakMap();
 
 function foundNodes(graph, story, {kind}) {
-  if (kind !== "source" && kind !== "linear" || !graph.producer) return [];
+  if (kind !== "source" && kind !== "linear" || !graph.producer || graph.unread.packed) return [];
   if (!kFound.has(graph)) {
     const linesOf = (name) => ((graph.texts.find((t) => t.kind === name) || {}).text || "").split("\n");
     const rows = rowsOf(linesOf("linear").map(withoutColors));

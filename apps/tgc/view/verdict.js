@@ -6,19 +6,19 @@ import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {countsText, exampleText, expectedText, nextUnproven, noteOf, verdictText} from "./proof.js";
-import {changeText, withoutColors} from "./rewrites.js";
+import {changeText, shortened, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
 
+const kLongestRule = 120;  // maximum length of a rule's text, in characters
 const kLongestSide = 90;  // maximum length of a side of a rewrite, in characters
 const kMostValue = 50;  // maximum length of a differing value, in characters
 
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const isList = app.state.m && !app.index.schedule;
-  const said = isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
+  const said = app.isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
     : app.graph.other ? saidOfOther(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
@@ -30,10 +30,17 @@ const bold = (text) => element("b", "", plain(text)), span = (text) => element("
 
 // Returns the items that name a rule and its stage, and say what the rule is.
 function ruleItems(app, name, stage, place) {
-  const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")];
-  const rule = place && place.r >= 0 ? app.graph.rules[app.graph.stages[place.s - 1].rewrites[place.r].rule] : null;
+  const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
   if (rule && rule.text) items[1].title = plain(rule.text);
   return items;
+}
+function ruleAt({graph}, place) {
+  return place && place.r >= 0 ? graph.rules[graph.stages[place.s - 1].rewrites[place.r].rule] : null;
+}
+// Returns what a rule says, if that is short.
+function ruleText(rule) {
+  const [text, ...more] = (rule && rule.text || "").split("\n");
+  return text ? [span(".  The rule: "), code(shortened(text, kLongestRule) + (more.length ? " \u2026" : ""))] : [];
 }
 
 // Says what a bisection found: the rule, values for which it is wrong, and what it made of what.
@@ -49,6 +56,7 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, fa
     const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
     if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
       items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));
+    items.push(...ruleText(ruleAt(app, place)));
   } else {
     const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
     items.push(bold(verdict), span(says.join(": ")));
@@ -68,7 +76,7 @@ function saidOfProof(app, proof) {
   if (note && note.counterexample) {
     const stage = graph.stages[next.s - 1], rule = graph.rules[stage.rewrites[next.r].rule];
     items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, next));
-    items.push(bold(exampleText(note.counterexample)));
+    items.push(bold(exampleText(note.counterexample)), ...ruleText(rule));
   }
   items.push(span(".  Rewrites: " + (countsText(app) || "none")));
   if (proof.error) items.push(span(".  " + proof.error));

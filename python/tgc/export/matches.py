@@ -3,7 +3,10 @@ its nesting."""
 from __future__ import annotations
 
 import functools
+import linecache
 import os
+import sys
+import textwrap
 import threading
 from collections.abc import Sequence
 from time import thread_time as clock
@@ -12,6 +15,9 @@ from typing import Any
 from tgc.export.graphs import Nodes
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
+
+
+MOST_LINES = 8  # of a rule's text
 
 
 def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "location", None) or ("?", 0)))
@@ -91,4 +97,19 @@ def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
   nodes."""
   nodes = Nodes()
   rows = [[stage, location, nodes.add(before), nodes.add(after), depth] for stage, location, before, after, depth in matches]
-  return {"nodes": nodes.lines, "list": rows}
+  texts = {location: text for location in dict.fromkeys(row[1] for row in rows) if (text := rule_text(location))}
+  return {"nodes": nodes.lines, "list": rows, **({"texts": texts} if texts else {})}
+
+
+@functools.cache
+def rule_text(location: str) -> str:
+  """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none."""
+  file, _, line = location.rpartition(":")
+  package = getattr(sys.modules.get("tinygrad"), "__file__", None)
+  lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
+  out: list[str] = []
+  for text in lines[int(line) - 1:int(line) - 1 + MOST_LINES]:
+    out.append(text.rstrip())
+    told = "".join(out)
+    if sum(map(told.count, "([{")) <= sum(map(told.count, ")]}")): break
+  return textwrap.dedent("\n".join(out))

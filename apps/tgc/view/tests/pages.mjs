@@ -4,7 +4,10 @@ import {Recorded} from "../data.js";
 
 /** @param {string} file */
 export async function graphsOf(file) {
-  const blobs = [...readFileSync(file, "utf8")
-    .matchAll(/<script type="application\/octet-stream" id="graph\d+">([^<]*)/g)];
-  return Promise.all(blobs.map((b) => Recorded.read(b[1])));
+  const blobs = readFileSync(file, "utf8")
+    .matchAll(/<script type="application\/octet-stream" id="graph(?:s(\d+)-(\d+)|\d+)">([^<]*)/g);
+  return Promise.all([...blobs].flatMap(([, first, last, text]) => {
+    if (!first) return Recorded.read(text);
+    return Array.from({length: last - first}, (_, at) => Recorded.read({text, at}));
+  }));
 }

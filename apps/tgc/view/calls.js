@@ -1,0 +1,35 @@
+// Which kernel of the schedule a CALL of a recorded tensor graph runs.
+import {kernelName} from "./rewrites.js";
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+/** For each recording, the items of the schedule by the CALL or its first source, the kernel's graph.
+ * @type {WeakMap<Recorded, Map<number, number[]>>} */
+const kItems = new WeakMap();
+
+// The LINEAR of the last graph lists the CALLs in the order of the schedule.
+function itemsByNode(/** @type {Recorded} */ g) {
+  if (!kItems.has(g)) {
+    const out = new Map(), isLinear = (n) => g.opName(n) === "LINEAR", add = (n, item) => {
+      out.has(n) ? out.get(n).push(item) : out.set(n, [item]);
+    };
+    const linear = g.unread.packed ? undefined : g.nodesOf(g.rootAfter(g.stages.length)).find(isLinear);
+    const calls = linear === undefined ? [] : Array.from(g.sourcesOf(linear));
+    calls.forEach((n, item) => { add(n, item), add(g.sourcesOf(n)[0], item); });
+    if (g.unread.packed) return out;  // nodes are missing
+    kItems.set(g, out);
+  }
+  return kItems.get(g);
+}
+
+/** Returns the items of the schedule that a CALL runs: one, or all with the same kernel. @param {Recorded} g */
+export function itemsOfCall(g, n) {
+  const items = itemsByNode(g);
+  return g.opName(n) === "CALL" ? items.get(n) || items.get(g.sourcesOf(n)[0]) || [] : [];
+}
+
+/** Returns the name of the kernel that a CALL runs; "": unknown. @param {Recorded} g */
+export function calledName(g, n) {
+  const [item] = itemsOfCall(g, n), [body] = g.sourcesOf(n);
+  const own = body === undefined ? "" : kernelName(g.argText(body));
+  return item !== undefined && g.itemNames && g.itemNames[item] || (own === "test" ? "" : own);
+}
