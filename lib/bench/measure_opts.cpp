@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lib/beam/beam_search.h"
 #include "lib/beam/device_times.h"
@@ -120,39 +121,57 @@ class OptMeter {
       reason.tried = "no opt of this kind applies";
       return;
     }
-    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
-    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
-    std::vector<const OptList*> of;
-    for (const OptList& list : lists) {
-      Candidate c = candidate_of(kernel_, list, spec_);
-      if (c.executable) made.push_back(std::move(c)), of.push_back(&list);
-    }
-    std::vector<Candidate*> all;
-    for (Candidate& c : made) all.push_back(&c);
-    std::vector<double> seconds = times_.compare(all, kTurns);
-    reason.tried = counted(of.size(), "list") + " of opts measured";
+    time_new(lists);
+    std::vector<std::pair<double, const OptList*>> fastest;
+    for (const OptList& list : lists)
+      if (auto gain = gains_.find(text_of(kernel_, list)); gain != gains_.end())
+        fastest.push_back({gain->second, &list});
+    std::ranges::stable_sort(fastest, std::greater(), &std::pair<double, const OptList*>::first);
+    reason.tried = counted(fastest.size(), "list") + " of opts measured";
     std::string wrong;
-    for (;;) {
-      const size_t best = size_t(std::ranges::min_element(seconds.begin() + 1, seconds.end()) - seconds.begin());
-      if (best >= seconds.size() || !std::isfinite(seconds[best])) break;
-      CandidateLog log;
-      if (times_.check(*all[best], log)) {
-        reason.gain = seconds[0] / seconds[best];
-        reason.opts = text_of(kernel_, *of[best - 1]);
+    for (const auto& [gain, list] : fastest) {
+      const std::string text = text_of(kernel_, *list);
+      if (!checked_.contains(text)) {
+        Candidate c = candidate_of(kernel_, *list, spec_);
+        CandidateLog log;
+        checked_[text] = !c.executable ? c.why : times_.check(c, log) ? "" : log.why;
+      }
+      if (checked_[text].empty()) {
+        reason.gain = gain, reason.opts = text;
         reason.tried += ", the result of the fastest confirmed by " + times_.reference() + wrong;
         return;
       }
-      wrong = "; a faster list computes a wrong result: " + log.why;
-      seconds[best] = INFINITY;
+      wrong = "; a faster list computes a wrong result: " + checked_[text];
     }
     reason.tried += ", none of which runs and computes the right result" + wrong;
   }
 
  private:
+  // Measures those lists that no other reason has measured, so that a list has one gain.
+  void time_new(const std::vector<OptList>& lists) {
+    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
+    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
+    std::vector<std::string> texts{""};
+    for (const OptList& list : lists) {
+      std::string text = text_of(kernel_, list);
+      if (gains_.contains(text)) continue;
+      if (Candidate c = candidate_of(kernel_, list, spec_); c.executable)
+        made.push_back(std::move(c)), texts.push_back(std::move(text));
+    }
+    if (made.size() == 1) return;
+    std::vector<Candidate*> all;
+    for (Candidate& c : made) all.push_back(&c);
+    const std::vector<double> seconds = times_.compare(all, kTurns);
+    for (size_t i = 1; i < seconds.size(); i++)
+      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i];
+  }
+
   const SearchKernel& kernel_;
   std::span<const Opt> applied_;
   DeviceTimes times_;
   CandidateSpec spec_;
+  std::map<std::string, double> gains_;         // by the text of the opts
+  std::map<std::string, std::string> checked_;  // what is wrong with their result; empty: nothing
 };
 
 }  // namespace
