@@ -50,7 +50,7 @@ void run_ptx(Bytes bytes) {
   count_as_run();
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
-    const ptx::Code* code = (*module)->kernel(f.name);
+    const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
     if (code->shared_bytes > kMostShared) continue;  // the driver refuses a kernel with so much shared memory, too
     for (bool races : {false, true})
       run(ptx::Launch{.code = code,

@@ -1,18 +1,30 @@
 // tgc compile: compiles every distinct source of many kernels with its target's compiler.
 #include "apps/tgc/options.h"
 #include "lib/compile_all/compile_all.h"
+#include "lib/run/source_run.h"
 
 namespace tgc {
 namespace {
 
 struct CompileCommand {
   CompilePlan plan;
-  bool json = false, no_cache = false, times = false;
+  bool json = false, no_cache = false, times = false, assembly = false;
   unsigned jobs = 1;
   Overrides over;
 };
 
+// Prints the assembly of kernels that were written by hand; of others, dump does.
+int print_assembly(const CompileCommand& o) {
+  const Session session = terminal_session(o.over, 1);
+  for (const std::string& file : o.plan.inputs) {
+    const SourceJob source = require(source_job(session, file, o.plan.language, o.over.target));
+    print_report(require(compile(source.job, Artifact::Assembly)));
+  }
+  return 0;
+}
+
 int compile_inputs(CompileCommand& o) {
+  if (o.assembly) return print_assembly(o);
   o.plan.use_cache = !o.no_cache;
   Session session = terminal_session(o.over, o.jobs);
   CompileAll all(session, o.plan);
@@ -41,6 +53,8 @@ void add_compile(Command& cmd) {
   cmd.group(Group::Output);
   cmd.flag("--resources", o.plan.resources,
            "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
+  cmd.flag("--asm", o.assembly, "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does")
+      ->needs(cmd->get_option("--language"));
   cmd.json(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.group(Group::Pipeline);

@@ -51,7 +51,9 @@ int dump(const DumpOptions& o) {
   if (tracks_match_stats()) plan.watcher = &counter;
   StageSelection stages(o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
+  bool is_printed = false;  // a tensor graph without its stages
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
+    is_printed = graph.is_tensor_graph && !graph.record && !session.live;
     DebugPrints debug(session, graph.graph->settings());
     auto pipeline = session.pipeline(std::move(graph));
     if (!pipeline) return pipeline.diag();
@@ -70,10 +72,11 @@ int dump(const DumpOptions& o) {
   require(stages.outcome());
   if (!out.written() && o.stage != "changed")
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
-                    .expected = begun_at.empty() ? "a stage that applies to the input; `tgc dump --stage=changed` "
-                                                   "shows them"
-                                                 : "stages after '" + std::string(begun_at) +
-                                                       "', where the input begins"});
+                    .expected = !begun_at.empty() ? "stages after '" + std::string(begun_at) +
+                                                        "', where the input begins"
+                                : is_printed ? "--live=PYTHON, whose tinygrad makes the stages of a printed graph"
+                                             : "a stage that applies to the input; `tgc dump --stage=changed` "
+                                               "shows them"});
   require(out.release());
   if (stages.is_empty()) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
   if (plan.watcher) session.events->debug(stats_text(stats.by_rule()));

@@ -184,3 +184,12 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
   CHECK(count("\"compiled\":0") <= 3);                                  // kernels for Metal, WebGPU, or with fp8 on CPU
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));
 }
+
+TEST_CASE("cli: compile --asm prints the assembly of a kernel written by hand") {
+  const std::string file = put("add.c", "/* adds\n#if */\nvoid add(float* a, float b) { a[0] += b; }\n");
+  Ran made = run_tgc("compile --language=c --asm " + file);
+  INFO(made.out << made.err);
+  CHECK(made.code == 0);
+  CHECK(contains(made.out, "add:"));
+  CHECK(run_tgc("compile --asm " + file).code == 2);
+}

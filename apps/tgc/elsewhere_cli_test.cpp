@@ -43,6 +43,7 @@ TEST_CASE("cli: a printed tensor of tinygrad 0.14 without buffers is a tensor gr
       "  UOp(Ops.CONST, dtypes.weakint, arg=3, src=()),))\n";
   const std::string file = put("arange.txt", text);
   trouble("run " + file, "without a recorded schedule, expected --live=PYTHON");
+  trouble("dump --stage=schedule " + file, "no graph of the input has 'schedule', expected --live=PYTHON");
 }
 
 TEST_CASE("diff: recordings, records and graphs of two releases are compared by the later release's names") {

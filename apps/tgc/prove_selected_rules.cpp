@@ -27,7 +27,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   ProofCache cache;
   cache.read();
   std::vector<LiveRuleProof> all;
-  std::string producer;
+  std::string producer, missing;
   const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
   ProgramWriter programs(o);
@@ -43,13 +43,13 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                 .most_wrong = o.program.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
-    producer = in.info.producer;
+    producer = in.info.producer, missing = why_no_rules(in);
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
   require(done);
   cache.write();
   if (all.empty() && shard.of == 1)
-    throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "'",
+    throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "': " + missing,
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
   if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));

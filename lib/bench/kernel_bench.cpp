@@ -134,6 +134,8 @@ class KernelBench {
     const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
     SlowKernel slow{.list = list, .is_cpu = place.target->device == "CPU", .cost = k.cost, .seconds = k.least};
     slow.units = slow.is_cpu ? uint32_t(Settings().cpu_count()) : compute_units(place);
+    if (auto found = out_.peaks.find(k.device.substr(0, k.device.find(','))); found != out_.peaks.end())
+      slow.peaks = found->second;
     slow.launch = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
     auto job = job_for(kernel.source());
     if (job)

@@ -10,6 +10,13 @@ using namespace tgc;
 
 namespace {
 
+// What an idle thread of a server's CPU needs.
+Peaks costs() {
+  return {.bytes = 14e9, .operations = 1e11, .instruction = 0.28e-9, .add = 0.8e-9, .near_line = 0.5e-9,
+          .far_line = 5e-9,
+          .source = "a test", .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
+}
+
 // A matrix product of n x n floats.
 std::string product_text(int n) {
   const std::string size = std::to_string(n), all = std::to_string(n * n);
@@ -46,9 +53,37 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   REQUIRE(plain.set("NOOPT", "1"));
   InputGraph again = load_text(plain, InputKind::Pyrender, product_text(64), "product").value_or_throw();
   const auto list = lower_kernel({.root = again.root}, target).value_or_throw();
-  auto reasons = reasons_of({.list = list, .cost = cost_of(again.root), .seconds = 1e-3});
+  auto reasons = reasons_of({.list = list, .cost = cost_of(again.root), .seconds = 1e-3, .peaks = costs()});
   REQUIRE(!reasons.empty());
   CHECK(reasons[0].kind == Slowness::NotUnrolled);
   suggest_opts(reasons, *kernel, {});
   CHECK(reasons[0].opts.starts_with("[Opt(op=OptOps.UPCAST, axis="));
+}
+
+TEST_CASE("the first reason is what costs the most: a column that is summed, an accumulator, an idle thread") {
+  const Target target = parse_target("CPU:CLANG", Settings()).value_or_throw();
+  Settings plain;
+  REQUIRE(plain.set("NOOPT", "1"));
+  auto reasons_for = [&](const std::string& index, uint32_t units, double seconds) {
+    const std::string text = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)\n"
+                             "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1048576), (), 1)\n"
+                             "i = UOp.range(1024, 0, AxisType.LOOP)\nk = UOp.range(1024, 1, AxisType.REDUCE)\n"
+                             "ast = c0.index(i, ptr=True).store(c1.index(" + index +
+                             ").reduce(k, arg=Ops.ADD)).end(i).sink()\n";
+    InputGraph in = load_text(plain, InputKind::Pyrender, text, "sum").value_or_throw();
+    const auto list = lower_kernel({.root = in.root}, target).value_or_throw();
+    SlowKernel kernel{.list = list, .units = units, .cost = cost_of(in.root), .seconds = seconds, .peaks = costs()};
+    kernel.resources = KernelResources{.vector_bits = 0};
+    return reasons_of(kernel);
+  };
+  auto columns = reasons_for("k*1024+i", 1, 6e-3), rows = reasons_for("i*1024+k", 1, 1e-3);
+  auto idle = reasons_for("i*1024+k", 8, 1e-3);
+  REQUIRE(!columns.empty());
+  CHECK(columns[0].kind == Slowness::StridedLoads);
+  CHECK(columns[0].weight > 2);
+  REQUIRE(!rows.empty());
+  CHECK(rows[0].kind == Slowness::SerialReduction);
+  CHECK(rows[0].weight == doctest::Approx(1 / (1 - 1024 * 1024 * 0.8e-9 * 7 / 8 / 1e-3)));
+  REQUIRE(!idle.empty());
+  CHECK(idle[0].kind == Slowness::FewThreads);
 }

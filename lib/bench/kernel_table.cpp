@@ -114,6 +114,9 @@ std::string kernels_json(const KernelBenchResult& result) {
         json.key(device).object([&] {
           json.member("flops", p.operations).member("bytes", p.bytes).member("source", p.source);
           if (p.launch > 0) json.member("launch_s", p.launch);
+          if (p.instruction > 0)
+            json.member("instruction_s", p.instruction).member("add_s", p.add).member("near_line_s", p.near_line)
+                .member("far_line_s", p.far_line).member("group_s", p.group);
           json.key("caches").array([&] {
             for (const Peaks::Cached& c : p.caches)
               json.object([&] { json.member("working_set", c.working_set).member("bytes", c.bytes); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lib/beam/beam_search.h"
 #include "lib/beam/device_times.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kMostLists = 24;  // of opts for a reason
 constexpr int kTurns = 5;
+constexpr double kNoise = 1.1;  // of measured gains
 
 std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
   switch (kind) {
@@ -60,10 +62,15 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
 // Returns the lists of opts that address the reason, the likeliest first.
 std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == Slowness::Spills) {  // without one of the opts that need registers
+  if (kind == Slowness::Spills) {  // half of one of the opts that need registers, or none of it
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
+      const int64_t amount = applied[i].arg.is_integral() ? applied[i].arg.small_int() : 0;
+      for (int64_t part = amount / 2; part > 1; part /= 2) {
+        less[i].arg = Arg(part);
+        if (applied_to(kernel, less)) out.push_back(less);
+      }
       less.erase(less.begin() + std::ptrdiff_t(i));
       if (applied_to(kernel, less)) out.push_back(std::move(less));
     }
@@ -120,39 +127,57 @@ class OptMeter {
       reason.tried = "no opt of this kind applies";
       return;
     }
-    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
-    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
-    std::vector<const OptList*> of;
-    for (const OptList& list : lists) {
-      Candidate c = candidate_of(kernel_, list, spec_);
-      if (c.executable) made.push_back(std::move(c)), of.push_back(&list);
-    }
-    std::vector<Candidate*> all;
-    for (Candidate& c : made) all.push_back(&c);
-    std::vector<double> seconds = times_.compare(all, kTurns);
-    reason.tried = counted(of.size(), "list") + " of opts measured";
+    time_new(lists);
+    std::vector<std::pair<double, const OptList*>> fastest;
+    for (const OptList& list : lists)
+      if (auto gain = gains_.find(text_of(kernel_, list)); gain != gains_.end())
+        fastest.push_back({gain->second, &list});
+    std::ranges::stable_sort(fastest, std::greater(), &std::pair<double, const OptList*>::first);
+    reason.tried = counted(fastest.size(), "list") + " of opts measured";
     std::string wrong;
-    for (;;) {
-      const size_t best = size_t(std::ranges::min_element(seconds.begin() + 1, seconds.end()) - seconds.begin());
-      if (best >= seconds.size() || !std::isfinite(seconds[best])) break;
-      CandidateLog log;
-      if (times_.check(*all[best], log)) {
-        reason.gain = seconds[0] / seconds[best];
-        reason.opts = text_of(kernel_, *of[best - 1]);
+    for (const auto& [gain, list] : fastest) {
+      const std::string text = text_of(kernel_, *list);
+      if (!checked_.contains(text)) {
+        Candidate c = candidate_of(kernel_, *list, spec_);
+        CandidateLog log;
+        checked_[text] = !c.executable ? c.why : times_.check(c, log) ? "" : log.why;
+      }
+      if (checked_[text].empty()) {
+        reason.gain = gain, reason.opts = text;
         reason.tried += ", the result of the fastest confirmed by " + times_.reference() + wrong;
         return;
       }
-      wrong = "; a faster list computes a wrong result: " + log.why;
-      seconds[best] = INFINITY;
+      wrong = "; a faster list computes a wrong result: " + checked_[text];
     }
     reason.tried += ", none of which runs and computes the right result" + wrong;
   }
 
  private:
+  // Measures those lists that no other reason has measured, so that a list has one gain.
+  void time_new(const std::vector<OptList>& lists) {
+    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
+    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
+    std::vector<std::string> texts{""};
+    for (const OptList& list : lists) {
+      std::string text = text_of(kernel_, list);
+      if (gains_.contains(text)) continue;
+      if (Candidate c = candidate_of(kernel_, list, spec_); c.executable)
+        made.push_back(std::move(c)), texts.push_back(std::move(text));
+    }
+    if (made.size() == 1) return;
+    std::vector<Candidate*> all;
+    for (Candidate& c : made) all.push_back(&c);
+    const std::vector<double> seconds = times_.compare(all, kTurns);
+    for (size_t i = 1; i < seconds.size(); i++)
+      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i];
+  }
+
   const SearchKernel& kernel_;
   std::span<const Opt> applied_;
   DeviceTimes times_;
   CandidateSpec spec_;
+  std::map<std::string, double> gains_;         // by the text of the opts
+  std::map<std::string, std::string> checked_;  // what is wrong with their result; empty: nothing
 };
 
 }  // namespace
@@ -178,8 +203,10 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   OptMeter meter(kernel, applied, place);
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
-  std::stable_sort(reasons.begin(), reasons.begin() + std::ptrdiff_t(count),
-                   [](const Reason& a, const Reason& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
+  // The measured gains order the reasons, but gains that differ by less than the noise leave them as the weights do.
+  auto gain = [&](size_t i) { return std::max(1.0, reasons[i].gain.value_or(1)); };
+  for (size_t i = 1; i < count; i++)
+    for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);
 }
 
 }  // namespace tgc

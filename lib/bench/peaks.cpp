@@ -10,12 +10,20 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 7;
+constexpr int kPeakRuns = 15;                    // of which the fastest counts: other programs may run, too
 constexpr int kRounds = 20000;                   // of the arithmetic kernel on a CPU
 constexpr int kChains = 10;                      // accumulators, which hide the latency of one addition
-constexpr double kMoved = 64 << 20;              // bytes that the memory kernels move at least
+constexpr double kMoved = 16 << 20;              // bytes that the memory kernels move at least
 constexpr uint32_t kItems = 8192, kGroup = 64;   // work items of OpenCL kernels, and those of a work group
 constexpr int kItemRounds = 256;                 // of the arithmetic kernel of a work item
+constexpr int kItemFloats = 8;                   // of the vectors of OpenCL kernels
+constexpr int kAdds = 100000;                    // that wait for each other
+constexpr int kGroups = 65536;                   // work groups that do nothing
+// Lines that are loaded one after another, and the floats between them: of the cache of level 2, and of a larger one.
+struct Lines {
+  int count, gap, rounds;
+};
+constexpr Lines kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
 std::string repeated(const std::string& text) {  // `text` once for each accumulator, with its number in place of @
   std::string out;
@@ -37,20 +45,37 @@ struct Sources {
     return "typedef float v __attribute__((vector_size(" + v + "), aligned(4)));\n" +
            "void peak(float* restrict out, float* restrict in, int core_id) {\n" + body + "}\n";
   }
-  std::string type() const { return is_c ? "v" : "float"; }
+  std::string type() const { return is_c ? "v" : "float8"; }
 
   std::string nothing() const { return function("  out[0] = 0.0f;\n"); }
+  std::string thread() const { return is_c ? "core_id" : "(int)get_global_id(0)"; }
+  std::string additions() const {
+    return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
+                    "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
+  }
+  // Loads an element of each line, again and again.
+  std::string elements_of(const Lines& lines) const {
+    std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
+                       std::to_string(lines.rounds) + "; r++)\n" +
+                       "    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
+    for (int i = 0; i < 4; i++) {
+      const std::string n = std::to_string(i);
+      body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(lines.gap) + " + r % 16];\n";
+    }
+    return function(body + "    }\n  out[" + thread() + " * 64] = s0 + s1 + s2 + s3;\n");
+  }
   std::string arithmetic() const {
-    const std::string loaded = is_c ? "*(v*)(in + @ * 16)" : "in[@]";
+    const std::string loaded = is_c ? "*(v*)(in + @ * 16)" : "vload8(@, in)";
     const std::string index = is_c ? "core_id * 1024" : "get_global_id(0)";
     std::string sum = "a0";
     for (int i = 1; i < kChains; i++) sum += " + a" + std::to_string(i);
-    return function("  " + type() + " x = " + (is_c ? "*(v*)(in + 512)" : "in[512]") +
-                    ", y = " + (is_c ? "*(v*)(in + 544)" : "in[544]") + ";\n" +
+    return function("  " + type() + " x = " + (is_c ? "*(v*)(in + 512)" : "vload8(64, in)") +
+                    ", y = " + (is_c ? "*(v*)(in + 544)" : "vload8(68, in)") + ";\n" +
                     repeated("  " + type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
                     std::to_string(is_c ? kRounds : kItemRounds) + "; i++) {\n" +
                     repeated(is_c ? "    a@ = a@ * x + y;\n" : "    a@ = fma(a@, x, y);\n") + "  }\n  " +
-                    (is_c ? "*(v*)(out + " + index + ")" : "out[" + index + "]") + " = " + sum + ";\n");
+                    (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") +
+                    ";\n");
   }
   // Reads `in`, and writes `out` if `copies`.
   std::string memory(bool copies) const {
@@ -69,29 +94,45 @@ struct Sources {
       }
       return function(body + "    }\n" + (copies ? "" : "  *(v*)(out + core_id * 64) = s0 + s1 + s2 + s3;\n"));
     }
-    body += "  for (int r = 0; r < " + repeat + "; r++)\n    for (uint i = get_global_id(0); i < " + count +
-            "; i += " + std::to_string(kItems) + ") " + (copies ? "out[i] = in[i] + r;\n" : "s += in[i] * r;\n");
-    return function(body + (copies ? "" : "  out[get_global_id(0)] = s;\n"));
+    // each work item copies a vector; further rounds are further work items
+    return function("  uint i = get_global_id(0) % " + std::to_string(floats / kItemFloats) +
+                    ";\n  vstore8(vload8(i, in) + 1.0f, i, out);\n");
   }
 };
 
 class PeakMeter {
  public:
-  PeakMeter(Placement place, Sources sources) : place_(std::move(place)), sources_(sources) {}
+  // `units`: threads of the CPU, which are also the compute units of an OpenCL device of the CPU.
+  PeakMeter(Placement place, Sources sources, double units)
+      : place_(std::move(place)), sources_(sources), units_(units) {}
 
   Peaks measure() {
     Peaks out{.source = "measured"};
     sources_.floats = kItems * 2;
     out.launch = seconds(sources_.nothing());
+    const uint64_t all = sources_.threads;
     for (int width : {32, 64}) {
       if (!sources_.is_c && width > 32) break;
       sources_.width = width;
-      const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * double(sources_.threads)
-                                                         : double(kItemRounds) * kItems);
-      out.operations = std::max(out.operations, each / (seconds(sources_.arithmetic())));
+      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all
+        sources_.threads = threads;
+        const double units = sources_.is_c ? double(threads) : units_;
+        const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * units
+                                                           : double(kItemRounds) * kItems * kItemFloats);
+        const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units / rate;
+        out.operations = std::max(out.operations, rate);
+        out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
+        if (!sources_.is_c) break;
+      }
     }
+    sources_.threads = all;
+    measure_costs(out);  // of one unit, while the others wait
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
-      const double rate = std::max(memory_rate(bytes, true), memory_rate(bytes, false));
+      double rate = memory_rate(bytes, true);
+      if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));
+      if (sources_.threads = 1; sources_.is_c && all > 1 && bytes < uint64_t(1) << 20)
+        rate = std::max(rate, memory_rate(bytes, false));
+      sources_.threads = all;
       // a larger cache is not faster; a busy machine may measure it so
       if (!out.caches.empty() && rate > out.caches.back().bytes)
         for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
@@ -110,16 +151,33 @@ class PeakMeter {
                       step;
     const double bytes = double(sources_.floats) * sizeof(float) * (copies ? 2 : 1);
     sources_.rounds = int(std::max(1.0, kMoved / bytes));
-    return bytes * sources_.rounds / seconds(sources_.memory(copies));
+    const double items = double(sources_.floats) / kItemFloats * sources_.rounds;
+    const std::string text = sources_.memory(copies);
+    return bytes * sources_.rounds / (sources_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
   }
 
+  void measure_costs(Peaks& out) {
+    sources_.width = 32;
+    out.add = seconds(sources_.additions(), 1, 1) / kAdds;
+    auto line_seconds = [&](const Lines& lines) {
+      sources_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
+      return seconds(sources_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
+    };
+    out.near_line = line_seconds(kNear), out.far_line = std::max(out.near_line, line_seconds(kFar));
+    sources_.floats = kItems * 2;
+    if (!sources_.is_c) out.group = seconds(sources_.nothing(), kGroups, 1) * units_ / kGroups;
+  }
+
+  // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.
   double seconds(const std::string& text) {
-    const int64_t size = int64_t(std::max<uint64_t>(sources_.floats, kItems * 2));
+    return sources_.is_c ? seconds(text, int64_t(sources_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
+  }
+  double seconds(const std::string& text, int64_t groups, int64_t items) {
+    const int64_t size = int64_t(std::max<uint64_t>(sources_.floats, kItems * kItemFloats));
     std::vector<BufferSpec> buffers{{.number = 0, .dtype = dtypes::float32, .size = size, .written = true},
                                     {.number = 1, .dtype = dtypes::float32, .size = size, .read = true}};
     ProgramInfo info{.name = "peak", .function_name = "peak"};
-    info.global_size[0] = int64_t(sources_.is_c ? sources_.threads : kItems / kGroup);
-    info.local_size->at(0) = int64_t(sources_.is_c ? 1 : kGroup);
+    info.global_size[0] = groups, info.local_size->at(0) = items;
     KernelSource source{"peak", "peak", place_.target->name(), text};
     if (sources_.is_c) source.variables_before_core = 0;
     Executable kernel = std::move(
@@ -135,6 +193,7 @@ class PeakMeter {
 
   Placement place_;
   Sources sources_;
+  double units_;
 };
 
 }  // namespace
@@ -152,7 +211,7 @@ Result<Peaks> peaks_of(const Session& session, const std::string& device) {
     if (name == "CPU" || name == "CL") {
       Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
       Sources sources{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
-      return PeakMeter(std::move(place), sources).measure();
+      return PeakMeter(std::move(place), sources, double(settings.cpu_count())).measure();
     }
     const std::string arch = device.substr(device.rfind(':') + 1);
     const profile::DevicePeak* peak = profile::device_peak(arch);

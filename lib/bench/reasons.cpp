@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include "lib/profile/code_source.h"
 #include "lib/support/counted.h"
@@ -9,21 +11,28 @@
 namespace tgc {
 namespace {
 
-constexpr double kShort = 20e-6;         // seconds: below this, other threads do not pay
-constexpr double kLongReduction = 64;    // iterations
-constexpr int64_t kLine = 64;            // bytes of a cache line of a CPU
-constexpr uint32_t kWave = 32;           // lanes of a wave
-constexpr double kFewest = 1.15;         // reasons of less weight are not worth a line
+constexpr double kShort = 20e-6;       // seconds: below this, other threads do not pay
+constexpr int64_t kLine = 64;          // bytes of a cache line of a CPU
+constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;  // of caches of level 1 and 2
+constexpr uint32_t kWave = 32;         // lanes of a wave
+constexpr uint32_t kVector = 8;        // floats of a vector of a CPU
+constexpr double kIndependent = 8;     // independent additions that hide the latency of one
+constexpr double kReuse = 4;           // times that an UPCAST of 4 reuses a loaded element
+constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a
+                                       // branch, the load, and inserts that make a vector of it and its neighbours
+constexpr double kMostLost = 0.97;     // of the time of a kernel
+constexpr double kFewest = 1.05;       // reasons of less weight are not worth a line
 
 // An access to global memory in the linear list.
 struct Access {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
-  double times = 1;      // how often a launch executes it
+  double times = 1;      // how often a launch executes it; of a thread of the CPU
   double bytes = 0;      // of one execution
   bool is_gated = false;
+  double buffer_bytes = 0;
 };
 
-// What one pass over the list finds.
+// What one pass over the list finds. On a CPU, the list is that of one thread.
 class ListFacts {
  public:
   explicit ListFacts(std::span<const UOp> list) {
@@ -33,26 +42,29 @@ class ListFacts {
       if (u.is(Op::RANGE)) {
         open.push_back({u, times_});
         times_ *= extent_of(u);
-        if (is_reduction(u)) longest_reduction = std::max(longest_reduction, extent_of(u));
+        if (is_reduction(u))
+          longest_reduction = std::max(longest_reduction, extent_of(u)), steps = std::max(steps, times_);
       } else if (u.is(Op::END) && !open.empty()) {
         times_ = open.back().second, open.pop_back();
       } else if (u.in({Op::LOAD, Op::STORE})) {
         add_access(u, open.empty() ? UOp() : open.back().first);
       } else if (u.is(Op::DEFINE_REG)) {
-        accumulators += std::max<int64_t>(1, u.dtype().size());
+        accumulators += double(std::max<int64_t>(1, u.dtype().size()));
       } else if (u.is(Op::WHERE) && compares_indices(u.src(0))) {
-        gated_times += times_;
+        gates += times_;
       } else if (u.is(Op::WMMA)) {
         has_tensor_core = true;
       }
-      if (ops::ALU.contains(u.op()) && dtypes::is_float(u.dtype().scalar())) float_times += times_ * u.dtype().vcount();
+      if (ops::ALU.contains(u.op()) && dtypes::is_float(u.dtype().scalar())) work += times_ * u.dtype().vcount();
     }
   }
 
   std::vector<Access> loads, stores;
-  double longest_reduction = 0;
-  int64_t accumulators = 0;
-  double gated_times = 0, float_times = 0;
+  double longest_reduction = 0;  // iterations
+  double steps = 0;              // executions of the body of the most executed reduction
+  double accumulators = 0;       // elements
+  double gates = 0;              // values and loads that depend on a comparison of indices, and are executed
+  double work = 0;               // instructions of scalar code: operations on floats, loads and stores
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
@@ -86,23 +98,39 @@ class ListFacts {
     const DType dtype = u.is(Op::LOAD) ? u.dtype() : u.src(1).dtype();
     const bool is_gated = (u.is(Op::LOAD) && u.num_src() > 1) ||
                           (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_);
-    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated});
+    const DType buffer = index.src(0).dtype();
+    const double all = buffer.size() > 0 ? double(buffer.size()) * double(buffer.base().itemsize()) : INFINITY;
+    (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated, all});
+    work += times_ * dtype.vcount();
+    if (u.is(Op::LOAD) && is_gated) gates += times_;
   }
   double times_ = 1;
 };
 
+// The accesses of a loop to one buffer, which go on by the same number of bytes in each iteration.
+struct LoopAccess {
+  UOp buffer, loop;
+  int64_t stride = 0;
+  bool is_load = true;
+  double times = 1, bytes = 0;   // of an iteration, together
+  std::set<int64_t> lines = {};  // of an iteration
+};
+
 uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0]) * sizes[1] * sizes[2]; }
 
+// Estimates for each reason the seconds that a launch loses by it, from what the device's instructions and memory cost.
 class ReasonFinder {
  public:
-  explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), facts_(kernel.list) {}
+  explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.list) {
+    const double busy = std::max(1.0, std::min(double(groups()), double(k_.units)));
+    wall_ = k_.is_cpu ? 1 : 1 / busy;
+    launch_ = k_.is_cpu ? double(groups()) : 1;
+  }
 
   std::vector<Reason> find() {
     add_parallelism();
-    add_unrolling();
-    add_reduction();
-    add_strides();
-    add_repeated_loads();
+    const double serial = add_serial_reduction(), strided = add_strides(), repeated = add_repeated_loads();
+    add_not_unrolled(serial + strided + repeated);
     add_spills();
     add_bounds_checks();
     std::erase_if(out_, [](const Reason& r) { return r.weight < kFewest; });
@@ -111,111 +139,178 @@ class ReasonFinder {
   }
 
  private:
-  void add(Slowness kind, double weight, std::string text) {
-    out_.push_back({.kind = kind, .text = std::move(text), .weight = weight});
+  // Adds a reason that costs `lost` seconds. Returns these.
+  double add(Slowness kind, double lost, std::string text) {
+    const double share = k_.seconds > 0 ? std::clamp(lost / k_.seconds, 0.0, kMostLost) : 0;
+    out_.push_back({.kind = kind, .text = std::move(text), .weight = 1 / (1 - share)});
+    return share * k_.seconds;
   }
+  // An OpenCL device of the CPU runs the items of a group one after another, and a loop of an item as the CPU does; it
+  // makes vectors only of kernels without loops.
+  bool runs_loops() const { return k_.is_cpu || (has_measured_groups() && facts_.steps > 0); }
   bool is_scalar() const {
-    return k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
+    return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
   }
-  uint64_t groups() const { return product(k_.launch.global); }
+  uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch.global)); }
   uint64_t threads() const { return k_.launch.local ? product(*k_.launch.local) : kWave; }
+  bool has_measured_groups() const { return costs_.group > 0; }  // an OpenCL device of the CPU
+  // The seconds of the kernel's instructions, if none of them is one of a vector, and what vectors would save of these.
+  double scalar_seconds() const { return facts_.work * costs_.instruction * wall_; }
+  double without_vectors() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
   void add_parallelism() {
+    const double idle = 1 - double(groups()) / double(k_.units);  // share of the units
     if (k_.is_cpu) {
-      if (groups() < k_.units && k_.seconds > kShort)
-        add(Slowness::FewThreads, double(k_.units) / double(groups()),
+      if (idle > 0 && k_.seconds > kShort)
+        add(Slowness::FewThreads, k_.seconds * idle,
             formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
                       static_cast<unsigned long long>(groups()), k_.units));
       return;
     }
-    const bool reduces_alone = facts_.longest_reduction >= kLongReduction && groups() < k_.units * 4ULL &&
-                               threads() < kWave;
-    if (reduces_alone)
-      return add(Slowness::OneThreadReduces, std::min(64.0, double(kWave) / double(threads()) * 2),
-                 formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
-                           "reduction among the threads of a group",
-                           static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
-    if (groups() < k_.units)
-      add(Slowness::FewGroups, double(k_.units) / double(groups()),
+    if (facts_.longest_reduction >= kWave && groups() < k_.units * 4ULL && threads() < kWave && !has_measured_groups())
+      add(Slowness::OneThreadReduces, k_.seconds * (1 - double(threads()) / kWave / 2),
+          formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
+                    "reduction among the threads of a group",
+                    static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
+    if (idle > 0)
+      add(Slowness::FewGroups, k_.seconds * idle,
           formatted("%s for %u compute units: smaller work groups (LOCAL), less UPCAST, or GROUPTOP make more",
                     counted(groups(), "work group").c_str(), k_.units));
-    if (threads() < kWave / 2)
-      add(Slowness::SmallGroups, std::min(8.0, double(kWave) / double(threads())),
-          formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger groups",
-                    counted(threads(), "thread").c_str(), kWave));
+    if (threads() >= kWave) return;
+    const double lost = has_measured_groups() ? double(groups()) * costs_.group * wall_
+                                              : k_.seconds * (1 - double(threads()) / kWave);
+    add(Slowness::SmallGroups, lost,
+        formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger and fewer groups",
+                  counted(threads(), "thread").c_str(), kWave));
   }
 
-  void add_unrolling() {
+  // What an UPCAST removes together is one reason: a kernel with neither UPCAST nor UNROLL that could reuse what it
+  // loads.
+  void add_not_unrolled(double together) {
     if (k_.opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
-    const bool reduces = facts_.longest_reduction > 1;
-    const double weight = reduces ? (is_scalar() || !k_.is_cpu ? 9 : 5) : is_scalar() ? 4 : 1.2;
-    add(Slowness::NotUnrolled, weight,
+    const bool reuses = repeats() >= kReuse;
+    if (!reuses && !is_scalar()) return;
+    const double lost = std::max(reuses ? together : 0, without_vectors());
+    add(Slowness::NotUnrolled, lost,
         std::string("no UPCAST and no UNROLL: each iteration computes one element") +
-            (reduces ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
+            (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
+    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // before those that it contains, if all cost the most
   }
 
-  void add_reduction() {
-    if (facts_.longest_reduction < kLongReduction || facts_.accumulators == 0 || facts_.has_tensor_core) return;
-    if (facts_.accumulators >= 8) return;
-    const double adds = k_.cost.ops / std::max(1.0, facts_.most_times());
-    const double weight = 1 + 4.0 / double(facts_.accumulators) * (is_scalar() || k_.opts == 0 ? 1 : 0.75);
-    if (adds > 64) return;  // other work hides the latency of the additions
-    add(Slowness::SerialReduction, weight,
-        formatted(
-            "%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more outputs at "
-            "a time) or UNROLL make independent additions",
-            counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
+  double add_serial_reduction() {
+    if (facts_.longest_reduction < kVector || facts_.accumulators == 0 || facts_.has_tensor_core) return 0;
+    // the items of a GPU's work group are independent, too
+    const double items = runs_loops() ? 1 : double(threads());
+    const double chains = facts_.accumulators * std::max(1.0, items / kVector);
+    if (chains >= kIndependent) return 0;
+    return add(Slowness::SerialReduction, facts_.steps / items * costs_.add * wall_ * (1 - chains / kIndependent),
+               formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
+                         "outputs at a time) or UNROLL make independent additions",
+                         counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
   }
 
-  void add_strides() {
-    double bytes = 0, strided = 0, gap = 0;
+  // ---- accesses that are not contiguous
+  double add_strides() { return runs_loops() ? add_loop_strides() : add_lane_strides(); }
+
+  std::vector<LoopAccess> loop_accesses() const {
+    std::vector<LoopAccess> out;
+    for (const auto* list : {&facts_.loads, &facts_.stores})
+      for (const Access& a : *list) {
+        if (!a.loop) continue;
+        const auto stride = profile::loop_stride(a.node, a.loop), address = profile::first_address(a.node);
+        if (!stride || !address) continue;
+        UOp index = a.node.src(0);
+        while (index.is(Op::CAST)) index = index.src(0);
+        const bool is_load = list == &facts_.loads;
+        auto same = std::ranges::find_if(out, [&](const LoopAccess& l) {
+          return l.buffer == index.src(0) && l.loop == a.loop && l.stride == *stride && l.is_load == is_load;
+        });
+        if (same == out.end())
+          same = out.insert(out.end(), {.buffer = index.src(0), .loop = a.loop, .stride = *stride, .is_load = is_load});
+        same->times = a.times, same->bytes += a.bytes;
+        for (int64_t line = *address / kLine; line <= (*address + int64_t(a.bytes) - 1) / kLine; line++)
+          same->lines.insert(line);
+      }
+    return out;
+  }
+
+  // Returns the seconds of a line that the innermost loop loads: in each pass, it comes from a cache that holds all
+  // lines of a pass. Lines at a power of two share few sets of a cache.
+  double line_seconds(const LoopAccess& l) const {
+    const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
+    const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
+    auto holds = [&](int64_t sets) { return lines <= double(sets / std::gcd(gap, sets) * kWays); };
+    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_line : costs_.far_line;
+  }
+
+  double add_loop_strides() {
+    double lost = 0, worst_lost = -1;
     std::string worst;
-    for (const Access& a : facts_.loads) add_stride(a, bytes, strided, gap, worst);
-    for (const Access& a : facts_.stores) add_stride(a, bytes, strided, gap, worst);
-    if (strided <= 0.2 * bytes) return;
-    // a line that is loaded for one element stays in a cache only while little else is loaded
-    const bool is_large = k_.cost.bytes() > 256 << 10;
-    const double lost = std::min(16.0, gap), share = strided / bytes;
-    add(Slowness::StridedLoads, 1 + share * (lost - 1) * (is_large ? 0.6 : 0.25),
-        formatted("%.0f%% of the accessed bytes are not contiguous: %s. ", share * 100, worst.c_str()) +
-            (k_.is_cpu ? "UPCAST of the contiguous axis loads vectors"
-                       : "LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses"));
-  }
-  void add_stride(const Access& a, double& bytes, double& strided, double& gap, std::string& worst) {
-    const double all = a.times * a.bytes;
-    if (k_.is_cpu) {
-      const auto stride = a.loop ? profile::loop_stride(a.node, a.loop) : std::nullopt;
-      if (!stride || *stride == 0) return;
-      bytes += all;
-      if (std::llabs(*stride) <= int64_t(a.bytes) || a.bytes >= double(kLine)) return;
-      strided += all;
-      note(double(std::min<int64_t>(std::llabs(*stride), kLine)) / a.bytes, gap, worst,
-           formatted(
-               "each iteration of the innermost loop %s %.0f bytes, %lld bytes after those of the iteration before",
-               a.node.is(Op::LOAD) ? "loads" : "stores", a.bytes, static_cast<long long>(*stride)));
-      return;
+    for (const LoopAccess& l : loop_accesses()) {
+      const double needed = std::ceil(l.bytes / kLine), lines = double(l.lines.size());
+      const int64_t stride = std::llabs(l.stride);
+      if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
+      const double share = std::min(1.0, double(stride) / kLine);  // of a line that is new in an iteration
+      const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
+      lost += each;
+      if (each <= worst_lost) continue;
+      worst_lost = each;
+      worst = formatted("each iteration of the innermost loop %s %.0f bytes of %s, %lld bytes after those before",
+                        l.is_load ? "loads" : "stores", l.bytes,
+                        counted(uint64_t(std::max(needed, lines)), "line").c_str(), static_cast<long long>(l.stride));
     }
-    const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(k_.list));
-    bytes += all;
-    if (!lanes || lanes->lines < 2 * lanes->fewest_lines) return;
-    strided += all;
-    note(double(lanes->lines) / lanes->fewest_lines, gap, worst,
-         formatted("%u neighbouring threads %s %u cache lines instead of %u", lanes->lanes,
-                   a.node.is(Op::LOAD) ? "load from" : "store to", lanes->lines, lanes->fewest_lines));
-  }
-  static void note(double factor, double& gap, std::string& worst, std::string text) {
-    if (factor > gap) gap = factor, worst = std::move(text);
+    if (worst.empty()) return 0;
+    return add(Slowness::StridedLoads, lost + without_vectors(),
+               worst + ", so that they are no vectors. UPCAST of the contiguous axis loads vectors and whole lines");
   }
 
-  void add_repeated_loads() {
-    const double loaded = facts_.loaded_bytes(), repeats = loaded / std::max(1.0, k_.cost.read);
-    const double each = k_.cost.ops > 0 ? loaded / 4 / k_.cost.ops : 0;  // loaded words for an operation
-    if (repeats < 8 || each < 0.2) return;
-    add(Slowness::RepeatedLoads, 1 + std::min(6.0, 4 * each) * (k_.opts ? 1 : 0.8),
-        formatted(
-            "loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an operand does "
-            "not have reuses it in registers",
-            repeats, each));
+  double add_lane_strides() {
+    double lines = 0, fewest = 0, lost = 0, gap = 0;
+    std::string worst;
+    for (const auto* list : {&facts_.loads, &facts_.stores})
+      for (const Access& a : *list) {
+        const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(k_.list));
+        if (!lanes) continue;
+        const double waves = a.times / lanes->lanes;
+        lines += waves * lanes->lines, fewest += waves * lanes->fewest_lines;
+        const double factor = double(lanes->lines) / lanes->fewest_lines;
+        if (factor < 2 || factor <= gap) continue;
+        gap = factor;
+        worst = formatted("%u neighbouring threads %s %u cache lines instead of %u", lanes->lanes,
+                          a.node.is(Op::LOAD) ? "load from" : "store to", lanes->lines, lanes->fewest_lines);
+      }
+    if (worst.empty()) return 0;
+    // an OpenCL device of the CPU runs the threads one after another; a GPU moves each line
+    const double rate = costs_.bytes_for(k_.cost.bytes());
+    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line * wall_;
+    else if (rate > 0) lost = (lines - fewest) * profile::kCacheLine / rate;
+    return add(Slowness::StridedLoads, lost,
+               worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
+  }
+
+  // ---- loads
+  double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.read); }
+
+  double add_repeated_loads() {
+    if (repeats() < 2 * kReuse) return 0;
+    const double bytes = facts_.loaded_bytes() * launch_;
+    double moving = 0;  // seconds; the repeated loads of a buffer come from a cache that holds it
+    for (const Access& a : facts_.loads)
+      if (const double rate = costs_.bytes_for(std::min(k_.cost.bytes(), a.buffer_bytes)); rate > 0)
+        moving += a.times * a.bytes * launch_ / rate;
+    double loads = 0;  // instructions; those of neighbouring elements are one
+    if (!runs_loops() || is_scalar()) {
+      for (const Access& a : facts_.loads) loads += a.times;
+    } else {
+      for (const LoopAccess& l : loop_accesses())
+        if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
+    }
+    loads /= 2;  // a core starts two at a time
+    const double seconds = std::max(moving, loads * costs_.instruction * wall_);
+    return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kReuse),
+               formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
+                         "operand does not have reuses it in registers",
+                         repeats(), bytes / 4 / std::max(1.0, k_.cost.ops)));
   }
 
   void add_spills() {
@@ -223,25 +318,35 @@ class ReasonFinder {
     const KernelResources& r = *k_.resources;
     const double count = double(*r.spills) + double(r.reloads.value_or(0));
     if (count < 1) return;
-    const double instructions = std::max(1.0, double(r.code_bytes.value_or(4096)) / 6);
-    const double share = r.spill_unit == "instructions" ? count / instructions : std::min(1.0, count / 64);
-    add(Slowness::Spills, 1 + 12 * share,
+    double lost = k_.seconds * std::min(0.8, count / 64);  // a GPU: not known how often they are executed
+    if (r.spill_unit == "instructions") {
+      // accumulators without a register are stored and loaded in each iteration
+      const double width = std::max(1u, r.vector_bits.value_or(0) / 32), kept = 28;
+      const double outside = std::max(0.0, facts_.accumulators / width - kept);
+      lost = std::min(outside * 2, count) * facts_.steps * costs_.instruction * wall_;
+    }
+    add(Slowness::Spills, lost,
         formatted("the compiler spills registers: %u stored and %u loaded (%s). Less UPCAST or UNROLL needs fewer",
                   *r.spills, r.reloads.value_or(0), std::string(r.spill_unit).c_str()));
   }
 
   void add_bounds_checks() {
-    double gated = facts_.gated_times, all = 0;
-    for (const Access& a : facts_.loads) all += a.times, gated += a.is_gated ? a.times : 0;
-    if (all == 0 || gated < 0.25 * all) return;
-    add(Slowness::BoundsChecks, 1 + 2.5 * std::min(1.0, gated / all) * (is_scalar() || !k_.is_cpu ? 1.5 : 1),
+    double all = 0;
+    for (const Access& a : facts_.loads) all += a.times;
+    if (all == 0 || facts_.gates == 0) return;
+    const double lost = costs_.instruction > 0 ? facts_.gates * kGate * costs_.instruction * wall_
+                                               : k_.seconds * facts_.gates / (facts_.work + facts_.gates);
+    add(Slowness::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
                   "divides): pad the tensors before, or let UPCAST and UNROLL divide the axis that is compared",
-                  std::min(1.0, gated / all) * 100));
+                  std::min(1.0, facts_.gates / all) * 100));
   }
 
   const SlowKernel& k_;
+  const Peaks& costs_;
   const ListFacts facts_;
+  double wall_ = 1;    // seconds of a launch for one of all executions
+  double launch_ = 1;  // executions of a launch for one of the list
   std::vector<Reason> out_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/bench/kernel_cost.h"
+#include "lib/bench/peaks.h"
 #include "lib/compile/resources.h"
 #include "lib/runtime/device.h"
 #include "passes/kernel/optimizer/scheduler.h"
@@ -30,7 +31,7 @@ std::string_view name_of(Slowness kind);  // returns "strided-loads" for Strided
 struct Reason {
   Slowness kind = Slowness::NotUnrolled;
   std::string text;           // what the kernel does, with its numbers, and what would be better
-  double weight = 1;          // an estimate of how many times faster the kernel could be without it
+  double weight = 1;          // how many times faster the kernel could be without it, by the costs of SlowKernel::peaks
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
   std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured
@@ -45,6 +46,7 @@ struct SlowKernel {
   size_t opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
   double seconds = 0;          // of the fastest run
+  Peaks peaks = {};            // what the device's instructions and memory cost
   std::optional<KernelResources> resources = {};
 };
 

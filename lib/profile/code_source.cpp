@@ -408,4 +408,12 @@ std::optional<int64_t> loop_stride(UOp access, UOp loop) {
   return (second->small_int() - first->small_int()) * index.src(0).dtype().base().itemsize();
 }
 
+std::optional<int64_t> first_address(UOp access) {
+  const UOp index = global_index(access);
+  if (!index) return {};
+  const auto first = Lane(0, {1, 1, 1}).value(index.src(1));
+  if (!first || !first->is_integral()) return {};
+  return first->small_int() * index.src(0).dtype().base().itemsize();
+}
+
 }  // namespace tgc::profile

@@ -76,4 +76,8 @@ Result<CodeSources> find_sources(const Session& session, const std::string& inpu
 // one. Empty as lane_access().
 std::optional<int64_t> loop_stride(UOp access, UOp loop);
 
+// Returns how many bytes behind the begin of its buffer the first iteration of all loops accesses memory. Empty as
+// lane_access().
+std::optional<int64_t> first_address(UOp access);
+
 }  // namespace tgc::profile

@@ -221,6 +221,15 @@ TEST_CASE("prove: equal and different sides") {
       },
       &sense));
   CHECK(sense == FloatSense::Finite);
+  // a bool or an integer that differs for a NaN is wrong
+  auto is_nan_lost = [&](auto make) {
+    return proves([&](Graph& g) {
+      UOp x = load(g, dtypes::float32), is_nan = x.ne(x), never = is_nan.const_like(Const(false));
+      return std::pair(make(is_nan), make(never));
+    });
+  };
+  CHECK(!is_nan_lost([](UOp u) { return u; }));
+  CHECK(!is_nan_lost([](UOp u) { return u.cast(dtypes::int32); }));
   CHECK(!proves([&](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));

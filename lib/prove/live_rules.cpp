@@ -7,9 +7,7 @@
 #include "lib/prove/node_values.h"
 #include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
-#include "lib/support/counted.h"
 #include "lib/support/deadline.h"
-#include "lib/support/json_writer.h"
 #include "lib/text/graph_json.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
@@ -21,9 +19,17 @@ using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Prints a node that has no infix syntax: a memory, or a call.
+std::string named(UOp u) {
+  if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
+  std::string out;
+  for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + render(u.src(i), false, named);
+  return std::string(name_of(u.op())) + "(" + out + ")";
+}
+
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
-  std::string out = render(u, false);
+  std::string out = render(u, false, named);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
 }
 
@@ -52,10 +58,6 @@ constexpr std::string_view kBecause = "because:";  // then the recording says wh
 constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
 constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
 constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
-constexpr size_t kMostListed = 12;  // instances of a rule in a text
-
-constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
-                                     "refuted", "unknown",   "structural",  "no instance"};
 
 class LiveRulesProver {
  public:
@@ -121,7 +123,7 @@ class LiveRulesProver {
       }
     }
     if (number < instances.size()) rule.untried = instances.size() - number;
-    // also of what is proven for numbers: a NaN that an integer or a bool shows is a wrong result
+    // also of what is proven for numbers: a float may be a number on one side, and too large for its dtype on the other
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
@@ -139,7 +141,14 @@ class LiveRulesProver {
         return (void)(rule.general = 0);
       }
       SidePairs pairs;
-      const auto proof = catch_failures([&] { return decide(*m, pairs); });
+      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
+      if (is_open && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
+        proof = catch_failures([&] { return prover_.decide(as_int64(pairs)); });
+      if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
+        rule.without_fp8 = true;
+        continue;
+      }
       if (!proof || proof->kind != Kind::Proven) {
         rule.limit = "with unknown values in place of operands and constants, " +
                      (!proof                         ? first_line(proof.diag().message)
@@ -153,10 +162,44 @@ class LiveRulesProver {
       rule.general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    rule.verdict = "proven", rule.limit.clear();
+    if (rule.general) rule.verdict = "proven", rule.limit.clear();
   }
 
  private:
+  static bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
+    auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
+    return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
+  }
+
+  // Returns the sides with indices as 64-bit integers, which hold each index: bits of unbounded numbers have no
+  // encoding.
+  SidePairs as_int64(const SidePairs& pairs) {
+    std::unordered_map<uint32_t, UOp> made;
+    auto of = [&](UOp root) {
+      for (UOp u : toposort(root)) {
+        UOp& out = made[u.id()];
+        if (out) continue;
+        const bool is_index = u.dtype().is(Scalar::Index);
+        out = u;
+        if (u.in({Op::DEFINE_GLOBAL, Op::INDEX, Op::LOAD, Op::DEFINE_VAR, Op::RANGE, Op::SPECIAL})) {
+          if (is_index) out = u.cast(dtypes::int64);
+          continue;
+        }
+        if (u.is_const() && is_index && !u.is_invalid()) out = graph().constant(dtypes::int64, u.arg().to_const());
+        if (u.num_src() == 0) continue;
+        std::vector<UOp> src;
+        for (UOp s : u.src()) src.push_back(made[s.id()]);
+        const DType d = is_index ? dtypes::int64 : u.dtype();
+        out = u.is(Op::CAST) && src[0].dtype() == d ? src[0] : graph().node(u.op(), d, src, u.arg());
+      }
+      return made[root.id()];
+    };
+    SidePairs out;
+    for (const Sides& s : pairs) out.push_back({of(s.before), of(s.after), s.tolerance});
+    return out;
+  }
+  Graph& graph() { return importer_.graph(); }
+
   static std::string verdict_of(const RewriteProof& proof) {
     switch (proof.kind) {
       case Kind::Proven: return proof.has_floats ? "proven, " + std::string(name_of(proof.sense)) : "proven";
@@ -185,6 +228,10 @@ class LiveRulesProver {
       return it != point.end() && (it->second == "0.0" || it->second == "-0.0");
     };
     return is_zero("before") && is_zero("after");
+  }
+  // Returns whether a value of a counterexample is a NaN or an infinity.
+  static bool is_special(const std::pair<const std::string, std::string>& value) {
+    return value.second.ends_with("nan") || value.second.ends_with("inf");
   }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
@@ -243,9 +290,6 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
-  static bool is_special(const std::pair<const std::string, std::string>& value) {
-    return value.second.ends_with("nan") || value.second.ends_with("inf");
-  }
 
   // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
@@ -269,7 +313,6 @@ class LiveRulesProver {
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
     // a NaN or an infinity explains the difference, not an overflow
-    if (again.has_floats && again.sense > FloatSense::ButNan) return;
     if (std::ranges::any_of(proof.counterexample, is_special)) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
@@ -343,6 +386,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   std::vector<LiveRuleProof> out;
   size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
+    if (m.name.empty()) continue;
     if (options.is_selected && !options.is_selected(number++)) continue;
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
@@ -366,108 +410,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   return out;
 }
 
-// Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.
-static std::string special_text(const LiveRuleProof& r) {
-  if (!r.special.empty()) return ", but not where " + point_text(r.special);
-  if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);
-  if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
+std::string why_no_rules(const InputGraph& in) {
+  for (const GoldenMetadata& m : in.record->metadata)
+    if (m.name.empty()) return m.caller;
   return "";
-}
-
-std::string live_rule_text(const LiveRuleProof& r) {
-  std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
-  if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
-  if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
-  if (r.general) out += ", and for all values of its operands";
-  if (r.has_floats) out += ", " + std::string(name_of(r.sense));
-  if (r.verdict == "conditional") out += ", if " + r.condition;
-  if (r.verdict != "refuted") out += special_text(r);
-  if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
-  else if (!r.why.empty()) out += ": " + r.why;
-  out += "\n";
-  if (!r.limit.empty()) out += "  not proven for all operands: " + r.limit + "\n";
-  for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
-    const LiveInstance& one = r.list[i];
-    out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
-    out += (one.leaves.empty() ? "" : "  with " + one.leaves) + "\n";
-  }
-  if (r.list.size() > kMostListed) out += "  ... " + std::to_string(r.list.size()) + " in all; --json has each\n";
-  if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
-  for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
-  for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
-  return out + r.program.text();
-}
-
-std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
-  auto counts = [&](auto&& is_counted) {
-    std::string out;
-    for (const char* verdict : kVerdicts)
-      if (auto n = std::ranges::count_if(all, [&](auto& r) { return r.verdict == verdict && is_counted(r); }))
-        out += (out.empty() ? ": " : ", ") + std::to_string(n) + " " + verdict;
-    return out + "\n";
-  };
-  const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::is_of_values));
-  std::string out = counted(all.size(), "rule") + counts([](auto&) { return true; });
-  if (values && values < all.size())
-    out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.is_of_values; });
-  return out;
-}
-
-std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
-  return json_text([&](JsonWriter& json) {
-    json.object([&] {
-      json.member("rules", all.size());
-      for (const char* verdict : kVerdicts)
-        json.member(verdict, std::ranges::count(all, verdict, &LiveRuleProof::verdict));
-      json.key("list").array([&] {
-        for (const LiveRuleProof& r : all)
-          json.object([&] {
-            json.member("rule", r.place);
-            if (!r.function.empty()) json.member("function", r.function);
-            json.member("verdict", r.verdict).member("instances", r.instances);
-            if (r.untried) json.member("untried", r.untried);
-            json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
-            json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
-            if (!r.condition.empty()) json.member("condition", r.condition);
-            if (!r.why.empty()) json.member("why", r.why);
-            if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
-            if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
-            if (!r.special.empty()) json.member("special", r.special);
-            if (!r.zeros.empty()) json.member("zeros", r.zeros);
-            if (!r.limit.empty()) json.member("limit", r.limit);
-            if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
-            if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
-            r.program.add_members(json);
-            if (r.list.empty()) return;
-            json.key("list").array([&] {
-              for (const LiveInstance& one : r.list)
-                json.object([&] {
-                  json.member("before", one.before).member("after", one.after);
-                  json.member("leaves", one.leaves).member("verdict", one.verdict);
-                });
-            });
-          });
-      });
-    });
-  });
-}
-
-std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer) {
-  std::string out = "# Verdicts of `tgc prove --rules --live` for " + producer + "\n";
-  out += "Written with `--write-table`; [lib/prove](../lib/prove/README.md) says what the verdicts mean.\n\n";
-  out += live_rules_summary(all);
-  out += "\n| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
-  for (const LiveRuleProof& r : all) {
-    if (r.verdict == "structural" || r.verdict == "no instance") continue;
-    std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
-    if (detail.empty() && !r.limit.empty()) detail = "not proven for all operands: " + r.limit;
-    if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
-      detail += (detail.empty() ? "" : "; ") + more.substr(2);
-    for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
-    out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
-           (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";
-  }
-  return out;
 }
 
 }  // namespace tgc

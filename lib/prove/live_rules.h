@@ -30,6 +30,7 @@ struct LiveRuleProof {
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
   size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
+  bool without_fp8 = false;  // these pairs are not proven for floats of 8 bits, which then are not part of the verdict
   std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
@@ -61,6 +62,9 @@ struct LiveRuleOptions {
 
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
+
+// Returns what such a recording says if there is no rule at the wanted place: which are the nearest ones.
+std::string why_no_rules(const InputGraph& in);
 
 // Return one verdict, and the counts of all, as text.
 std::string live_rule_text(const LiveRuleProof& rule);

@@ -335,8 +335,10 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
     return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
   };
+  // An integer or a bool that differs for a NaN or an infinity is wrong, as in `x != x`, which asks for a NaN.
   auto attempt_ieee = [&](auto&& try_sense) {
-    return try_sense(FloatSense::Exact) || try_sense(FloatSense::ButNan) || try_sense(FloatSense::Finite);
+    return try_sense(FloatSense::Exact) || try_sense(FloatSense::ButNan) ||
+           (dtypes::is_float(v.before.dtype()) && try_sense(FloatSense::Finite));
   };
   constexpr size_t kNear = 2;
   // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.

@@ -2,7 +2,7 @@
 
 #include "lib/contain/process.h"
 #include "lib/driver/source.h"
-#include "lib/prove/prove_kernel.h"
+#include "lib/prove/prove_schedule.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -51,6 +51,25 @@ TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
     CHECK(proof_json(*proof).find("before = Invalid") != std::string::npos);
     return Status(Unit{});
   }));
+}
+
+TEST_CASE("prove_schedule: a wrong schedule is refuted by what it computes, and is not proven without a run") {
+  // a SHRINK's offset is added twice; a kernel loads what an earlier iteration stored
+  using Case = std::pair<const char*, const char*>;
+  for (auto [file, shown] : {Case("shrink_twice14", "12 of 12 differ"), Case("transposed_store14", "on their order")}) {
+    Session session;
+    const std::string path = test_path("verdicts/" + std::string(file) + ".tensor.jsonl.gz");
+    REQUIRE(for_each_graph(session, path, "", [&](InputGraph in) {
+      ProofCache cache;
+      auto proof = prove_schedule(session, in, cache);
+      INFO(proof_text(*proof));
+      CHECK(proof->verdict == RewriteProof::Kind::Refuted);
+      CHECK(proof_text(*proof).find(shown) != std::string::npos);
+      auto open = prove_schedule(session, in, cache, {.checks_stages = false});
+      CHECK(open->verdict == RewriteProof::Kind::Unknown);
+      return Status(Unit{});
+    }));
+  }
 }
 
 TEST_CASE("prove_recording: the unsound kernels of tinygrad 0.14.0 have the verdicts of the table") {

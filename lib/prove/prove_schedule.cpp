@@ -46,7 +46,7 @@ std::unique_ptr<KernelProof> prove_schedule(const Session& session, const InputG
                                             const KernelProofOptions& options) {
   auto out = prove_recording(in, cache, options);
   if (!options.checks_stages || out->error || out->verdict == Kind::Refuted || out->verdict == Kind::Proven) return out;
-  const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds.value_or(30)},
+  const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds},
                        .compare = {.each_stage = true}};
   const auto report = catch_failures([&] { return run_recorded_schedule(session, in, run); });
   out->checked = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;

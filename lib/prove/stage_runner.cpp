@@ -1,9 +1,9 @@
 #include "lib/prove/stage_runner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/execute/execution.h"
-#include "lib/prove/side_evaluator.h"
 #include "lib/run/run_stages.h"
 #include "lib/runtime/random.h"
 #include "lib/validate/compare_outputs.h"
@@ -27,6 +27,8 @@ namespace {
 
 constexpr double kSmallPart = 0.075;  // of the work of one run: a kernel with less is run at several draws of inputs
 constexpr size_t kMostTrials = 3;
+constexpr const char* kRace = "different values are stored to one element";
+constexpr size_t kMostStored = 256;  // elements of each array of a kernel that is run in parts
 
 // Describes the first element that differs. The arrays hold the elements at `places`, or all.
 std::string first_difference(const std::vector<Comparison>& arrays,
@@ -54,6 +56,47 @@ bool reads_other_stored_elements(UOp ast) {
       if (u.is(Op::INDEX) && u.src(0) == target.src(0) && !(u.src(1) == target.src(1))) return true;
   }
   return false;
+}
+
+// Describes the first element of an array that differs clearly: integers at all, floats if both are numbers and if
+// rounding does not explain the difference.
+std::string first_clear_difference(const std::string& name, const Array& actual, const Array& expected,
+                                   const Tolerance& tolerance, const std::vector<int64_t>* places) {
+  const DType d = expected.dtype();
+  const double relative = !dtypes::is_float(d) ? 0 : d.itemsize() >= 4 ? 1e-3 : d.itemsize() == 2 ? 3e-2 : 0.2;
+  for (int64_t i = 0; i < expected.size(); i++) {
+    const double a = element_as_double(actual, i), e = element_as_double(expected, i);
+    if (dtypes::is_float(d)) {
+      const double most = std::max(std::fabs(a), std::fabs(e));
+      if (!std::isfinite(a) || !std::isfinite(e) || std::fabs(a - e) <= relative * most + tolerance.atol) continue;
+    } else if (element_text(actual, i) == element_text(expected, i)) {
+      continue;
+    }
+    return name + "[" + std::to_string(places ? places->at(size_t(i)) : i) +
+           "] = " + element_text(actual, i) + ", not " + element_text(expected, i);
+  }
+  return "";
+}
+
+std::string first_clear_difference(const std::vector<Comparison>& compared, const Arrays& actual,
+                                   const Arrays& expected, const StageTrial::Places& places = {}) {
+  for (const Comparison& c : compared) {
+    if (c.passed()) continue;
+    const Array *a = find_array(actual, c.name), *e = find_array(expected, c.name);
+    const auto at = places.find(c.name);
+    if (!a || !e) continue;
+    std::string out = first_clear_difference(c.name, *a, *e, c.tolerance, at == places.end() ? nullptr : &at->second);
+    if (!out.empty()) return out;
+  }
+  return "";
+}
+
+// Returns whether an operation of the graph may be undefined for some values of its operands.
+bool may_be_undefined(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) {
+    if (u.is(Op::CAST)) return dtypes::is_float(u.src(0).dtype().base()) && dtypes::is_int(u.dtype().base());
+    return u.in({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}) && !u.src(1).is_const();
+  });
 }
 
 // Returns whether the arrays of the kernel are too large to be copied for each run.
@@ -133,39 +176,6 @@ std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp>
   return compare(list, most_trials);
 }
 
-namespace {
-
-// Sets all elements of an array to the number that `text` is, as counterexamples print it. Returns false if it is none.
-bool fill_with(Array& a, const std::string& text) {
-  const DType d = a.dtype();
-  char* end = nullptr;
-  Const value(int64_t(0));
-  if (dtypes::is_float(d)) value = Const(std::strtod(text.c_str(), &end));
-  else if (text == "True" || text == "False") return fill_with(a, text == "True" ? "1" : "0");
-  else if (text.starts_with('-')) value = Const(int64_t(std::strtoll(text.c_str(), &end, 10)));
-  else value = Const(Int(std::strtoull(text.c_str(), &end, 10)));
-  if (text.empty() || *end) return false;
-  for (int64_t i = 0; i < a.size(); i++) put_element(a, size_t(i), value);
-  return true;
-}
-
-}  // namespace
-
-std::optional<std::string> StageRunner::difference_at(UOp graph, const std::map<std::string, std::string>& values) {
-  if (!graph || !graph.is(Op::SINK) || !can_decide() || trials_[0].expected.empty()) return std::nullopt;
-  auto found = catch_failures([&]() -> std::optional<std::string> {
-    Trial t{.inputs = copy_of(trials_[0].inputs), .expected = {}, .variables = trials_[0].variables};
-    bool is_changed = false;
-    for (NamedArray& a : t.inputs)
-      if (auto v = values.find(a.name); v != values.end()) is_changed |= fill_with(a.array, v->second);
-    if (!is_changed) return std::nullopt;
-    const ExecuteOptions here{.in_process = true};
-    t.expected = std::move(ReferenceRunner(t.inputs, t.variables, here).run(ast_).value_or_throw().outputs);
-    return difference_of_all(t, graph);
-  });
-  return found ? *found : std::nullopt;
-}
-
 bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * work_; }
 
 template <class Code>
@@ -184,6 +194,47 @@ std::optional<std::string> StageRunner::compare(const Code& code, size_t most_tr
   return out;
 }
 
+std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
+  Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
+  if (work_of(ast_) > work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
+  constexpr std::string_view kNan = " of a negative number";  // what is undefined in C alone
+  if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
+  if (t.notes.empty() || (t.notes.ends_with(kNan) && t.notes.find(',') == std::string::npos)) return t;
+  return std::nullopt;
+}
+
+template <class Code>
+std::optional<std::string> StageRunner::clear_difference_of(const Trial& t, const Code& code) const {
+  auto found = catch_failures([&]() -> std::string {
+    if constexpr (std::is_same_v<Code, UOp>)
+      if (t.expected.empty() || work_of(code) > work_) {
+        Graph scratch(ast_.graph().settings());
+        const UOp shorter = truncate_loops(scratch, code, kWork);
+        auto run = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
+        const Stored& stored = run.value_or_throw();
+        const Arrays& expected = expected_at(t, stored.places);
+        const auto compared = compare_outputs(ast_, stored.values, expected).value_or_throw();
+        if (stored.overlaps) return kRace;
+        return first_clear_difference(compared, stored.values, expected, stored.places);
+      }
+    if (t.expected.empty()) throw Failure("the kernel is too large for REF");
+    const ReferenceRunner ref(t.inputs, t.variables, {.in_process = true});
+    Arrays settled;
+    const auto compared = ref.compare(ast_, stored_by(t, code).outputs, t.expected, {.accepts_rounding = true},
+                                      Recheck::Always, &settled).value_or_throw();
+    return first_clear_difference(compared, settled, t.expected);
+  });
+  if (found) return *found;
+  return found.diag().kernel_fault ? std::optional(found.diag().message) : std::nullopt;
+}
+
+std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, UOp graph) const {
+  return graph && graph.is(Op::SINK) ? clear_difference_of(t, graph) : std::nullopt;
+}
+std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, std::span<const UOp> list) const {
+  return list.empty() ? std::nullopt : clear_difference_of(t, list);
+}
+
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
   if (work_ < kWork) {  // one iteration may need more
     auto few = catch_failures([&] { return difference_of_parts(t, graph, work_); });
@@ -192,14 +243,13 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
   return difference_of_parts(t, graph, kWork);
 }
 
-const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) {
+const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) const {
   if (auto known = t.parts.find(places); known != t.parts.end()) return known->second;
   Arrays made = std::move(values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
   return t.parts.emplace(places, std::move(made)).first->second;
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double work) {
-  constexpr size_t kMostStored = 256;  // elements of each array
   std::string difference;
   for (bool at_end : {false, true}) {  // the first iterations of the loops, and the last ones
     Graph scratch(ast_.graph().settings());
@@ -208,9 +258,21 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
     if (!stored && at_end && !stored.diag().kernel_fault) break;
     const Arrays& expected = expected_at(t, stored.value_or_throw().places);
     difference = first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->places);
+    if (difference.empty() && stored->overlaps) difference = kRace;  // REF computes the AST so only if it stores once
     if (!difference.empty()) break;
   }
   return difference;
+}
+
+// Runs a graph or a list. An array that it does not store keeps its elements.
+template <class Code>
+Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
+  const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));
+  Execution done = std::move(ReferenceRunner(own, t.variables, {.in_process = true}).run(code).value_or_throw());
+  done.outputs = with_dtypes_of(done.outputs, buffers_of(toposort(ast_)));
+  for (const NamedArray& a : t.expected)
+    if (!find_array(done.outputs, a.name)) done.outputs.push_back({a.name, find_array(t.inputs, a.name)->copy()});
+  return done;
 }
 
 template <class Code>
@@ -220,13 +282,9 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   } else if (t.expected.empty()) {
     throw Failure("the kernel is too large for REF");
   }
-  const ExecuteOptions here{.in_process = true};
-  const ReferenceRunner ref(t.inputs, t.variables, here);
-  const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));
-  Execution done = std::move(ReferenceRunner(own, t.variables, here).run(code).value_or_throw());
-  Arrays stored = with_dtypes_of(done.outputs, buffers_of(toposort(ast_)));
-  for (const NamedArray& a : t.expected)  // an array that the graph does not store keeps its elements
-    if (!find_array(stored, a.name)) stored.push_back({a.name, find_array(t.inputs, a.name)->copy()});
+  const ReferenceRunner ref(t.inputs, t.variables, {.in_process = true});
+  const Execution done = stored_by(t, code);
+  const Arrays& stored = done.outputs;
   for (const NamedArray& a : stored) {
     const Array* begin = find_array(t.inputs, a.name);
     if (find_array(t.expected, a.name) || !begin || begin->nbytes() != a.array.nbytes()) continue;
@@ -235,9 +293,8 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   }
   std::string out = first_difference(ref.compare(ast_, stored, t.expected).value_or_throw());
   if (!out.empty()) return out;
-  constexpr std::string_view kRace = "to an element already stored to";
-  if (done.notes.find(kRace) != std::string::npos && t.notes.find(kRace) == std::string::npos)
-    return "several threads store different values to one element";
+  constexpr std::string_view kNote = "to an element already stored to";
+  if (done.notes.find(kNote) != std::string::npos && t.notes.find(kNote) == std::string::npos) return kRace;
   return out;
 }
 

@@ -7,10 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "lib/execute/execution.h"
 #include "lib/runtime/array.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
+
+// Values of a kernel's inputs, and what the AST stores for them.
+struct StageTrial {
+  using Places = std::map<std::string, std::vector<int64_t>>;
+  Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
+  std::map<std::string, int64_t> variables;
+  std::string notes = {};  // of REF, about the AST
+  mutable std::map<Places, Arrays> parts = {};  // elements of the AST's arrays that were computed so far
+};
 
 class StageRunner {
  public:
@@ -28,26 +38,33 @@ class StageRunner {
   // access that is out of bounds; nullopt if REF cannot tell. `most_trials`: the number of draws of inputs to try.
   std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
-  // The same, if all elements of each array are what `values` has for its name; the rest is drawn.
-  std::optional<std::string> difference_at(UOp graph, const std::map<std::string, std::string>& values);
+
+  // Returns the usual inputs; null if REF cannot compare graphs with the AST.
+  const StageTrial* usual() { return can_decide() ? trial(0) : nullptr; }
+  // Returns what the AST stores for other inputs; nullopt if an operation of the AST is not defined for them, or if it
+  // is too large to tell.
+  std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
+  // Like difference_from_ast(), for these inputs. Floats differ only if both are numbers, and if neither rounding nor
+  // the order of sums explains it.
+  std::optional<std::string> clear_difference(const StageTrial& t, UOp graph) const;
+  std::optional<std::string> clear_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
   static constexpr double kWork = 4e6;  // limit for the UOps that REF evaluates in one run
   static constexpr double kLittleWork = 1e5;
-  using Places = std::map<std::string, std::vector<int64_t>>;
-  struct Trial {
-    Arrays inputs, expected;
-    std::map<std::string, int64_t> variables;
-    std::string notes = {};  // of REF, about the AST
-    mutable std::map<Places, Arrays> parts = {};  // elements of the AST's arrays that were computed so far
-  };
+  using Trial = StageTrial;
+  using Places = StageTrial::Places;
+  template <class Code>
+  std::optional<std::string> clear_difference_of(const Trial& t, const Code& code) const;
   template <class Code>
   std::optional<std::string> compare(const Code& code, size_t most_trials);
   template <class Code>
   std::string difference_of_all(const Trial& t, const Code& code);
   std::string difference_of_parts(const Trial& t, UOp graph);
   std::string difference_of_parts(const Trial& t, UOp graph, double work);
-  const Arrays& expected_at(const Trial& t, const Places& places);
+  template <class Code>
+  Execution stored_by(const Trial& t, const Code& code) const;
+  const Arrays& expected_at(const Trial& t, const Places& places) const;
   const Trial* trial(size_t number);
   void run_ast(Trial& t) const;
   bool can_decide();

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "lib/uop/graph.h"
 #include "lib/validate/truncate_loops.h"
 
@@ -31,6 +33,25 @@ TEST_CASE("truncate_loops keeps the first or the last iterations") {
     CHECK((at_end ? places.back() == 999 : places.front() == 0));
     CHECK(stored->values[0].array.as<int32_t>()[0] == places[0]);
   }
+}
+
+TEST_CASE("stored_in_ref: elements at irregular distances, and stores of two values to one element") {
+  Graph g;
+  UOp r = g.range(Const(1000), 0, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1000), {}, 0);
+  auto stored = [&](UOp at) {
+    Arrays inputs;
+    inputs.push_back({"data0", Array(dtypes::int32, {1000})});
+    const UOp kernel = g.sink({memory.index_ptr(at).store(r.cast(dtypes::int32)).end(r)});
+    return std::move(stored_in_ref(kernel, inputs, {}, 100, true).value_or_throw());
+  };
+  const Stored once = stored(r);
+  const std::vector<int64_t>& places = once.places.at("data0");
+  REQUIRE(places.size() == 100);
+  std::set<int64_t> remainders;
+  for (int64_t i : places) remainders.insert(i % 10);
+  CHECK(remainders.size() == 10);  // if every tenth element is wrong, one is found
+  CHECK(!once.overlaps);
+  CHECK(stored(r.alu(Op::IDIV, r.const_like(Const(int64_t(2))))).overlaps);
 }
 
 }  // namespace tgc

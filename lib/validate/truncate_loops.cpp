@@ -56,11 +56,15 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   return out;
 }
 
-// Returns at most `most` of the numbers in `all`, evenly spaced.
+// Returns at most `most` of the numbers in `all`, one of each part, at irregular distances: every n-th element may be
+// wrong, and elements at regular distances may all be others.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
-  size_t n = std::min(all.size(), most);
-  for (size_t i = 0; i < n; i++) out.push_back(all[i * all.size() / n]);
+  const size_t n = std::min(all.size(), most);
+  for (size_t i = 0; i < n; i++) {
+    const size_t begin = i * all.size() / n, end = (i + 1) * all.size() / n;
+    out.push_back(all[begin + (uint32_t(i) * 2654435761u >> 8) % (end - begin)]);
+  }
   return out;
 }
 
@@ -113,7 +117,8 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         }
         buffers.push_back({b.number, data, given->nbytes()});
       }
-      run_ref(program, buffers, variables, in_process).value_or_throw();
+      if (in_process) out.overlaps |= program.run(buffers, variables).value_or_throw().notes.overlaps > 0;
+      else run_in_worker(program, buffers, variables).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {
       std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);

@@ -19,6 +19,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 struct Stored {
   std::map<std::string, std::vector<int64_t>> places;  // flat indices in each stored array, ascending
   Arrays values;                                       // the elements at these indices
+  bool overlaps = false;  // if REF ran in this process: whether different values were stored to one element
 };
 
 // Runs the graph in REF, in a worker or with `in_process` here, on `inputs`, one array per buffer. Returns at most

@@ -181,7 +181,7 @@ class General:
     casts = {Ops.CAST, Ops.BITCAST}
     if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # they choose the dtypes of operands themselves
       self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
-    values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE}
+    values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}  # no vector is made
     for p in below:
       others = [op.name for op in p.op or () if op not in values]
       if others and len(others) < len(p.op): raise NotGeneral(f"its pattern also matches {others[0]}")

@@ -133,7 +133,9 @@ class Maker:
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
-    return constant_of(value, None if self.is_weak(dtype) else dtype)
+    out = constant_of(value, None if self.is_weak(dtype) else dtype)
+    if arg is not None and out.arg != arg: raise Unmakeable("a constant that its dtype does not hold")  # -1 of bool
+    return out
 
   # -- the parts of a pattern
 

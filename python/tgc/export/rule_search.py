@@ -5,8 +5,11 @@ edge of what the rule accepts: the last number on each side to which the rule st
 code, and those next to them, are tried as well, and bits of masks are set and cleared."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
+import signal
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +20,27 @@ MOST_TRIES = 600  # by chance
 MOST_FAILURES = 200  # tries by chance without any instance
 MOST_MOVES = 1500  # tries with a moved number
 FARTHEST = 1 << 33  # distance by which a number is moved
+MOST_SECONDS = 0.3  # of processor time for a try; what needs longer is no instance
+MOST_OF_SEARCH = 6  # seconds of processor time, after which no numbers are moved any more
+MOST_NAMED = 32  # numbers of a table that a rule's code names
+NUMBERS = (int, float, tuple, list, set, frozenset, dict)
 LARGEST = 1 << 62  # of a number in a rule's code
+
+
+class TooSlow(Exception):
+  """A rule needs long for a number, perhaps a large one."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+  """Raises TooSlow in what needs more processor time. For the main thread."""
+  def stop(*_: Any) -> None: raise TooSlow
+  before = signal.signal(signal.SIGVTALRM, stop)
+  signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+  try: yield
+  finally:
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 class Found(NamedTuple):
@@ -33,10 +56,10 @@ def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) 
   """Yields the numbers in the code of a function, and of the functions of its module that it names."""
   if code in seen: return
   seen.add(code)
-  constants: list[Any] = [*code.co_consts]
+  constants: list[Any] = [*code.co_consts, *[v for name in code.co_names if isinstance(v := scope.get(name), NUMBERS)]]
   while constants:
     value = constants.pop()
-    if isinstance(value, (tuple, frozenset)): constants += value
+    if isinstance(value, (tuple, list, set, frozenset, dict)): constants += list(value)[:MOST_NAMED]
     elif hasattr(value, "co_consts"): yield from code_numbers(value, scope, module, seen)
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST: yield value
   for name in code.co_names:
@@ -68,15 +91,16 @@ class Search:
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
     self.known: dict[Node, Found] = {}
-    self.moves = 0
+    self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Found | None:
     """Makes the node of a seed, with some numbers changed. Returns None if the rule does not apply to it."""
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes)
     try:
-      before = maker.make(self.pattern, dtype)
-      after = self.matcher.rewrite(before, {})
+      with limited(MOST_SECONDS):
+        before = maker.make(self.pattern, dtype)
+        after = self.matcher.rewrite(before, {})
     except Exception: return None  # the rule or a node does not accept these operands
     if after is None or after is before or not hasattr(after, "src"): return None
     if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # it has no precision yet
@@ -92,6 +116,7 @@ class Search:
 
   def moved(self, found: Found, at: int, value: Any) -> Found | None:
     self.moves += 1
+    if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
     return self.attempt(found.seed, {at: value})
 
   def edge(self, found: Found, at: int, direction: int) -> Found:
@@ -119,6 +144,7 @@ class Search:
   def edges(self, starts: Iterable[Found]) -> Iterator[Found]:
     """Yields instances at the edges of what the rule accepts. Those of few numbers come first: little else happens there."""
     later: list[Found] = []
+    self.end = time.thread_time() + MOST_OF_SEARCH
     for found in sorted(starts, key=lambda one: len(one.numbers)):
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):
@@ -126,7 +152,7 @@ class Search:
         if seen.setdefault(moved, 0) < 2: yield one
         else: later.append(one)
         seen[moved] += 1
-      if self.moves > MOST_MOVES: break
+      if self.moves > MOST_MOVES or time.thread_time() > self.end: break
     yield from later
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:

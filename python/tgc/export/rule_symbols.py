@@ -141,7 +141,7 @@ class Value:
     if name in ("val", "arg") and node in run.constants: return Number.of(run, node)
     if name == "op":
       from tinygrad.uop.ops import Ops
-      return node.op if is_fixed else Ops.CONST if node in run.constants else UnknownOp(run)
+      return node.op if is_fixed else Ops.CONST if node in run.constants and not hasattr(Ops, "VCONST") else UnknownOp(run)
     if name == "src" and is_fixed:
       run.reads_sources = True
       return run.wrapped(node.src)

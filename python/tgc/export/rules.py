@@ -3,8 +3,10 @@ pattern matches, and what the rule makes of them. Patterns that the generator ca
 of rule_programs."""
 from __future__ import annotations
 
+import difflib
 import gzip
 import importlib
+import importlib.util
 import json
 import pathlib
 import pkgutil
@@ -25,30 +27,64 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
 # Rules that check graphs, write text or select instructions make no other value.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24  # of one rule
-MOST_OF_FEW = 96  # of one rule, if there are few rules
+MOST_OF_FEW = 48  # of one rule, if there are few rules
+MOST_NEAR = 5  # rules that an error names
 FEW = 4  # a rule with fewer instances gets some from programs
 
 
 def all_rules() -> Iterator[tuple[Any, Function]]:
   """Yields the pattern and the function of each rule in the modules of the compiler, each once."""
-  from tinygrad.uop.ops import PatternMatcher
   names = []
   for room in ROOMS:
     try: module = importlib.import_module(room)
     except ImportError: continue
     names.append(room)
     if hasattr(module, "__path__"): names += [m.name for m in pkgutil.walk_packages(module.__path__, room + ".")]
-  seen = set()
+  seen: set[Any] = set()
   for name in names:
     try: module = importlib.import_module(name)
     except Exception: continue  # a backend whose libraries are missing
-    for matcher in vars(module).values():
-      if not isinstance(matcher, PatternMatcher): continue
-      for pattern, function in matcher.patterns:
-        where = rule_location(pattern)
-        if (key := (id(pattern), getattr(function, "__code__", function))) in seen or where.startswith(NO_REWRITES): continue
-        seen.add(key)
-        yield pattern, function
+    yield from rules_of(module, seen)
+
+
+def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
+  """Yields the rules of a module's matchers, without those that were seen before."""
+  from tinygrad.uop.ops import PatternMatcher
+  for matcher in vars(module).values():
+    if not isinstance(matcher, PatternMatcher): continue
+    for pattern, function in matcher.patterns:
+      where = rule_location(pattern)
+      if (key := (id(pattern), getattr(function, "__code__", function))) in seen or where.startswith(NO_REWRITES): continue
+      seen.add(key)
+      yield pattern, function
+
+
+def rules_outside(wanted: str) -> list[tuple[Any, Function]]:
+  """Returns the rules of a file that no stage uses: of the installed tinygrad, or a path from the working directory."""
+  import tinygrad
+  file = pathlib.Path(wanted.rpartition(":")[0] if wanted.rpartition(":")[2].isdigit() else wanted)
+  package = pathlib.Path(tinygrad.__path__[0])
+  found = next((p for p in (package / file, package.parent / file, file) if file.suffix == ".py" and p.is_file()), None)
+  if found is None: return []
+  if found.resolve().is_relative_to(package.resolve()):
+    parts = found.resolve().relative_to(package.resolve()).with_suffix("").parts
+    return list(rules_of(importlib.import_module(".".join(["tinygrad", *parts])), set()))
+  spec = importlib.util.spec_from_file_location(found.stem, found.resolve())
+  if spec is None or spec.loader is None: return []
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  return list(rules_of(module, set()))
+
+
+def no_rule(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
+  """Says what is there in place of the wanted rule."""
+  file, _, line = wanted.rpartition(":")
+  places = sorted({rule_location(pattern) for pattern, _ in rules})
+  of_file = [p for p in places if line.isdigit() and p.rpartition(":")[0].endswith(file)]
+  of_file.sort(key=lambda p: abs(int(p.rpartition(":")[2]) - int(line)))
+  near = of_file[:MOST_NEAR] or difflib.get_close_matches(wanted, [getattr(f, "__name__", "") for _, f in rules], MOST_NEAR)
+  if near: return "the nearest rules: " + ", ".join(near)
+  return why or "no matcher of the pipeline's modules has it, and it is not the path of a file with a PatternMatcher"
 
 
 def is_of_values(pattern: Any) -> bool:
@@ -70,7 +106,13 @@ def write_rules(path: pathlib.Path, only: str) -> int:
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
   limits: dict[str, str] = {}  # why there are none
-  rules = [(p, f) for p, f in all_rules() if is_place_of(rule_location(p), only) or is_function_of(f, only)]
+  def selected(among: list[tuple[Any, Function]]) -> list[tuple[Any, Function]]:
+    return [(p, f) for p, f in among if is_place_of(rule_location(p), only) or is_function_of(f, only)]
+  known, why = list(all_rules()), ""
+  if not (rules := selected(known)):
+    try: known += (others := rules_outside(only))
+    except Exception as e: others, why = [], f"the file raises {type(e).__name__} when it is imported: {str(e)[:100]}"
+    rules = selected(others)
   most = MOST_OF_FEW if len(rules) <= FEW else MOST_INSTANCES
   for pattern, function in rules:
     where = rule_location(pattern)
@@ -79,9 +121,9 @@ def write_rules(path: pathlib.Path, only: str) -> int:
     if depends_on_context(pattern, function): words.add("context")
     if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
     instances.setdefault(where, []).extend(Search(pattern, function).instances(most))
-    pairs, why = general_sides(pattern, function)
+    pairs, limit = general_sides(pattern, function)
     sides.setdefault(where, []).append(pairs)
-    if not pairs: limits[where] = why or "its function applies to no unknown operands"
+    if not pairs: limits[where] = limit or "its function applies to no unknown operands"
   few = {where for where in places if len(instances[where]) < FEW}
   if few:
     for where, pairs in matches_of_programs(few).items(): instances[where] += pairs
@@ -94,7 +136,7 @@ def write_rules(path: pathlib.Path, only: str) -> int:
   record: JSON = {"id": "rules", "target": "CPU:CLANG", "nodes": 2, "ast": graph_text(ast, producer),
                   "stages": [{"name": "rules", "same": True}], "rewrites": matches_json(matches),
                   "metadata": [{"name": where, "caller": " ".join([*sorted(words), *([f"because:{limits[where]}"] if where in limits else [])])}
-                               for where, words in places.items()]}
+                               for where, words in places.items()] or [{"name": "", "caller": no_rule(only, known, why)}]}
   with gzip.open(path, "wt") as file: file.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
   return len(places)
 

@@ -1,11 +1,12 @@
-"""Programs for slow_kernels: each makes one kernel slow in a known way, by opts that tinygrad would not choose.
+"""Makes fifteen kernels slow in a known way, and checks that `tgc bench --kernels` names the right reason first.
 
-  PYTHON slow_programs.py                 runs the slow kernels
-  PYTHON slow_programs.py times N         runs each beside the same without its defect; prints the least milliseconds of N runs
+  PYTHON scripts/tests/slow_kernels.py [--try] [--tgc=FILE]   records them, and compares the first reason with CASES
+  PYTHON scripts/tests/slow_kernels.py times N                runs each beside the same without its defect: milliseconds
 
-PYTHON has tinygrad 0.14.0 and numpy. `CASES` names the reason that is the right one.
+PYTHON has tinygrad 0.14.0 and numpy; OpenCL has a device (pocl). Exit code 0 if 12 of the 15 reasons are right. Another
+program on the machine makes kernels slow in ways that no opt mends: run it alone.
 """
-import contextlib, io, sys
+import contextlib, io, json, pathlib, subprocess, sys, tempfile
 import numpy as np
 from tinygrad import GlobalCounters, Tensor
 from tinygrad.codegen import to_program_cache
@@ -73,7 +74,7 @@ CASES = {
   "one_thread": ("few-threads", "CPU", (product, 224), "UPCAST 0 4, UPCAST 1 16", None, "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
   "cl_one_item": ("small-groups", "CL", (scaled, 1 << 20), "", None, "LOCAL 0 32"),
   "cl_no_upcast": ("not-unrolled", "CL", (product, 256), "LOCAL 1 16, LOCAL 0 16", None, "LOCAL 1 16, LOCAL 0 16, UPCAST 0 4, UPCAST 1 4"),
-  "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "LOCAL 0 64", None, "LOCAL 0 32"),
+  "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "UPCAST 0 16, LOCAL 0 4", None, "UPCAST 0 16, LOCAL 0 2"),
   "cl_transposed": ("strided-loads", "CL", (transposed, 1024), "LOCAL 1 32", None, "LOCAL 1 16, LOCAL 0 16"),
   "cl_padding": ("bounds-checks", "CL", (convolution, 1), "LOCAL 3 32, UPCAST 1 4", (convolution, 0), "LOCAL 3 32, UPCAST 1 4"),
   "cl_no_reuse": ("repeated-loads", "CL", (product, 240), "UPCAST 1 16", None, "UPCAST 1 16, UPCAST 0 4"),
@@ -95,11 +96,37 @@ def run(device, program, text, runs=1):
   return min(times)
 
 
-if __name__ == "__main__":
+def compare(tries, tgc):
+  """Prints the reasons of each kernel. Returns how many of the first ones are right."""
+  exporter = pathlib.Path(__file__).resolve().parents[1] / "tinygrad_export.py"
+  with tempfile.TemporaryDirectory() as folder:
+    recording = folder + "/slow.jsonl.gz"
+    subprocess.run([sys.executable, exporter, "-o", recording, "--", __file__, "run"], check=True, capture_output=True)
+    command = [tgc, "bench", recording, "--kernels", f"--explain={len(CASES)}", "--json", *["--try"] * tries]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+  kernels = [k for k in report["kernels"] if "error" not in k]
+  right = 0
+  for (name, (reason, *_)), kernel in zip(CASES.items(), kernels, strict=True):
+    reasons = kernel.get("reasons", [])
+    right += bool(reasons) and reasons[0]["reason"] == reason
+    found = ", ".join(f"{r['reason']} {r['weight']:.2f}" + (f" (measured {r['gain']:.2f})" if "gain" in r else "") for r in reasons)
+    print(f"{name:16} {kernel['seconds'] * 1e3:9.3f} ms, expected {reason:17}: {found or kernel.get('unexplained', 'nothing')}")
+  print(f"{right} of {len(CASES)} first reasons are right")
+  return right
+
+
+def main():
+  words = sys.argv[1:]
   for name, (reason, device, program, slow, other, mended) in CASES.items():
-    if len(sys.argv) == 1:
-      run(device, program, slow)
-      continue
+    if words == ["run"]: run(device, program, slow)
+    if words[:1] != ["times"]: continue
+    runs = int(words[1])
     with contextlib.redirect_stderr(io.StringIO()):
-      before, after = run(device, program, slow, int(sys.argv[2])), run(device, other or program, mended, int(sys.argv[2]))
+      before, after = run(device, program, slow, runs), run(device, other or program, mended, runs)
     print(f"{name:16} {reason:17} {before:10.3f} {after:10.3f} {before / after:8.2f}", flush=True)
+  if words[:1] in (["run"], ["times"]): return 0
+  tgc = next((w[6:] for w in words if w.startswith("--tgc=")), "build/release/bin/tgc")
+  return 0 if compare("--try" in words, tgc) >= 12 else 1
+
+
+if __name__ == "__main__": sys.exit(main())

@@ -1,0 +1,124 @@
+// The verdicts of rules of a running tinygrad as text, JSON and a table.
+#include <algorithm>
+
+#include "lib/prove/live_rules.h"
+#include "lib/prove/node_values.h"
+#include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc {
+namespace {
+
+constexpr size_t kMostListed = 12;  // instances of a rule in a text
+constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
+                                     "refuted", "unknown",   "structural",  "no instance"};
+
+// Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.
+std::string special_text(const LiveRuleProof& r) {
+  if (!r.special.empty()) return ", but not where " + point_text(r.special);
+  if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);
+  if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
+  return "";
+}
+
+}  // namespace
+
+std::string live_rule_text(const LiveRuleProof& r) {
+  std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
+  if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
+  if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
+  if (r.general) out += ", and for all values of its operands";
+  if (r.without_fp8) out += " but fp8";
+  if (r.has_floats) out += ", " + std::string(name_of(r.sense));
+  if (r.verdict == "conditional") out += ", if " + r.condition;
+  if (r.verdict != "refuted") out += special_text(r);
+  if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
+  else if (!r.why.empty()) out += ": " + r.why;
+  out += "\n";
+  if (!r.limit.empty()) out += "  not proven for all operands: " + r.limit + "\n";
+  for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
+    const LiveInstance& one = r.list[i];
+    out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
+    out += (one.leaves.empty() ? "" : "  with " + one.leaves) + "\n";
+  }
+  if (r.list.size() > kMostListed) out += "  ... " + std::to_string(r.list.size()) + " in all; --json has each\n";
+  if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
+  for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
+  for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
+  return out + r.program.text();
+}
+
+std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
+  auto counts = [&](auto&& is_counted) {
+    std::string out;
+    for (const char* verdict : kVerdicts)
+      if (auto n = std::ranges::count_if(all, [&](auto& r) { return r.verdict == verdict && is_counted(r); }))
+        out += (out.empty() ? ": " : ", ") + std::to_string(n) + " " + verdict;
+    return out + "\n";
+  };
+  const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::is_of_values));
+  std::string out = counted(all.size(), "rule") + counts([](auto&) { return true; });
+  if (values && values < all.size())
+    out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.is_of_values; });
+  return out;
+}
+
+std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.member("rules", all.size());
+      for (const char* verdict : kVerdicts)
+        json.member(verdict, std::ranges::count(all, verdict, &LiveRuleProof::verdict));
+      json.key("list").array([&] {
+        for (const LiveRuleProof& r : all)
+          json.object([&] {
+            json.member("rule", r.place);
+            if (!r.function.empty()) json.member("function", r.function);
+            json.member("verdict", r.verdict).member("instances", r.instances);
+            if (r.untried) json.member("untried", r.untried);
+            json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
+            if (r.without_fp8) json.member("without_fp8", true);
+            json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
+            if (!r.condition.empty()) json.member("condition", r.condition);
+            if (!r.why.empty()) json.member("why", r.why);
+            if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
+            if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
+            if (!r.special.empty()) json.member("special", r.special);
+            if (!r.zeros.empty()) json.member("zeros", r.zeros);
+            if (!r.limit.empty()) json.member("limit", r.limit);
+            if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
+            if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
+            r.program.add_members(json);
+            if (r.list.empty()) return;
+            json.key("list").array([&] {
+              for (const LiveInstance& one : r.list)
+                json.object([&] {
+                  json.member("before", one.before).member("after", one.after);
+                  json.member("leaves", one.leaves).member("verdict", one.verdict);
+                });
+            });
+          });
+      });
+    });
+  });
+}
+
+std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer) {
+  std::string out = "# Verdicts of `tgc prove --rules --live` for " + producer + "\n";
+  out += "Written with `--write-table`; [lib/prove](../lib/prove/README.md) says what the verdicts mean.\n\n";
+  out += live_rules_summary(all);
+  out += "\n| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
+  for (const LiveRuleProof& r : all) {
+    if (r.verdict == "structural" || r.verdict == "no instance") continue;
+    std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
+    if (detail.empty() && !r.limit.empty()) detail = "not proven for all operands: " + r.limit;
+    if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
+      detail += (detail.empty() ? "" : "; ") + more.substr(2);
+    for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
+    out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
+           (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,41 @@
+#include "lib/prove/live_rules.h"
+
+#include <doctest/doctest.h>
+
+using namespace tgc;
+
+namespace {
+
+LiveRuleProof proof() {
+  LiveRuleProof r{.place = "uop/symbolic.py:1", .verdict = "proven"};
+  r.instances = r.proven = 14, r.general = 3;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("live rules: a rule that is wrong in the sign of zero says so") {
+  LiveRuleProof r = proof();
+  r.has_floats = true, r.sense = FloatSense::Real;
+  r.zeros = {{"data1", "-0.0"}, {"before", "0.0"}, {"after", "-0.0"}};
+  CHECK(live_rule_text(r).find("but the sign of zero may differ, e.g. where data1 = -0.0") != std::string::npos);
+  r.zeros.clear(), r.sense = FloatSense::ButNan;
+  CHECK(live_rule_text(r).find("but the payload of a NaN may differ") != std::string::npos);
+  r.sense = FloatSense::Exact;
+  CHECK(live_rule_text(r).find(" but ") == std::string::npos);
+}
+
+TEST_CASE("live rules: the report lists instances, and why no more is proven") {
+  LiveRuleProof r = proof();
+  r.verdict = "instances", r.general = 0, r.limit = "it looks at the op of 'x'", r.untried = 5;
+  for (int i = 0; i < 14; i++) r.list.push_back({"(data1[1]+0)", "data1[1]", "data1 int", "proven"});
+  const std::string text = live_rule_text(r), json = live_rules_json({r});
+  CHECK(text.find("not proven for all operands: it looks at the op of 'x'") != std::string::npos);
+  CHECK(text.find("no time for 5 more") != std::string::npos);
+  CHECK(text.find("  proven: (data1[1]+0) -> data1[1]  with data1 int\n") != std::string::npos);
+  CHECK(text.find("... 14 in all; --json has each") != std::string::npos);
+  size_t listed = 0;
+  for (size_t at = 0; (at = json.find("\"leaves\"", at)) != json.npos; at++) listed++;
+  CHECK(listed == 14);
+  CHECK(live_rules_table({r}, "tinygrad").find("not proven for all operands: it looks at the op") != std::string::npos);
+}

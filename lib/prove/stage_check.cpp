@@ -1,0 +1,302 @@
+#include "lib/prove/stage_check.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "lib/prove/gaps.h"
+#include "lib/prove/proof_time.h"
+#include "lib/prove/special_inputs.h"
+#include "lib/prove/stage_runner.h"
+#include "lib/support/deadline.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+using Kind = RewriteProof::Kind;
+
+RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::string why) {
+  proof.findings.push_back({.kind = kind, .why = std::move(why), .application = SIZE_MAX});
+  proof.findings.back().place = {.stage_number = stage, .stage = proof.history->stages()[stage].name, .rule = {}};
+  return proof.findings.back();
+}
+
+std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage) {
+  std::vector<RewriteProof*> out;
+  for (RewriteProof& r : proof.rewrites)
+    if (proof.history->stage_of(r.application) == stage) out.push_back(&r);
+  return out;
+}
+
+void set_unknown(RewriteProof& r, std::string_view reason) {
+  r.kind = Kind::Unknown, r.why = "its sides differ";
+  for (auto& [name, value] : r.counterexample)
+    r.why += (name == r.counterexample.begin()->first ? " where " : ", ") + name + " = " + value;
+  r.why += "; but " + std::string(reason), r.counterexample.clear();
+}
+
+namespace {
+
+bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
+  const Application& a = proof.history->list()[r.application];
+  return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
+}
+
+class StageCheck {
+ public:
+  StageCheck(KernelProof& out, UOp ast, bool checks_stages)
+      : out_(out), history_(*out.history), checks_stages_(checks_stages), ast_(ast), runner_(ast) {}
+
+  // Runs the graph after each stage in REF, at sample inputs. In the first wrong one, a rewrite is wrong. If all is
+  // proven and the kernel is not small, the last graph alone is run: if it is right, nothing else needs to be.
+  void run() {
+    const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
+                         std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
+    const bool runs_stages = is_open || checks_stages_;
+    if (!is_open) runner_.compute_few();
+    if (!is_open && runs_stages && !runner_.is_small())
+      if (is_last_right()) return (void)check_list();
+    size_t right = SIZE_MAX;  // the last stage that REF could run; SIZE_MAX: the AST
+    auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
+    for (size_t i = 0; runs_stages && i < stages().size(); i++) {
+      if (!stages()[i].changes_graph() || !stages()[i].result) continue;
+      if (is_time_over()) throw Failure("the time is over");
+      const auto difference = runner_.difference_from_ast(history_.imported(stages()[i].result), kTrials);
+      if (!difference) continue;
+      out_.checked_stages++;
+      if (!difference->empty()) return accuse(first(), i, *difference);
+      search_inputs(first(), i, right, history_.imported(stages()[i].result));
+      for (size_t k = first(); k <= i; k++) acquit(k);
+      right = i;
+    }
+    if (!check_list()) return;
+    if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear());
+    for (size_t k = first(); k < stages().size(); k++) acquit(k);
+  }
+
+ private:
+  std::span<const HistoryStage> stages() const { return history_.stages(); }
+  std::span<const Application> list() const { return history_.list(); }
+
+  // Searches inputs at which the stages first..last compute something else, if the sides of a rewrite differ. `before`
+  // is the stage whose graph is right, SIZE_MAX: the AST; `result` is the graph after the stage `last`, or the list. A
+  // rewrite is wrong only if the recorded result shows it.
+  template <class Code>
+  void search_inputs(size_t first, size_t last, size_t before, const Code& result) {
+    std::vector<RewriteProof*> suspects;
+    std::vector<UOp> sides;
+    std::vector<std::map<std::string, std::string>> points;
+    for (size_t i = first; i <= last; i++)
+      for (RewriteProof* r : rewrites_of(out_, i)) {
+        if (r->kind != Kind::Refuted) continue;
+        suspects.push_back(r);
+        if (std::ranges::find(points, r->counterexample) == points.end()) points.push_back(r->counterexample);
+        const auto pairs = history_.import({list()[r->application].before, list()[r->application].after});
+        if (!pairs) continue;
+        for (const Sides& s : *pairs)
+          for (UOp side : {s.before, s.after})
+            if (side) sides.push_back(side);
+      }
+    const double end = std::min(search_seconds_left_, kSearchSeconds / 2);
+    if (suspects.empty() || end <= 0) return;
+    const double begin = thread_seconds();
+    const SpecialInputs special(runner_, ast_, sides, std::move(points));
+    const UOp input = before == SIZE_MAX ? ast_ : history_.imported(stages()[before].result);
+    for (size_t n = 0; n < special.count(); n++) {
+      if (is_time_over() || thread_seconds() - begin > end) break;
+      const auto t = special.draw(n);
+      const auto difference = t ? runner_.clear_difference(*t, result) : std::nullopt;
+      if (!difference || difference->empty() || runner_.clear_difference(*t, input) != "") continue;
+      if (convict(suspects, first, last, special, *t, *difference, result)) break;
+    }
+    search_seconds_left_ -= thread_seconds() - begin;
+  }
+
+  // Names the rewrites, of those whose sides differ, that make the stages first..last compute something else for the
+  // inputs of `t`. Returns whether there is one.
+  template <class Code>
+  bool convict(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
+               const StageTrial& t, const std::string& difference, const Code& result) {
+    std::vector<RewriteProof*> guilty, open;  // open: the graphs around the rewrite do not tell
+    for (RewriteProof* r : suspects) {
+      const auto around = graphs_around(*r);
+      const auto before = around ? runner_.clear_difference(t, around->first) : std::nullopt;
+      const auto after = around ? runner_.clear_difference(t, around->second) : std::nullopt;
+      if (before == "" && after && !after->empty()) guilty.push_back(r);
+      if (!before || !after) open.push_back(r);
+    }
+    if (guilty.empty() && !open.empty() && explains(first, last)) guilty.push_back(open[0]);
+    if (guilty.empty()) return false;
+    const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
+    const auto inputs = special.narrowed(t, [&](const StageTrial& other) {
+      return runner_.clear_difference(other, result).value_or("") != "";
+    });
+    for (RewriteProof* r : guilty) {
+      r->counterexample["stored"] = difference + after;
+      for (auto& [name, value] : inputs) r->counterexample.emplace(name, value);
+    }
+    return true;
+  }
+
+  // Returns whether the rewrites of each of these stages give its result.
+  bool explains(size_t first, size_t last) {
+    for (size_t i = first; i <= last; i++)
+      if (!replays(i)) return false;
+    return true;
+  }
+  bool replays(size_t number) {
+    auto [it, is_new] = replays_.try_emplace(number);
+    const HistoryStage& stage = stages()[number];
+    if (is_new)
+      it->second = stage.result && std::ranges::all_of(history_.links(stage), [](auto& link) {
+        return link.first && graph_difference(link.first, link.second, 1).empty();
+      });
+    return it->second;
+  }
+
+  // Returns whether the last graph that REF can run stores what the AST stores.
+  bool is_last_right() {
+    for (size_t i = stages().size(); i-- > 0;) {
+      if (!stages()[i].changes_graph() || !stages()[i].result) continue;
+      const auto difference = runner_.difference_from_ast(history_.imported(stages()[i].result), kTrials);
+      if (!difference) continue;
+      out_.checked_stages += difference->empty();
+      return difference->empty();
+    }
+    return false;
+  }
+
+  // No proof covers the linear list, so REF runs it in any case. Returns whether it stores what the AST stores.
+  bool check_list() {
+    if (stages().empty()) return false;
+    const auto difference = runner_.difference_from_ast(history_.linear(), kTrials);
+    if (!difference || difference->empty()) return difference.has_value();
+    RewriteProof& finding = add_finding(out_, stages().size() - 1, Kind::Refuted, "the linear list is wrong");
+    finding.counterexample["stored"] = *difference;
+    return false;
+  }
+
+  // Returns whether both sides are indices that are computed from loops alone. REF runs all iterations of the loops.
+  bool has_only_loops(const Application& a) {
+    const auto pairs = history_.import({a.before, a.after});
+    auto is_of_loops = [](UOp u) {
+      return dtypes::is_int(u.dtype()) && std::ranges::all_of(toposort(u), [](UOp x) {
+               return x.in(ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST});
+             });
+    };
+    return pairs && !pairs->empty() && std::ranges::all_of(*pairs, [&](const Sides& s) {
+      return s.before && s.after && is_of_loops(s.before) && is_of_loops(s.after);
+    });
+  }
+
+  // REF computes the same after a stage as before it: no rewrite of the stage is wrong for the sample inputs.
+  void acquit(size_t stage) {
+    // REF shows what a gap computes, and saw no thread store another value to an element of another thread
+    for (RewriteProof& f : out_.findings)
+      if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.by == "races" || f.by == "graphs"))
+        f.kind = Kind::Sampled;
+    for (RewriteProof* r : rewrites_of(out_, stage)) {
+      if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
+      if (r->kind != Kind::Refuted || r->counterexample.contains("stored")) continue;
+      set_unknown(*r, "the stage computes the same at sample inputs");
+      if (moves_elements(out_, *r) || has_only_loops(list()[r->application])) r->kind = Kind::Sampled;
+    }
+  }
+
+  // The graph after the stage `last` is wrong, and that before the stage `first` is right.
+  void accuse(size_t first, size_t last, const std::string& difference) {
+    const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
+    std::vector<RewriteProof*> open, known;
+    for (size_t i = first; i <= last; i++)
+      for (RewriteProof* r : rewrites_of(out_, i)) {
+        if (r->kind == Kind::Refuted) known.push_back(r);
+        if (r->kind != Kind::Proven && r->kind != Kind::Refuted) open.push_back(r);
+      }
+    std::vector<RewriteProof*> gaps;
+    for (RewriteProof& f : out_.findings)
+      if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
+    clear_innocent(known);
+    for (RewriteProof* r : known) r->counterexample["stored"] = difference + after;
+    const bool is_explained = name_guilty(open) || !known.empty();
+    if (is_explained) return;
+    if (!open.empty() && (gaps.empty() || open.size() == 1)) return set_refuted(*open[0], difference + after);
+    if (!gaps.empty()) return set_refuted(*gaps[0], difference + after);
+    RewriteProof& bug = add_finding(out_, last, Kind::Refuted,
+                                    "each rewrite is proven, but REF disagrees: this is a bug of tgc's prover");
+    bug.counterexample["stored"] = difference + after;
+  }
+
+  // Of several rewrites of wrong stages whose sides differ, leaves those out around which the graphs store the same.
+  void clear_innocent(std::vector<RewriteProof*>& known) {
+    constexpr size_t kMost = 8;
+    if (known.size() < 2 || known.size() > kMost) return;
+    auto is_innocent = [&](RewriteProof* r) { return difference_at(*r) == ""; };
+    const auto guilty_end = std::ranges::stable_partition(known, std::not_fn(is_innocent)).begin();
+    if (guilty_end == known.begin()) return;
+    for (RewriteProof* r : std::span(guilty_end, known.end())) set_unknown(*r, "the graphs around it store the same");
+    known.erase(guilty_end, known.end());
+  }
+
+  static void set_refuted(RewriteProof& r, const std::string& difference) {
+    r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
+  }
+
+  // Of the open rewrites of wrong stages, those are wrong before which the graph stores the right elements, and after
+  // which it does not. Returns whether there is one.
+  bool name_guilty(std::span<RewriteProof* const> open) {
+    constexpr size_t kMost = 32;
+    bool is_found = false;
+    for (RewriteProof* r : open.first(std::min(kMost, open.size()))) {
+      const std::optional<std::string> difference = difference_at(*r);
+      if (!difference) continue;
+      if (difference->empty()) r->kind = Kind::Sampled;
+      else set_refuted(*r, *difference), is_found = true;
+    }
+    return is_found;
+  }
+
+  // Compares the graphs before and after a rewrite, or the rewrite of the stage that contains it.
+  std::optional<std::string> difference_at(const RewriteProof& r) {
+    const auto around = graphs_around(r);
+    return around ? runner_.difference(around->first, around->second) : std::nullopt;
+  }
+
+  // Returns the graphs before and after a rewrite, or the rewrite of the stage that contains it; nullopt if the
+  // rewrites do not give the stage's result, because then these graphs are not those of the compilation.
+  std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
+    const size_t number = history_.stage_of(r.application);
+    if (number == SIZE_MAX || !replays(number)) return std::nullopt;
+    size_t count = 0;
+    for (size_t top : stages()[number].tops)
+      for (size_t k : history_.tops()[top].applications) count += k < r.application;
+    const UOp before = history_.replay(stages()[number], count), after = history_.replay(stages()[number], count + 1);
+    if (!before || !after) return std::nullopt;
+    return std::pair(history_.imported(before), history_.imported(after));
+  }
+
+  static constexpr size_t kTrials = 3;  // draws of inputs
+  static constexpr double kSearchSeconds = 3;  // of processor time, for searches of inputs
+
+  KernelProof& out_;
+  RewriteHistory& history_;
+  const bool checks_stages_;
+  const UOp ast_;
+  StageRunner runner_;
+  std::map<size_t, bool> replays_;  // by stage: whether its rewrites give its result
+  double search_seconds_left_ = kSearchSeconds;
+};
+
+}  // namespace
+
+void check_stages(KernelProof& proof, UOp ast, bool checks_stages) { StageCheck(proof, ast, checks_stages).run(); }
+
+void doubt_isolated_sides(KernelProof& proof, bool has_run) {
+  for (RewriteProof& r : proof.rewrites) {
+    if (r.kind != Kind::Refuted || r.counterexample.contains("stored")) continue;
+    const auto before = r.counterexample.find("before");
+    const bool is_invalid = before != r.counterexample.end() && before->second == "Invalid";
+    if (moves_elements(proof, r) || (!has_run && is_invalid)) set_unknown(r, "REF does not run the graph of the stage");
+  }
+}
+
+}  // namespace tgc

@@ -1,0 +1,21 @@
+// Joins reports that several runs printed with --json, for instance those of all shards of an input.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/support/result.h"
+
+namespace tgc {
+
+// Calls `take` with each report in `files`, a JSON object a line, and the index of its file. Fails if a file cannot be
+// read, or if `take` throws an exception of the JSON library, because a line is no JSON or lacks a member. `command`,
+// such as "tgc check --json", prints such reports.
+Status for_each_report(const std::vector<std::string>& files, const std::string& command,
+                       const std::function<void(size_t file, const std::string& report)>& take);
+
+// Returns the report `a` with the counts of the report `b` added to the counts with the same names, also in nested
+// objects. Leaves the lists of `b` out. Throws an exception of the JSON library for other values.
+std::string sum_of_counts(const std::string& a, const std::string& b);
+
+}  // namespace tgc
