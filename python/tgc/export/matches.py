@@ -105,6 +105,7 @@ def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
 def rule_text(location: str) -> str:
   """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none."""
   file, _, line = location.rpartition(":")
+  if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
   out: list[str] = []
