@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMostLists = 24;  // of opts for a reason
 constexpr int kTurns = 5;
+constexpr double kNoise = 1.1;  // of measured gains
 
 std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
   switch (kind) {
@@ -61,10 +62,15 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
 // Returns the lists of opts that address the reason, the likeliest first.
 std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == Slowness::Spills) {  // without one of the opts that need registers
+  if (kind == Slowness::Spills) {  // half of one of the opts that need registers, or none of it
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
+      const int64_t amount = applied[i].arg.is_integral() ? applied[i].arg.small_int() : 0;
+      for (int64_t part = amount / 2; part > 1; part /= 2) {
+        less[i].arg = Arg(part);
+        if (applied_to(kernel, less)) out.push_back(less);
+      }
       less.erase(less.begin() + std::ptrdiff_t(i));
       if (applied_to(kernel, less)) out.push_back(std::move(less));
     }
@@ -197,8 +203,10 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   OptMeter meter(kernel, applied, place);
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
-  std::stable_sort(reasons.begin(), reasons.begin() + std::ptrdiff_t(count),
-                   [](const Reason& a, const Reason& b) { return a.gain.value_or(0) > b.gain.value_or(0); });
+  // The measured gains order the reasons, but gains that differ by less than the noise leave them as the weights do.
+  auto gain = [&](size_t i) { return std::max(1.0, reasons[i].gain.value_or(1)); };
+  for (size_t i = 1; i < count; i++)
+    for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);
 }
 
 }  // namespace tgc

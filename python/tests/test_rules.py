@@ -15,6 +15,7 @@ from tgc.export.general_rules import general_sides
 from tgc.export.rule_instances import constant_of
 from tgc.export.rule_program import answer_program
 from tgc.export.rule_search import Search
+from tgc.export.rules import write_rules
 from tinygrad.dtype import dtypes
 from tinygrad.uop.ops import Ops, UOp, UPat
 
@@ -89,6 +90,17 @@ def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
   rule = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) % C, lambda x, c: x if -3 <= x.vmin and x.vmax <= c.arg else None)
   edges = {(x.vmin == -3, x.vmax == c.arg) for (x, c), _ in ((before.src, after) for before, after in rule.instances(96)) if c.op is Ops.CONST}
   assert {True} <= {low for low, _ in edges} & {high for _, high in edges}
+
+
+def test_rules_of_a_file_outside_of_the_pipeline_are_written(tmp_path: pathlib.Path) -> None:
+  (tmp_path / "mine.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\n\nmine = PatternMatcher([\n  (UPat.var('x') + 0, lambda x: x)])\n")
+  written = tmp_path / "rules.gz"
+  assert write_rules(written, f"{tmp_path}/mine.py:4") == 1
+  record = json.loads(gzip.decompress(written.read_bytes()).splitlines()[1])
+  places = [place for _, place, *_ in record["rewrites"]["list"]]
+  assert any(p.endswith("mine.py:4") for p in places) and any(p.endswith("mine.py:4*") for p in places)
+  assert write_rules(written, f"{tmp_path}/mine.py:7") == 0
+  assert f"the nearest rules: {tmp_path}/mine.py:4" in gzip.decompress(written.read_bytes()).decode()
 
 
 @pytest.mark.parametrize(("left", "values", "printed"), [

@@ -16,6 +16,7 @@ from tgc.export.graphs import Nodes
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
+
 MOST_LINES = 8  # of a rule's text
 
 
@@ -104,8 +105,7 @@ def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
 def rule_text(location: str) -> str:
   """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none."""
   file, _, line = location.rpartition(":")
-  line = line.rstrip("*")  # the sides of a rule with unknown operands, as rules.py marks them
-  if not line.isdigit(): return ""
+  if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
   out: list[str] = []
