@@ -69,7 +69,7 @@ struct ProofLimits {
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
   double seconds = 5;  // of processor time, for each question: Z3 does not count the work on very large numbers
-  double brief_seconds = 0.5;  // the same, for the first attempt in a context that questions share
+  double brief_seconds = 2;  // the same, for a first attempt in a context that questions share; twice what it needs
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
   size_t long_text = 8000;  // bytes of a text about numbers that gets few resources: Z3 decides it at once or never
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
