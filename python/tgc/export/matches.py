@@ -16,7 +16,6 @@ from tgc.export.graphs import Nodes
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
-
 MOST_LINES = 8  # of a rule's text
 
 
