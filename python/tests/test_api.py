@@ -164,6 +164,9 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
 def test_proof_that_refutes() -> None:
   found = tgc.prove(ROOT / "testdata/import/prove_unsound.jsonl.gz#unsound14.4")
   assert found.verdict == "refuted" and found.rule == "uop/symbolic.py:273" and not found.proven
+  point = found[0].refuted[0].counterexample
+  assert point is not None and {point["before"], point["after"]} == {0, 1}
+  assert nodes.values_of({"a": "-0.5", "b": "nan", "c": "[1, 2]"})["a"] == -0.5
   assert "refuted: uop/symbolic.py:273" in str(found)
 
 

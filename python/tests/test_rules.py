@@ -9,6 +9,7 @@ import pathlib
 from typing import Any
 
 import pytest
+from conftest import RELEASE
 from tgc.export import rule_program
 from tgc.export.general_rules import general_sides
 from tgc.export.rule_instances import constant_of
@@ -125,3 +126,11 @@ def test_a_program_has_no_text_of_the_question(monkeypatch: pytest.MonkeyPatch) 
   monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
   question = {"place": "x\nprint(1)", "graph": element(1, dtypes.int), "values": {"data1": "3", "before": "2", "after": "3"}}
   assert "print(1)" not in answer_program(question)["program"]
+
+
+@pytest.mark.skipif(RELEASE != "0.14.0", reason="names a line of tinygrad 0.14.0")
+def test_rules_are_written(tmp_path: pathlib.Path) -> None:
+  from tgc.export.rules import write_rules
+  assert write_rules(tmp_path / "rules.jsonl.gz", "uop/symbolic.py:114") == 1
+  with gzip.open(tmp_path / "rules.jsonl.gz", "rt") as file: record = json.loads(file.read().splitlines()[1])
+  assert {row[1] for row in record["rewrites"]["list"]} == {"uop/symbolic.py:114", "uop/symbolic.py:114*"}

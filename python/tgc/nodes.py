@@ -29,6 +29,15 @@ def number_or_text(x: Any) -> Any:
   return int(x) if isinstance(x, str) and NUMBER.fullmatch(x) else x
 
 
+def values_of(point: Any) -> Any:
+  """Returns a point at which two sides differ, with numbers where its values are numbers, also NaN and infinities."""
+  def value(x: Any) -> Any:
+    if not isinstance(x, str) or NUMBER.fullmatch(x): return number_or_text(x)
+    try: return float(x)
+    except ValueError: return x
+  return {name: value(x) for name, x in point.items()} if isinstance(point, dict) else point
+
+
 def node_text(number: int, node: JSON) -> str:
   """Returns one line for a node of a record's JSON."""
   sources = ", ".join(f"#{s}" for s in node.get("src", ()))

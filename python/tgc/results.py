@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tgc.nodes import number_or_text, without_colors
+from tgc.nodes import number_or_text, values_of, without_colors
 from tgc.process import JSON, visible
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Bisection(Result):
   rewrite: int | None = None
   before: str | None = None
   after: str | None = None
-  witness: Mapping[str, Any] | str | None = None
+  witness: Mapping[str, Any] | None = made_of(values_of)
   confirmed: bool | None = None
   error: str | None = None
   runs: int = 0
@@ -297,7 +297,7 @@ class ProvenRewrite(Result):
   stage: str = ""
   rule: str = ""
   rewrite: int = 0
-  counterexample: Mapping[str, Any] | None = None
+  counterexample: Mapping[str, Any] | None = made_of(values_of)
   before: str | None = None
   after: str | None = None
   why: str | None = None
