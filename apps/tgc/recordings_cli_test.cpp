@@ -218,6 +218,10 @@ TEST_CASE("cli: a port that answers as tinygrad 0.14.0 did conforms, also in the
   CHECK(has(echoed.out, "the answer is the question's graph, which tinygrad changes in this stage"));
   CHECK(has(echoed.out, "\n0 of "));
   CHECK(has(echoed.out, " answers not counted: tinygrad changes nothing in these stages"));
+  Ran unordered = run_tgc("conform " + kernels() + "#nn_randint.0 --as=values --stage=linear --with='python3 " + echo +
+                          "'");
+  CHECK(unordered.code != 0);
+  CHECK(has(unordered.out + unordered.err, "a graph without the order of its nodes"));
 }
 
 }  // namespace

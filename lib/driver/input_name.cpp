@@ -42,6 +42,15 @@ std::string InputName::without_extension(const std::string& graph, bool is_recor
   return fs::path(file).replace_extension().string();
 }
 
+std::string InputName::schedules() const {
+  const size_t at = file.rfind(".jsonl");
+  if (at == file.npos || std::string_view(file).substr(0, at).ends_with(".tensor")) return {};
+  std::string out = file;
+  out.insert(at, ".tensor");
+  std::error_code error;
+  return fs::exists(out, error) ? out : std::string();
+}
+
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   int file = open_input(path);

@@ -20,6 +20,9 @@ struct InputName {
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
+  // Returns the recording of schedules beside this recording of kernels: run.tensor.jsonl.gz beside run.jsonl.gz.
+  // Returns "" if there is none.
+  std::string schedules() const;
 };
 
 // Returns whether the file is an ONNX model. Errors: it cannot be read.
