@@ -25,6 +25,7 @@ TEST_CASE("merge_checks: the counts of the reports are added") {
   CHECK_FALSE(both->all_identical);
   CHECK(merge_checks({a, a})->all_identical);
   CHECK_FALSE(merge_checks({a, put("c", "{}")}));
+  CHECK_FALSE(merge_checks({a, put("empty", "")}));
   CHECK_FALSE(merge_checks({a, (folder / "none").string()}));
   std::filesystem::remove_all(folder);
 }
