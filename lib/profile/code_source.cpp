@@ -9,7 +9,6 @@
 #include "lib/compile/compile.h"
 #include "lib/driver/source.h"
 #include "lib/profile/profile.h"
-#include "lib/records/pickled_nodes.h"
 #include "lib/runtime/compile_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/lines.h"
@@ -67,22 +66,14 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
         }
 }
 
-// 0.12.0 stores a kernel's graph after the last stage, later versions its AST. The optimizer gives a kernel its name,
-// with colors.
-bool is_lowered(UOp root) {
-  if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
-  return RecordView(root.arg()).values()[0].is_str() &&
-         RecordView(root.arg()).values()[0].text().find('\x1b') != std::string_view::npos;
-}
-
 class SourceFinder {
  public:
   SourceFinder(const Session& session, const std::string& input, const Profile& profile)
-      : session_(session), input_(input), asts_(profile.trace.asts) {
+      : session_(session), input_(input), profile_(profile) {
     for (size_t n = 0; n < profile.trace.kernels.size(); n++) {
       const KernelRun& run = profile.trace.kernels[n];
       if (!profile.chosen[n] || !run.program || out_.contains(run.program)) continue;
-      if (input.empty() && !asts_.contains(run.kernel)) continue;
+      if (input.empty() && !profile.trace.asts.contains(run.kernel)) continue;
       CodeSource& made = out_[run.program];
       if (isa_of(run.arch) == Isa::None) made.problem = "traces of this processor are not mapped to instructions";
       else if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
@@ -120,29 +111,14 @@ class SourceFinder {
     std::string differs = {};  // how the code of a kernel of this name differs
   };
 
-  // A session that compiles graphs of any release for the target that they name.
-  Session native_session() const {
-    Session out = session_;
-    out.over.target.clear();
-    out.over.imports = out.over.native = true;
-    return out;
-  }
-
   // Compiles the ASTs of the profile itself.
   void take_own(std::vector<Wanted>& wanted, const std::string& target) {
-    Session session = native_session();
+    Session session = native_session(session_);
     std::set<std::string> names;
     for (const Wanted& w : wanted) names.insert(w.kernel);
     for (const std::string& name : names) {
       auto status = catch_failures([&] {
-        Settings settings = session.settings_for().value_or_throw();
-        const std::string text = pickled_graph(asts_.at(name)).value_or_throw();
-        InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
-        in = std::move(session.compiler()->import(std::move(in)).value_or_throw());
-        if (auto& refused = imported_from(in).refused) throw Failure(*refused);
-        in.info.target = target;
-        if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
-        take_graph(wanted, session, std::move(in));
+        take_graph(wanted, session, profile_ast(session, profile_.trace, name, target));
         return Unit{};
       });
       if (!status) last_error_ = status.diag().text();
@@ -150,7 +126,7 @@ class SourceFinder {
   }
 
   void take_input(std::vector<Wanted>& wanted, const std::string& target) {
-    Session session = native_session();
+    Session session = native_session(session_);
     auto source = Source::open(session, input_);
     for (;;) {
       auto in = source.value_or_throw().next();
@@ -191,6 +167,9 @@ class SourceFinder {
     std::string name = program_info(list.value_or_throw()).value_or_throw().function_name;
     seen_.insert(name);
     if (std::ranges::none_of(wanted, [&](const Wanted& w) { return base_name(w.kernel) == base_name(name); })) return;
+    for (const Wanted& w : wanted)
+      if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.work)
+        if (auto work = catch_failures([&] { return work_of(c, shown); })) own.work = std::move(*work);
     auto map = source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const bool is_rdna = isa_of(c.target().arch) != Isa::None;
@@ -216,7 +195,8 @@ class SourceFinder {
       CodeSource& out = out_[w.program];
       if (!out.nodes.empty() || (!out.lines.empty() && source.nodes.empty())) continue;
       std::string listing = compile(job, Artifact::Disassembly).value_or_throw();
-      out = source;
+      auto work = std::move(out.work);
+      out = source, out.work = std::move(work);
       for (std::string_view line : lines_of(job.source)) out.lines.emplace_back(line);
       for (auto [address, line] : source_lines(listing)) out.line_of[address - text.address + w.text.address] = line;
     }
@@ -244,7 +224,7 @@ class SourceFinder {
 
   const Session& session_;
   std::string input_;
-  const std::map<std::string, PickleValue, std::less<>>& asts_;
+  const Profile& profile_;
   CodeSources out_;
   std::map<std::string, std::vector<Wanted>> wanted_;  // by processor
   std::set<std::string> seen_;                         // names of the input's kernels

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/driver/session.h"
+#include "lib/profile/kernel_work.h"
 #include "lib/profile/profile_file.h"
 #include "lib/uop/uop.h"
 
@@ -55,6 +56,7 @@ struct CodeSource {
   std::vector<std::string> lines;  // the source
   std::vector<std::vector<LinearNode>> nodes;  // by line, those that print the line first; empty: unknown
   std::vector<MemoryAccess> accesses;  // whose addresses are known
+  std::optional<KernelWork> work;      // of a kernel of this name, also if there are no lines
   std::map<uint64_t, uint32_t> line_of;        // by address, lines from 1; 0: no line
 
   uint32_t line_at(uint64_t address) const;                                // 0: no line

@@ -11,20 +11,24 @@ namespace {
 constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder the values equal
 
 void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
-  auto bytes = buffer_bytes(p.trace, memory_events(p.trace));
-  std::map<KernelOfDevice, size_t> runs;
   json.key("kernels").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       const KernelRun& run = p.trace.kernels[n];
-      KernelOfDevice key{run.device, run.kernel};
-      size_t number = runs[key]++;
       if (!p.chosen[n]) continue;
       json.line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        json.member("count", 1).member("seconds", run.seconds).member("flops", flops_of(p, n, listings.of(n)));
-        auto found = bytes.find(key);
-        bool is_known = found != bytes.end() && number < found->second.size() && found->second[number] > 0;
-        json.member("bytes", is_known ? std::optional(found->second[number]) : std::nullopt);
+        const KernelFigures f = figures_of(p, n, listings.of(n));
+        json.member("count", 1).member("seconds", run.seconds).member("flops", f.ops());
+        json.member("bytes", f.work ? f.work->bytes : f.bytes).member("flops_at_most", f.ops_at_most());
+        if (f.work) json.member("flops_from", f.work->from);
+        if (f.executed)
+          json.member("executed", *f.executed).member("executed_at_most", f.executed_at_most).member("lanes", f.lanes);
+        if (const DevicePeak* peak = device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
+          json.key("peak_share").object([&] {
+            if (auto ops = f.ops()) json.member("flops", *ops / *run.seconds / peak->flops);
+            if (auto b = f.work ? std::optional(f.work->bytes) : f.bytes)
+              json.member("bytes", *b / *run.seconds / peak->bytes);
+          });
       });
     }
   });

@@ -232,6 +232,7 @@ Result<std::string> profile_page_of(std::string_view page_code, const Session& s
     auto trace = profile::read_trace(name.file);
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
     p.value_or_throw();
+    p->works = profile::find_works(session, p->trace);
     if (!with.empty() || !name.id.empty())
       p->sources = std::move(profile::find_sources(session, with, *p).value_or_throw());
     return profile_page(page_code, *p, name.shown());
