@@ -69,7 +69,7 @@ void add_profile(Command& cmd) {
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
                "of the stall in which the SIMD issued nothing for other waves either.\n"
                "Source lines and UOps come from --with or, without it, from the kernel's AST if the profile has it.\n"
-               "They are shown only if the kernel compiles to the code of the profile, byte for byte.");
+               "Lines with ~ are approximate: the kernel compiles to other code than that of the profile.");
   cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
   cmd.group(Group::Input);

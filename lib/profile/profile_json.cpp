@@ -64,9 +64,11 @@ void write_counters(JsonWriter& json, const Profile& p) {
 }
 
 // The source line of an instruction, and the UOps that print the line or are printed inside it.
-void write_line(JsonWriter& json, const CodeSource& source, uint32_t line) {
+void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
+  const uint32_t line = source.line_at(pc);
   if (!line) return;
   json.member("line", line).member("source", source.text_of(line));
+  if (!source.is_exact_at(pc)) json.member("approximate", true);
   json.key("uops").array([&] {
     for (const LinearNode& n : source.nodes_of(line))
       json.object([&] {
@@ -86,6 +88,7 @@ void write_sources(JsonWriter& json, const Profile& p) {
         json.member("kernel", p.trace.kernels[n].name);
         if (!source->problem.empty()) return (void)json.member("problem", source->problem);
         json.member("input", source->input).member("target", source->target).member("lines", source->lines);
+        if (!source->differs.empty()) json.member("differs", source->differs);
       });
     }
   });
@@ -108,7 +111,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
-          if (source) write_line(json, *source, source->line_at(pc));
+          if (source) write_line(json, *source, pc);
         });
       }
     }

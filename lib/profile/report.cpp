@@ -102,7 +102,9 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
   uint32_t line = source->line_at(r.address);
   std::string text = visible(source->text_of(line));
   if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
-  out.insert(out.end(), {line ? std::to_string(line) : "", std::move(text), nodes_text(source->nodes_of(line))});
+  const char* about = source->is_exact_at(r.address) ? "" : "~";
+  std::string number = line ? about + std::to_string(line) : "";
+  out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of(line))});
   return out;
 }
 
@@ -110,7 +112,8 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
 std::string source_text(const CodeSource& source) {
   if (!source.problem.empty()) return "no source lines: " + visible(source.problem) + "\n";
   return "source lines and UOps: " + source.input + ", compiled for " + source.target +
-         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source\n" : "\n");
+         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source" : "") +
+         (source.differs.empty() ? "" : "; lines with ~ are approximate: " + visible(source.differs)) + "\n";
 }
 
 std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
