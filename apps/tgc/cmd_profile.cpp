@@ -18,10 +18,14 @@ profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
   return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .jobs = o.jobs}));
 }
 
+// Whether the command shows a part of the profile alone.
+bool is_part(const ProfileCommand& o) {
+  return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
+}
+
 // Whether the command shows source lines: of a kernel, whose AST the profile itself may have, or those of --with.
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
-  bool is_part = o.packets || o.waves || o.counters || o.memory || !o.against.empty();
-  return !is_part && (!name.id.empty() || (!o.with.empty() && o.json));
+  return !is_part(o) && (!name.id.empty() || !o.with.empty());
 }
 
 int run(const ProfileCommand& o) {
@@ -30,9 +34,11 @@ int run(const ProfileCommand& o) {
   const bool has_options = !(o.with.empty() && o.over.target.empty() && o.over.sets.empty() && o.over.opts.empty());
   if (has_options && !shows_sources(o, name))
     return trouble({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
-                    .expected = "TRACE#KERNEL, or --with and --json"});
+                    .expected = "TRACE#KERNEL, or --with"});
   profile::Profile p = analyzed(o, name);
-  if (shows_sources(o, name)) p.sources = require(profile::find_sources(terminal_session(o.over, o.jobs), o.with, p));
+  const Session session = terminal_session(o.over, o.jobs);
+  if (!is_part(o)) p.works = profile::find_works(session, p.trace);
+  if (shows_sources(o, name)) p.sources = require(profile::find_sources(session, o.with, p));
   if (!o.against.empty()) {
     profile::Profile other = analyzed(o, InputName::parse(o.against));
     print_report(o.json ? profile::against_json(p, other) : profile::against_text(p, other));
@@ -63,7 +69,7 @@ void add_profile(Command& cmd) {
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
                "of the stall in which the SIMD issued nothing for other waves either.\n"
                "Source lines and UOps come from --with or, without it, from the kernel's AST if the profile has it.\n"
-               "They are shown only if the kernel compiles to the code of the profile, byte for byte.");
+               "Lines with ~ are approximate: the kernel compiles to other code than that of the profile.");
   cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
   cmd.group(Group::Input);

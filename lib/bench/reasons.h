@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/bench/kernel_cost.h"
+#include "lib/compilation/kernel_cost.h"
 #include "lib/bench/peaks.h"
 #include "lib/compile/resources.h"
 #include "lib/runtime/device.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "lib/compile/occupancy.h"
 #include "lib/profile/report.h"
@@ -42,7 +41,6 @@ void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing
 
 // ---- from the kernel's descriptor
 
-// The registers and local memory that a kernel asks for (LLVM's AMDGPUUsage, "Kernel Descriptor").
 struct Resources {
   uint32_t vector_registers = 0;  // of each lane
   uint32_t local_bytes = 0;
@@ -54,16 +52,9 @@ constexpr uint32_t kLocalBytes = 64 << 10;        // of a compute unit; tinygrad
 // Empty if the processor or the form of the binary is unknown.
 std::optional<Resources> resources_of(const KernelRun& run) {
   if (!run.program || isa_of(run.arch) == Isa::None) return {};
-  auto section = find_section(run.program->lib, ".rodata");  // as tinygrad does, takes the descriptor at its beginning
-  if (!section || section->bytes.size() < 64) return {};
-  auto word = [&](size_t offset) {
-    uint32_t out = 0;
-    std::memcpy(&out, section->bytes.data() + offset, sizeof out);
-    return out;
-  };
-  const bool is_wave32 = word(56) >> 10 & 1;
-  if (!is_wave32) return {};
-  Resources out{.vector_registers = ((word(48) & 63) + 1) * 8, .local_bytes = word(0)};
+  auto resources = program_resources(*run.program, run.arch);
+  if (!resources) return {};
+  Resources out{.vector_registers = *resources->registers, .local_bytes = *resources->shared_bytes};
   out.fitting_waves = amd_processor(run.arch).value_or(AmdProcessor()).fitting_waves(out.vector_registers);
   return out;
 }

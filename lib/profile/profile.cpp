@@ -45,6 +45,13 @@ const CodeSource* Profile::source_of(size_t kernel) const {
   return found == sources.end() ? nullptr : &found->second;
 }
 
+std::optional<KernelWork> Profile::work_of(size_t kernel) const {
+  const CodeSource* source = source_of(kernel);
+  if (source && source->work) return source->work;
+  auto found = works.find(trace.kernels[kernel].kernel);
+  return found == works.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
   std::vector<InstructionTimes> out;
   for (size_t i : trace.kernels[kernel].sqtt) {
@@ -71,6 +78,7 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
       throw Failure(Diag{.message = "the profile has no hardware events of a kernel '" + options.kernel + "'",
                          .expected = names.empty() ? "" : names + (t.kernels.size() > 8 ? ", ..." : "")});
     }
+    out.buffer_bytes = buffer_bytes(t, memory_events(t));
     out.summaries.resize(t.sqtt.size());
     std::vector<size_t> tasks;
     for (size_t i = 0; i < t.sqtt.size(); i++) {

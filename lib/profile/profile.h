@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "lib/profile/code_source.h"
+#include "lib/profile/kernel_work.h"
+#include "lib/profile/memory_events.h"
 #include "lib/profile/profile_file.h"
 #include "lib/profile/sqtt_summary.h"
 
@@ -33,6 +35,11 @@ struct Profile {
   CodeSources sources;                 // set by a caller that has an INPUT with the kernels
 
   bool wants(std::string_view kernel) const { return wanted.empty() || wanted == kernel; }
+  std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_events.h
+  KernelWorks works;                   // set by a caller that has a Session (find_works)
+
+  // What the AST of a run needs: that of the source, or of the profile; empty if neither is known.
+  std::optional<KernelWork> work_of(size_t kernel) const;
   // The code of a run; null if it has none that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
   // The source of a run, or why there is none; null if no source was looked for.
@@ -45,7 +52,4 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
-// Returns the source line of each address of a listing with source lines (Artifact::Disassembly); 0: no line.
-std::map<uint64_t, uint32_t> source_lines(std::string_view listing);
-
 }  // namespace tgc::profile

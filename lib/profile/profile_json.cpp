@@ -11,20 +11,24 @@ namespace {
 constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder the values equal
 
 void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
-  auto bytes = buffer_bytes(p.trace, memory_events(p.trace));
-  std::map<KernelOfDevice, size_t> runs;
   json.key("kernels").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       const KernelRun& run = p.trace.kernels[n];
-      KernelOfDevice key{run.device, run.kernel};
-      size_t number = runs[key]++;
       if (!p.chosen[n]) continue;
       json.line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        json.member("count", 1).member("seconds", run.seconds).member("flops", flops_of(p, n, listings.of(n)));
-        auto found = bytes.find(key);
-        bool is_known = found != bytes.end() && number < found->second.size() && found->second[number] > 0;
-        json.member("bytes", is_known ? std::optional(found->second[number]) : std::nullopt);
+        const KernelFigures f = figures_of(p, n, listings.of(n));
+        json.member("count", 1).member("seconds", run.seconds).member("flops", f.ops());
+        json.member("bytes", f.work ? f.work->bytes : f.bytes).member("flops_at_most", f.ops_at_most());
+        if (f.work) json.member("flops_from", f.work->from);
+        if (f.executed)
+          json.member("executed", *f.executed).member("executed_at_most", f.executed_at_most).member("lanes", f.lanes);
+        if (const DevicePeak* peak = device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
+          json.key("peak_share").object([&] {
+            if (auto ops = f.ops()) json.member("flops", *ops / *run.seconds / peak->flops);
+            if (auto b = f.work ? std::optional(f.work->bytes) : f.bytes)
+              json.member("bytes", *b / *run.seconds / peak->bytes);
+          });
       });
     }
   });
@@ -60,9 +64,11 @@ void write_counters(JsonWriter& json, const Profile& p) {
 }
 
 // The source line of an instruction, and the UOps that print the line or are printed inside it.
-void write_line(JsonWriter& json, const CodeSource& source, uint32_t line) {
+void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
+  const uint32_t line = source.line_at(pc);
   if (!line) return;
   json.member("line", line).member("source", source.text_of(line));
+  if (!source.is_exact_at(pc)) json.member("approximate", true);
   json.key("uops").array([&] {
     for (const LinearNode& n : source.nodes_of(line))
       json.object([&] {
@@ -82,6 +88,7 @@ void write_sources(JsonWriter& json, const Profile& p) {
         json.member("kernel", p.trace.kernels[n].name);
         if (!source->problem.empty()) return (void)json.member("problem", source->problem);
         json.member("input", source->input).member("target", source->target).member("lines", source->lines);
+        if (!source->differs.empty()) json.member("differs", source->differs);
       });
     }
   });
@@ -104,7 +111,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
-          if (source) write_line(json, *source, source->line_at(pc));
+          if (source) write_line(json, *source, pc);
         });
       }
     }

@@ -13,10 +13,8 @@ namespace tgc::profile {
 
 namespace {
 
-std::string rate_text(std::optional<double> amount, double seconds, const char* unit) {
-  if (!amount || seconds <= 0) return "-";
-  double rate = *amount / seconds;
-  return rate < 1e12 ? formatted("%.1f G%s", rate * 1e-9, unit) : formatted("%.1f T%s", rate * 1e-12, unit);
+std::string rate_of(std::optional<double> amount, double seconds, const char* unit, bool at_most = false) {
+  return !amount || seconds <= 0 ? "-" : (at_most ? "<= " : "") + rate_text(*amount, seconds, unit);
 }
 
 // Devices of host code: tinygrad's compiler and the user's calls.
@@ -76,8 +74,8 @@ std::string overview_text(const Profile& p, const std::string& file) {
     double mean = t.seconds / double(t.count);
     double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
     rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.count),
-                    trimmed_time(mean), t.device, t.name, rate_text(t.flops, mean, "FLOPS"),
-                    rate_text(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
+                    trimmed_time(mean), t.device, t.name, rate_of(t.flops, mean, "FLOPS", t.flops_at_most),
+                    rate_of(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
   }
   out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table(rows, "rrrrllrr");
   if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
@@ -104,7 +102,9 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
   uint32_t line = source->line_at(r.address);
   std::string text = visible(source->text_of(line));
   if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
-  out.insert(out.end(), {line ? std::to_string(line) : "", std::move(text), nodes_text(source->nodes_of(line))});
+  const char* about = source->is_exact_at(r.address) ? "" : "~";
+  std::string number = line ? about + std::to_string(line) : "";
+  out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of(line))});
   return out;
 }
 
@@ -112,7 +112,8 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
 std::string source_text(const CodeSource& source) {
   if (!source.problem.empty()) return "no source lines: " + visible(source.problem) + "\n";
   return "source lines and UOps: " + source.input + ", compiled for " + source.target +
-         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source\n" : "\n");
+         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source" : "") +
+         (source.differs.empty() ? "" : "; lines with ~ are approximate: " + visible(source.differs)) + "\n";
 }
 
 std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
@@ -133,6 +134,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   uint64_t all = 0;
   auto times = p.instructions_of(kernel);
   const Listings::Listing& listing = listings.of(kernel);
+  out += figures_text(p, kernel, figures_of(p, kernel, listing));
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].hits) continue;
     uint64_t address = p.code_of(kernel)->address_of(n);
@@ -207,96 +209,28 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings) {
   }
   for (auto& [key, t] : totals)
     if (t.bytes) t.bytes = *t.bytes / double(t.count);
-  for (auto& [key, bytes] : buffer_bytes(p.trace, memory_events(p.trace)))
+  for (auto& [key, bytes] : p.buffer_bytes)
     if (auto t = totals.find(key); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
+  for (auto& [key, t] : totals) {
+    auto arch = p.trace.archs.find(t.device);
+    if (arch != p.trace.archs.end()) t.arch = arch->second;
+    auto work = t.is_copy ? p.works.end() : p.works.find(t.name);
+    if (work != p.works.end())
+      t.flops = work->second.ops, t.bytes = work->second.bytes, t.flops_at_most = work->second.is_most;
+  }
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
     const KernelRun& run = p.trace.kernels[n];
     auto t = totals.find({std::string(run.device), run.kernel});
     if (t == totals.end()) continue;
     t->second.arch = run.arch;
-    if (p.chosen[n] && !t->second.flops) t->second.flops = flops_of(p, n, listings.of(n));
+    if (!p.chosen[n] || t->second.flops) continue;
+    const KernelFigures figures = figures_of(p, n, listings.of(n));
+    t->second.flops = figures.ops(), t->second.flops_at_most = figures.ops_at_most();
   }
   std::vector<Total> out;
   for (auto& [key, t] : totals) out.push_back(std::move(t));
   std::ranges::stable_sort(out, std::greater(), &Total::seconds);
   return out;
-}
-
-namespace {
-
-// Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
-// is slower.
-constexpr DevicePeak kPeaks[] = {
-    {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
-    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
-    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
-    {"sm_70", "V100 SXM2", 15.7e12, 900e9},     {"sm_75", "RTX 2080 Ti", 13.4e12, 616e9},
-    {"sm_80", "A100 SXM4 80GB", 19.5e12, 2.04e12}, {"sm_86", "RTX 3090", 35.6e12, 936e9},
-    {"sm_89", "RTX 4090", 82.6e12, 1.01e12},    {"sm_90", "H100 SXM5", 66.9e12, 3.35e12},
-    {"sm_100", "B200", 75e12, 8.0e12},          {"sm_120", "RTX 5090", 104.8e12, 1.79e12},
-};
-
-bool has_float_type(std::string_view op) {
-  return op.find("_f16") != op.npos || op.find("_f32") != op.npos || op.find("_f64") != op.npos ||
-         op.find("_bf16") != op.npos;
-}
-
-double single_flops(std::string_view op) {
-  if (!op.starts_with("v_") || !has_float_type(op)) return 0;
-  op.remove_prefix(2);
-  if (op.starts_with("dual_")) op.remove_prefix(5);
-  if (op.starts_with("wmma_") && op.find("16x16x16") != op.npos) return 2.0 * 16 * 16 * 16 / 32;
-  double scale = 1;
-  if (op.starts_with("pk_")) op.remove_prefix(3), scale = 2;
-  for (std::string_view two : {"fma", "mad", "dot2"})
-    if (op.starts_with(two)) return two == "dot2" ? 4 : 2 * scale;
-  for (std::string_view one :
-       {"add_", "sub", "mul_", "min_", "max_", "exp_", "log_", "rcp_", "rsq_", "sqrt_", "sin_", "cos_"})
-    if (op.starts_with(one)) return scale;
-  return 0;
-}
-
-}  // namespace
-
-double flops_per_lane(std::string_view assembly) {
-  double out = 0;
-  while (!assembly.empty()) {  // a dual instruction: "v_dual_... :: v_dual_..."
-    size_t end = assembly.find(" :: ");
-    std::string_view part = assembly.substr(0, end);
-    out += single_flops(part.substr(0, part.find(' ')));
-    assembly = end == assembly.npos ? std::string_view() : assembly.substr(end + 4);
-  }
-  return out;
-}
-
-const DevicePeak* device_peak(std::string_view arch) {
-  auto found = std::ranges::find(kPeaks, arch, &DevicePeak::arch);
-  return found == std::end(kPeaks) ? nullptr : found;
-}
-
-std::optional<double> flops_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
-  auto times = p.instructions_of(kernel);
-  if (times.empty() || listing.empty()) return {};
-  double flops = 0, followed = 0, waves = 0;
-  for (uint32_t n = 0; n < times.size(); n++) {
-    auto text = listing.find(p.code_of(kernel)->address_of(n));
-    if (text != listing.end()) flops += double(times[n].hits) * flops_per_lane(text->second) * 32;
-  }
-  for (size_t i : p.trace.kernels[kernel].sqtt) {
-    waves += double(p.summaries[i].waves.size());
-    if (p.summaries[i].instructions.empty()) continue;
-    for (const WaveSpan& w : p.summaries[i].waves) followed += w.cu == 0 && w.simd == 0;
-  }
-  return followed > 0 ? std::optional(flops / followed * waves) : std::nullopt;
-}
-
-std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch) {
-  const DevicePeak* peak = device_peak(arch);
-  if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
-  double compute = flops.value_or(0) / seconds / peak->flops, memory = bytes.value_or(0) / seconds / peak->bytes;
-  double share = std::max(compute, memory);
-  if (share < 0.1) return formatted("latency (%.1f%% of peak)", share * 100);
-  return formatted("%s %.0f%%", compute > memory ? "compute" : "memory", share * 100);
 }
 
 }  // namespace tgc::profile

@@ -61,40 +61,19 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& prof
 // Advice, each with its evidence, from counters and from the times of instructions.
 std::vector<std::string> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
-// Sums up the timed events of a profile by device and name: kernels, copies and calls of the host.
-
-// The events of one name on one device.
+// The timed events of one name on one device: runs of a kernel, copies, or calls of the host.
 struct Total {
   std::string device, name;
   double seconds = 0;
   size_t count = 0;
   std::optional<double> flops, bytes;  // of one execution
+  bool flops_at_most = false;          // not known exactly (KernelFigures::ops_at_most)
   bool is_copy = false;
   std::string arch;
 };
 
-// Returns the totals, the longest first. Only chosen runs give operations.
+// Returns the totals, the longest first. Operations and bytes are those of the kernel's AST; if there is none, those
+// that the chosen runs executed.
 std::vector<Total> totals_of(const Profile& p, Listings& listings);
-
-// Compares the operations and bytes per second of a kernel with the peak rates of its device.
-
-// Returns the floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints it; for a
-// matrix instruction, the wave's operations divided by 32 lanes. Returns 0 for all other instructions.
-double flops_per_lane(std::string_view assembly);
-
-// The nominal rates of a GPU of this architecture.
-struct DevicePeak {
-  std::string_view arch, card;
-  double flops = 0;  // float32 operations a second, without matrix instructions
-  double bytes = 0;  // bytes a second of device memory
-};
-const DevicePeak* device_peak(std::string_view arch);  // null: unknown
-
-// Floating-point operations of a run: those of the followed waves, scaled to all waves; every lane counts as active.
-// Empty if its traces are not mapped to instructions.
-std::optional<double> flops_of(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
-
-// "memory 71%": the rate that is closest to the device's, and how close. "latency": both are below 10%. Empty: unknown.
-std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch);
 
 }  // namespace tgc::profile

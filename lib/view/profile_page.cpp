@@ -187,6 +187,10 @@ class PageWriter {
     json.key("source").object([&] {
       if (!source.problem.empty()) return (void)json.member("problem", source.problem);
       json.member("input", source.input).member("target", source.target).member("lines", source.lines);
+      json.member("differs", source.differs);
+      json.key("exact").array([&] {
+        for (uint64_t address : addresses) json.value(int(source.is_exact_at(address)));
+      });
       json.key("nodes").array([&] {
         for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of(line)));
       });
@@ -232,6 +236,7 @@ Result<std::string> profile_page_of(std::string_view page_code, const Session& s
     auto trace = profile::read_trace(name.file);
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
     p.value_or_throw();
+    p->works = profile::find_works(session, p->trace);
     if (!with.empty() || !name.id.empty())
       p->sources = std::move(profile::find_sources(session, with, *p).value_or_throw());
     return profile_page(page_code, *p, name.shown());

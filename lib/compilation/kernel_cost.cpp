@@ -1,4 +1,4 @@
-#include "lib/bench/kernel_cost.h"
+#include "lib/compilation/kernel_cost.h"
 
 #include <algorithm>
 #include <cmath>

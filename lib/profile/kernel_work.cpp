@@ -1,0 +1,270 @@
+#include "lib/profile/kernel_work.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/compilation/kernel_cost.h"
+#include "lib/compile/occupancy.h"
+#include "lib/profile/memory_events.h"
+#include "lib/profile/profile.h"
+#include "lib/records/pickled_nodes.h"
+#include "lib/support/counted.h"
+#include "lib/uop/graph.h"
+#include "passes/pipeline.h"
+#include "passes/program.h"
+
+namespace tgc::profile {
+namespace {
+
+// Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
+// is slower.
+constexpr DevicePeak kPeaks[] = {
+    {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
+    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
+    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
+    {"sm_70", "V100 SXM2", 15.7e12, 900e9},     {"sm_75", "RTX 2080 Ti", 13.4e12, 616e9},
+    {"sm_80", "A100 SXM4 80GB", 19.5e12, 2.04e12}, {"sm_86", "RTX 3090", 35.6e12, 936e9},
+    {"sm_89", "RTX 4090", 82.6e12, 1.01e12},    {"sm_90", "H100 SXM5", 66.9e12, 3.35e12},
+    {"sm_100", "B200", 75e12, 8.0e12},          {"sm_120", "RTX 5090", 104.8e12, 1.79e12},
+};
+
+bool has_float_type(std::string_view op) {
+  return op.find("_f16") != op.npos || op.find("_f32") != op.npos || op.find("_f64") != op.npos ||
+         op.find("_bf16") != op.npos;
+}
+
+double single_flops(std::string_view op) {
+  if (!op.starts_with("v_") || !has_float_type(op)) return 0;
+  op.remove_prefix(2);
+  if (op.starts_with("dual_")) op.remove_prefix(5);
+  if (op.starts_with("wmma_") && op.find("16x16x16") != op.npos) return 2.0 * 16 * 16 * 16 / 32;
+  double scale = 1;
+  if (op.starts_with("pk_")) op.remove_prefix(3), scale = 2;
+  for (std::string_view two : {"fma", "mad", "dot2"})
+    if (op.starts_with(two)) return two == "dot2" ? 4 : 2 * scale;
+  for (std::string_view one :
+       {"add_", "sub", "mul_", "min_", "max_", "exp_", "log_", "rcp_", "rsq_", "sqrt_", "sin_", "cos_"})
+    if (op.starts_with(one)) return scale;
+  return 0;
+}
+
+}  // namespace
+
+double flops_per_lane(std::string_view assembly) {
+  double out = 0;
+  while (!assembly.empty()) {  // a dual instruction: "v_dual_... :: v_dual_..."
+    size_t end = assembly.find(" :: ");
+    std::string_view part = assembly.substr(0, end);
+    out += single_flops(part.substr(0, part.find(' ')));
+    assembly = end == assembly.npos ? std::string_view() : assembly.substr(end + 4);
+  }
+  return out;
+}
+
+const DevicePeak* device_peak(std::string_view arch) {
+  auto found = std::ranges::find(kPeaks, arch, &DevicePeak::arch);
+  return found == std::end(kPeaks) ? nullptr : found;
+}
+
+std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch) {
+  const DevicePeak* peak = device_peak(arch);
+  if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
+  double compute = flops.value_or(0) / seconds / peak->flops, memory = bytes.value_or(0) / seconds / peak->bytes;
+  double share = std::max(compute, memory);
+  if (share < 0.1) return formatted("latency (%.1f%% of peak)", share * 100);
+  return formatted("%s %.0f%%", compute > memory ? "compute" : "memory", share * 100);
+}
+
+std::string rate_text(double amount, double seconds, const char* unit) {
+  double rate = amount / seconds;
+  return rate < 1e12 ? formatted("%.1f G%s", rate * 1e-9, unit) : formatted("%.1f T%s", rate * 1e-12, unit);
+}
+
+// ---- from the AST
+
+namespace {
+
+// 0.12.0 stores a kernel's graph after the last stage, later versions its AST. The optimizer gives a kernel its name,
+// with colors.
+bool is_lowered(UOp root) {
+  if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
+  return RecordView(root.arg()).values()[0].is_str() &&
+         RecordView(root.arg()).values()[0].text().find('\x1b') != std::string_view::npos;
+}
+
+double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n.vmax().to_double(); }
+
+}  // namespace
+
+KernelWork work_of(Compilation& kernel, std::string from) {
+  KernelWork out{.from = std::move(from)};
+  if (const StageRow* stage = kernel.begun_at(); stage && stage->name == kernel_stages().back().name) {
+    const auto& list = kernel.list();
+    if (!list) throw Failure(list.diag());
+    const Estimates made = program_info(*list).value_or_throw().estimates;
+    out.ops = number_of(made.ops), out.bytes = number_of(made.mem);
+    out.is_most = !made.ops.is_int() || !made.mem.is_int();
+    return out;
+  }
+  const KernelCost cost = cost_of(kernel.ast());
+  out.ops = cost.ops, out.bytes = cost.bytes();
+  for (UOp u : toposort(kernel.ast())) out.is_most |= u.is(Op::DEFINE_VAR);
+  return out;
+}
+
+Session native_session(const Session& session) {
+  Session out = session;
+  out.over.target.clear();
+  out.over.imports = out.over.native = true;
+  return out;
+}
+
+InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target) {
+  auto ast = trace.asts.find(name);
+  if (ast == trace.asts.end()) throw Failure("the profile has no AST of " + name);
+  Settings settings = session.settings_for().value_or_throw();
+  const std::string text = pickled_graph(ast->second).value_or_throw();
+  InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
+  in = std::move(session.compiler()->import(std::move(in)).value_or_throw());
+  if (auto& refused = imported_from(in).refused) throw Failure(*refused);
+  in.info.target = target;
+  if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
+  return in;
+}
+
+KernelWorks find_works(const Session& session, const Trace& trace) {
+  KernelWorks out;
+  const Session native = native_session(session);
+  for (auto& [name, ast] : trace.asts) {
+    if (session.cancelled()) break;
+    (void)catch_failures([&] {
+      Compilation c = std::move(native.begin(profile_ast(native, trace, name, "AMD:HIP")).value_or_throw());
+      out[name] = work_of(c, "the AST that the profile has");
+      return Unit{};
+    });
+  }
+  return out;
+}
+
+// ---- from the binary
+
+namespace {
+
+// Returns the number that follows `key` in a MessagePack map. Empty if the bytes have no such key, or another value.
+std::optional<uint32_t> packed_number(std::string_view bytes, std::string_view key) {
+  std::string whole(1, char(key.size() < 32 ? 0xa0 | key.size() : 0xd9));
+  if (key.size() >= 32) whole += char(key.size());
+  whole += key;
+  size_t at = bytes.find(whole);
+  if (at == bytes.npos || at + whole.size() >= bytes.size()) return {};
+  bytes.remove_prefix(at + whole.size());
+  const uint8_t type = uint8_t(bytes[0]);
+  const size_t size = type < 0x80 ? 0 : type == 0xcc ? 1 : type == 0xcd ? 2 : type == 0xce ? 4 : SIZE_MAX;
+  if (size == 0) return type;
+  if (size == SIZE_MAX || bytes.size() <= size) return {};
+  uint32_t out = 0;
+  for (size_t n = 1; n <= size; n++) out = out << 8 | uint8_t(bytes[n]);
+  return out;
+}
+
+constexpr uint32_t kDescriptorBytes = 64;
+
+}  // namespace
+
+std::optional<KernelResources> program_resources(const Program& program, std::string_view arch) {
+  auto descriptor = find_section(program.lib, ".rodata");  // as tinygrad does, takes the descriptor at its beginning
+  if (!descriptor || descriptor->bytes.size() < kDescriptorBytes) return {};
+  auto word = [&](size_t offset) {
+    uint32_t out = 0;
+    std::memcpy(&out, descriptor->bytes.data() + offset, sizeof out);
+    return out;
+  };
+  const bool is_rdna = isa_of(arch) != Isa::None, is_wave32 = word(56) >> 10 & 1;
+  KernelResources out{.kernel = std::string(program.name), .from = "the kernel's descriptor"};
+  out.registers = ((word(48) & 63) + 1) * (is_rdna && !is_wave32 ? 4 : 8);
+  out.shared_bytes = word(0), out.scratch_bytes = word(4);
+  if (auto note = find_section(program.lib, ".note")) {
+    auto number = [&](std::string_view key) { return packed_number(note->bytes, key); };
+    out.scalar_registers = number(".sgpr_count");
+    auto vectors = number(".vgpr_spill_count"), scalars = number(".sgpr_spill_count");
+    if (vectors || scalars) out.spills = vectors.value_or(0) + scalars.value_or(0), out.spill_unit = "registers";
+    out.most_threads = number(".max_flat_workgroup_size").value_or(0);
+  }
+  return out;
+}
+
+// ---- figures of a run
+
+KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
+  const KernelRun& run = p.trace.kernels[kernel];
+  KernelFigures out{.work = p.work_of(kernel)};
+  size_t number = 0;  // of the run among those of its kernel
+  for (size_t n = 0; n < kernel; n++)
+    number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
+  if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
+      found != p.buffer_bytes.end() && number < found->second.size() && found->second[number] > 0)
+    out.bytes = found->second[number];
+  for (size_t i : run.sqtt) {
+    out.waves += p.summaries[i].waves.size();
+    if (p.summaries[i].instructions.empty()) continue;
+    for (const WaveSpan& w : p.summaries[i].waves) out.followed += w.cu == 0 && w.simd == 0;
+  }
+  out.wave_lanes = out.lanes = isa_of(run.arch) == Isa::None ? 64 : 32;
+  if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
+    if (resources->most_threads) out.lanes = std::min(out.lanes, resources->most_threads);
+  const auto times = p.instructions_of(kernel);
+  if (times.empty() || listing.empty() || !out.followed) return out;
+  double ops = 0;
+  for (uint32_t n = 0; n < times.size(); n++) {
+    auto text = listing.find(p.code_of(kernel)->address_of(n));
+    if (text != listing.end()) ops += double(times[n].hits) * flops_per_lane(text->second) * out.lanes;
+  }
+  out.executed = ops / double(out.followed) * double(out.waves), out.executed_at_most = true;
+  return out;
+}
+
+namespace {
+
+// "14.0 GFLOPS, 0.02% of the peak of an RX 7900 XTX"
+std::string share_text(double amount, double seconds, const char* unit, double peak) {
+  std::string out = rate_text(amount, seconds, unit);
+  return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;
+}
+
+std::string counted(double n) {
+  std::string digits = formatted("%.0f", n);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+}  // namespace
+
+std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f) {
+  const KernelRun& run = p.trace.kernels[kernel];
+  const DevicePeak* peak = device_peak(run.arch);
+  auto rate = [&](double amount, const char* unit, double most) {
+    return run.seconds && *run.seconds > 0 ? " (" + share_text(amount, *run.seconds, unit, most) + ")" : "";
+  };
+  std::string out;
+  if (f.work) {
+    const char* most = f.work->is_most ? "at most " : "";
+    out += formatted("operations: %s%s by %s", most, counted(f.work->ops).c_str(), f.work->from.c_str()) +
+           rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
+  }
+  if (f.executed) {
+    out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") + (f.executed_at_most ? "at most " : "") +
+           counted(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
+                                            f.lanes, f.wave_lanes);
+    if (!f.work) out += rate(*f.executed, "FLOPS", peak ? peak->flops : 0);
+  }
+  if (!out.empty()) out += "\n";
+  const auto bytes = f.work ? std::optional(f.work->bytes) : f.bytes;
+  if (bytes)
+    out += "bytes: " + counted(*bytes) + (f.work ? ", each element once" : " in its buffers") +
+           rate(*bytes, "B/s", peak ? peak->bytes : 0) + "\n";
+  if (peak && run.seconds && !out.empty())
+    out += "peak: " + std::string(peak->card) + ", nominal rates\n";
+  return out;
+}
+
+}  // namespace tgc::profile
