@@ -168,6 +168,13 @@ TEST_CASE("cli: --explain takes the number that the trace shows") {
   CHECK(story.code == 0);
   CHECK(has(story.out, "#91 = CONST dtypes.index 12"));
   trouble("trace '--explain=#99999' " + kernel, "no graph has a node #99999");
+  // The last line of a stage's trace shows a node that the stage made. It has this number for --explain, too.
+  const std::string recorded = test_path("pipelines/0.14.jsonl.gz") + " --stage=devectorize2";
+  const std::string trace = run_tgc("trace " + recorded).out;
+  const size_t made = trace.rfind("  +   #");
+  REQUIRE(made != std::string::npos);
+  const std::string line = trace.substr(made + 6, trace.find('\n', made) - made - 6);
+  CHECK(has(run_tgc("trace '--explain=" + line.substr(0, line.find(' ')) + "' " + recorded).out, line));
 }
 
 TEST_CASE("cli: the page of a recording shows its rewrites") {

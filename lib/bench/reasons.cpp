@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "lib/profile/code_source.h"
+#include "lib/profile/lane_access.h"
 #include "lib/support/counted.h"
 
 namespace tgc {

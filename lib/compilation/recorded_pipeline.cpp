@@ -176,12 +176,12 @@ class RecordedPipeline : public Pipeline {
     to.kernel(record_->id, record_->target, ast);
     if (!in_.made_for.empty()) to.made_for(in_.made_for);
     const auto of_stages = split_by_stage(*record_, rewrites);
-    for (size_t i = 0; i < of_stages.size(); i++) {
+    const auto end = size_t(std::find(wanted->rbegin(), wanted->rend(), true).base() - wanted->begin());
+    for (size_t i = 0; i < of_stages.size() && i + 1 < end; i++) {
       const Row& row = rows[i];
       const std::string name(row.stage->name);
-      if ((*wanted)[i + 1])
-        trace.stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input,
-                    of_stages[i]);
+      trace.stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input, of_stages[i],
+                  (*wanted)[i + 1]);
     }
     to.kernel_end();
     return Unit{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -105,14 +106,30 @@ class RewriteRebuilder {
     UOp before, after;
   };
 
-  // `matches`: those that the stage's own rewrite made.
-  RewriteRebuilder(Graph& graph, std::span<const Rewrite* const> matches)
-      : matches_(matches), match_of_(graph), known_(graph), open_(graph), behind_(matches.size() + 1) {
-    for (size_t i = 0; i < matches.size(); i++)
-      if (UOp u = matches[i]->before; !match_of_.contains(u)) match_of_[u] = i;
+  // Takes those of `matches` that have the least depth, which a stage made by one or several graph_rewrites. Ignores
+  // the first `skipped` of these.
+  RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
+      : match_of_(graph), known_(graph), exists_after_(graph), open_(graph) {
+    for (const Rewrite& m : matches) level_ = std::min(level_, m.depth);
+    for (const Rewrite& m : matches)
+      if (m.depth == level_) matches_.push_back(&m);
+    for (size_t i = skipped; i < matches_.size(); i++)
+      if (const Rewrite& m = *matches_[i]; !m.is_discarded && !match_of_.contains(m.before)) match_of_[m.before] = i;
+    behind_.resize(matches_.size() + 1);
   }
 
+  int level() const { return level_; }  // the depth of its matches
+  std::span<const Rewrite* const> matches() const { return matches_; }
+  // Returns what `root`, on which run() was called, becomes.
+  UOp result(UOp root) const { return known_.find(root)->node; }
+
   void run(UOp root) {
+    auto add = [&](UOp made, size_t after) {
+      for (UOp u : toposort(made, [&](UOp s) { return !exists_after_.contains(s); }))
+        if (!exists_after_.contains(u)) exists_after_[u] = after;
+    };
+    add(root, 0);
+    for (size_t i = 0; i < matches_.size(); i++) add(matches_[i]->before, i), add(matches_[i]->after, i + 1);
     std::vector<UOp> stack{root};
     while (!stack.empty()) {
       UOp u = stack.back();
@@ -125,6 +142,14 @@ class RewriteRebuilder {
       }
       stack.pop_back();
     }
+  }
+
+  // Drops the rebuilt nodes that do not become a node of `result`: nothing shows that tinygrad made them.
+  void keep_those_in(UOp result) {
+    UOpSet in_result(result.graph());
+    for (UOp u : toposort(result)) in_result.insert(u);
+    for (auto& list : behind_)
+      std::erase_if(list, [&](const Rebuilt& r) { return !in_result.contains(known_.find(r.before)->node); });
   }
 
   // Returns the nodes that are rebuilt when the first `matches` matches have been made.
@@ -149,11 +174,10 @@ class RewriteRebuilder {
       known_[u] = to ? Known{to->node, std::max(to->after, *i + 1)} : Known{after, *i + 1};
       return;
     }
-    for (size_t i = u.num_src(); i-- > 0;)
-      if (UOp s = u.src(i); !known_.contains(s) && !open_.contains(s)) stack.push_back(s);
+    for (size_t i = u.num_src(); i-- > 0;) is_ready(u.src(i));
     if (!(stack.back() == u)) return;
     std::vector<UOp> src;
-    size_t after = 0;
+    size_t after = *exists_after_.find(u);
     for (UOp s : u.src()) {
       const Known* to = known_.find(s);
       src.push_back(to ? to->node : s);
@@ -164,18 +188,49 @@ class RewriteRebuilder {
       return;
     }
     UOp made = u.with_src(src);
+    if (const size_t* known = exists_after_.find(made); !known || *known > after) exists_after_[made] = after;
     if (!is_ready(made)) return;
     const Known* to = known_.find(made);
     behind_[after].push_back({u, made});
     known_[u] = to ? Known{to->node, std::max(to->after, after)} : Known{made, after};
   }
 
-  std::span<const Rewrite* const> matches_;
+  int level_ = INT_MAX;
+  std::vector<const Rewrite*> matches_;
   UOpMap<size_t> match_of_;
   UOpMap<Known> known_;
+  UOpMap<size_t> exists_after_;  // for a node, the number of matches after which it exists
   UOpSet open_;  // nodes whose sources are being handled
   std::vector<std::vector<Rebuilt>> behind_;
 };
+
+namespace {
+
+// Returns the rebuilder of a stage, after its run(). The code of a stage may make rewrites before the one that gives
+// its result: a rewrite that computes the ranges of a schedule maps ranges to placeholders and back. If all rewrites
+// together do not give the result, tries without the first ones, up to where the rules of another file begin.
+std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
+  constexpr size_t kMostTried = 64;
+  auto rebuilder = [&](size_t skipped) {
+    auto out = std::make_unique<RewriteRebuilder>(input.graph(), matches, skipped);
+    out->run(input);
+    return out;
+  };
+  auto all = rebuilder(0);
+  if (!result || all->result(input) == result) return all;
+  auto file = [&](size_t i) {
+    const std::string_view place = all->matches()[i]->place;
+    return place.substr(0, place.rfind(':'));
+  };
+  std::vector<size_t> starts;
+  for (size_t i = all->matches().size(); i-- > 1 && starts.size() < kMostTried;)
+    if (file(i) != file(i - 1)) starts.push_back(i);
+  for (size_t start : starts)
+    if (auto rest = rebuilder(start); rest->result(input) == result) return rest;
+  return all;
+}
+
+}  // namespace
 
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
   if (rewrites.empty() || !result) return;
@@ -191,30 +246,25 @@ void RecordedTrace::add(UOp root) {
   }
 }
 
-void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches) {
+void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
+                          bool wanted) {
+  to_ = wanted ? &consumer_ : &nothing_;
   add(input);
   name = intern(std::string(name));
-  to_.stage(name, input);
-  to_.begin({.name = name, .set = name}, 0, input);
-  int least = INT_MAX;  // releases run the pipeline inside a rule, so the stage's own matches may have a depth
-  for (const Rewrite& m : matches) least = std::min(least, m.depth);
-  std::vector<const Rewrite*> own;
-  for (const Rewrite& m : matches)
-    if (m.depth == least) own.push_back(&m);
-  RewriteRebuilder rebuilt(input.graph(), own);
-  rebuilt.run(input);
-  send(matches, least, 0, &rebuilt);
+  to_->stage(name, input);
+  to_->begin({.name = name, .set = name}, 0, input);
+  send(matches, 0, *stage_rebuilder(input, result, matches));
   add(result);
-  to_.end(0, result);
-  to_.stage_end(result);
+  to_->end(0, result);
+  to_->stage_end(result);
 }
 
-// Sends matches of depth `level`, each behind the matches of greater depth that its rule made.
-void RecordedTrace::send(std::span<const Rewrite> matches, int level, int depth, RewriteRebuilder* rebuilt) {
+// Sends the matches of the depth of `rebuilt`, each behind the matches of greater depth that its rule made.
+void RecordedTrace::send(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
-  if (rebuilt) send_rebuilt(*rebuilt, count);
+  send_rebuilt(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
-    for (i = first; i < matches.size() && matches[i].depth > level; i++) {}
+    for (i = first; i < matches.size() && matches[i].depth > rebuilt.level(); i++) {}
     const auto inside = matches.subspan(first, i - first);
     const bool is_whole = i < matches.size();  // false: the rule made no match of its own
     if (is_whole) add(matches[i].before);
@@ -222,23 +272,25 @@ void RecordedTrace::send(std::span<const Rewrite> matches, int level, int depth,
     if (!inside.empty()) {
       const std::string_view name = intern("inside " + (is_whole ? matches[i].place : "a rule"));
       add(inside[0].before);
-      to_.begin({.name = name, .set = name}, depth + 1, inside[0].before);
-      int least = INT_MAX;
-      for (const Rewrite& m : inside) least = std::min(least, m.depth);
-      send(inside, least, depth + 1, nullptr);
-      to_.end(depth + 1, UOp());
+      to_->begin({.name = name, .set = name}, depth + 1, inside[0].before);
+      // The recording does not have the graphs that the rule rewrote. A rule that replaces nodes everywhere below its
+      // node, such as a substitution of ranges, rewrote this node itself.
+      RewriteRebuilder rebuilt_inside(inside[0].before.graph(), inside);
+      if (is_whole) rebuilt_inside.run(matches[i].before), rebuilt_inside.keep_those_in(matches[i].after);
+      send(inside, depth + 1, rebuilt_inside);
+      to_->end(depth + 1, UOp());
     }
     if (!is_whole) return;
     add(matches[i].before), add(matches[i].after);
-    to_.rewrite(depth, rule_of(matches[i]), matches[i].before, matches[i].after, {made_from, next_});
-    if (rebuilt) send_rebuilt(*rebuilt, ++count);
+    to_->rewrite(depth, rule_of(matches[i]), matches[i].before, matches[i].after, {made_from, next_});
+    send_rebuilt(rebuilt, ++count, depth);
   }
 }
 
-void RecordedTrace::send_rebuilt(RewriteRebuilder& of, size_t behind) {
+void RecordedTrace::send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth) {
   for (auto [before, after] : of.behind(behind)) {
     add(before), add(after);
-    to_.rebuilt(0, before, after);
+    to_->rebuilt(depth, before, after);
   }
 }
 

@@ -37,22 +37,25 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 class RecordedTrace {
  public:
   // All nodes must be of `graph`. `to` gets numbers of nodes in the order in which the recording shows that they exist.
-  RecordedTrace(Graph& graph, TraceConsumer& to) : numbers_(graph), to_(to) { to_.set_numbers(&numbers_); }
-  ~RecordedTrace() { to_.set_numbers(nullptr); }
+  RecordedTrace(Graph& graph, TraceConsumer& to) : numbers_(graph), consumer_(to) { to.set_numbers(&numbers_); }
+  ~RecordedTrace() { consumer_.set_numbers(nullptr); }
   RecordedTrace(const RecordedTrace&) = delete;
 
   // Numbers the nodes under `root` that have no number yet.
   void add(UOp root);
-  // Sends the stage `name`, which made `result` of `input`, with its rewrites.
-  void stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites);
+  // Sends the stage `name`, which made `result` of `input`, with its rewrites. If not `wanted`, only numbers its nodes,
+  // so that a node has the same number whichever stages are sent.
+  void stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites, bool wanted = true);
 
  private:
-  void send(std::span<const Rewrite> rewrites, int level, int depth, RewriteRebuilder* rebuilt);
-  void send_rebuilt(RewriteRebuilder& of, size_t behind);
+  void send(std::span<const Rewrite> rewrites, int depth, RewriteRebuilder& rebuilt);
+  void send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth);
 
   UOpMap<uint32_t> numbers_;
   uint32_t next_ = 0;
-  TraceConsumer& to_;
+  TraceConsumer& consumer_;
+  TraceConsumer nothing_;  // ignores events
+  TraceConsumer* to_ = nullptr;  // of the current stage
 };
 
 }  // namespace tgc

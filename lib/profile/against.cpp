@@ -1,6 +1,7 @@
 // Compares two profiles: the times of kernels, and instruction by instruction the kernels that both have.
 #include <algorithm>
 
+#include "lib/profile/align_code.h"
 #include "lib/profile/report.h"
 #include "lib/run/run_report.h"
 #include "lib/support/counted.h"
@@ -9,8 +10,6 @@
 
 namespace tgc::profile {
 namespace {
-
-constexpr size_t kMostCells = size_t(1) << 24;  // of the table that aligns two kernels
 
 struct Executed {
   uint64_t address = 0;
@@ -41,25 +40,21 @@ struct Aligned {
   }
 };
 
-// Aligns two kernels by a longest common subsequence of their assembly.
+// Aligns two kernels; too long ones by position.
 std::vector<Aligned> align(const Code& a, const Code& b) {
+  auto texts = [](const Code& code) {
+    std::vector<std::string> out;
+    for (const Executed& e : code) out.push_back(e.assembly);
+    return out;
+  };
   std::vector<Aligned> out;
-  if ((a.size() + 1) * (b.size() + 1) > kMostCells) {  // too long: by position
-    for (size_t i = 0; i < std::max(a.size(), b.size()); i++)
-      out.push_back({i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr});
+  if (auto pairs = align_code(texts(a), texts(b))) {
+    for (const AlignedPair& x : *pairs)
+      out.push_back({x.a == AlignedPair::kNone ? nullptr : &a[x.a], x.b == AlignedPair::kNone ? nullptr : &b[x.b]});
     return out;
   }
-  std::vector<uint32_t> common((a.size() + 1) * (b.size() + 1));
-  auto at = [&](size_t i, size_t j) -> uint32_t& { return common[i * (b.size() + 1) + j]; };
-  for (size_t i = a.size(); i-- > 0;)
-    for (size_t j = b.size(); j-- > 0;)
-      at(i, j) = a[i].assembly == b[j].assembly ? at(i + 1, j + 1) + 1 : std::max(at(i + 1, j), at(i, j + 1));
-  size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i].assembly == b[j].assembly) out.push_back({&a[i++], &b[j++]});
-    else if (j == b.size() || (i < a.size() && at(i + 1, j) >= at(i, j + 1))) out.push_back({&a[i++], nullptr});
-    else out.push_back({nullptr, &b[j++]});
-  }
+  for (size_t i = 0; i < std::max(a.size(), b.size()); i++)
+    out.push_back({i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr});
   return out;
 }
 

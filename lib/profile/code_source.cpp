@@ -15,7 +15,6 @@
 #include "lib/support/result.h"
 #include "lib/support/version.h"
 #include "lib/target/target.h"
-#include "lib/uop/exec_alu.h"
 #include "lib/uop/graph.h"
 #include "passes/pipeline.h"
 #include "passes/program.h"
@@ -24,6 +23,8 @@
 namespace tgc::profile {
 
 namespace {
+
+constexpr double kLeastAligned = 0.7;  // share of a kernel's instructions; with fewer pairs, it may be another kernel
 
 // Returns a function's name without the number that tells kernels of one name apart: "E_4" for "E_4n1".
 std::string_view base_name(std::string_view name) {
@@ -77,7 +78,7 @@ class SourceFinder {
       CodeSource& made = out_[run.program];
       if (isa_of(run.arch) == Isa::None) made.problem = "traces of this processor are not mapped to instructions";
       else if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
-      else wanted_[run.arch].push_back({run.program, *text, run.kernel});
+      else wanted_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
     }
   }
 
@@ -98,7 +99,10 @@ class SourceFinder {
         std::erase_if(wanted, [&](const Wanted& w) { return !out_[w.program].lines.empty(); });
         if (wanted.empty()) break;
       }
-      for (const Wanted& w : wanted) out_[w.program].problem = problem_of(w);
+      for (Wanted& w : wanted) {
+        if (w.similar) take(std::move(*w.similar), out_[w.program]);
+        else out_[w.program].problem = problem_of(w);
+      }
     }
     return std::move(out_);
   }
@@ -108,7 +112,11 @@ class SourceFinder {
     const Program* program;
     Section text;
     std::string kernel;
+    std::string arch;
     std::string differs = {};  // how the code of a kernel of this name differs
+    std::vector<ListedInstruction> listing = {};  // of the profile's code; made when first needed
+    std::optional<CodeSource> similar = {};       // the source whose code is the most similar
+    size_t pairs = 0;                             // instructions that `similar` has, too
   };
 
   // Compiles the ASTs of the profile itself.
@@ -181,25 +189,48 @@ class SourceFinder {
   void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.lines = true;
     std::string binary;
+    std::vector<ListedInstruction> own;
     for (Wanted& w : wanted) {
       if (base_name(w.kernel) != base_name(name)) continue;
       if (binary.empty()) binary = compile(job, Artifact::Binary).value_or_throw();
       Section text = find_text(binary).value_or_throw();
-      if (text.bytes != w.text.bytes) {
-        auto [own, other] = std::ranges::mismatch(text.bytes, w.text.bytes);
-        w.differs += formatted("%s%s: %zu bytes instead of %zu, different from byte %zu on",
-                               w.differs.empty() ? "" : "; ", source.target.c_str(), text.bytes.size(),
-                               w.text.bytes.size(), size_t(own - text.bytes.begin()));
+      const bool is_same = text.bytes == w.text.bytes;
+      const CodeSource& known = out_[w.program];
+      if (is_same && (!known.nodes.empty() || (!known.lines.empty() && source.nodes.empty()))) continue;
+      if (own.empty()) own = listed_instructions(compile(job, Artifact::Disassembly).value_or_throw());
+      CodeSource made = source;
+      for (std::string_view line : lines_of(job.source)) made.lines.emplace_back(line);
+      if (is_same) {
+        for (const ListedInstruction& i : own) made.line_of[i.address - text.address + w.text.address] = {i.line};
+        take(std::move(made), out_[w.program]);
         continue;
       }
-      CodeSource& out = out_[w.program];
-      if (!out.nodes.empty() || (!out.lines.empty() && source.nodes.empty())) continue;
-      std::string listing = compile(job, Artifact::Disassembly).value_or_throw();
-      auto work = std::move(out.work);
-      out = source, out.work = std::move(work);
-      for (std::string_view line : lines_of(job.source)) out.lines.emplace_back(line);
-      for (auto [address, line] : source_lines(listing)) out.line_of[address - text.address + w.text.address] = line;
+      auto [byte, other] = std::ranges::mismatch(text.bytes, w.text.bytes);
+      w.differs += formatted("%s%s: %zu bytes instead of %zu, different from byte %zu on",
+                             w.differs.empty() ? "" : "; ", source.target.c_str(), text.bytes.size(),
+                             w.text.bytes.size(), size_t(byte - text.bytes.begin()));
+      take_similar(w, own, std::move(made));
     }
+  }
+
+  static void take(CodeSource source, CodeSource& out) {
+    source.work = std::move(out.work);
+    out = std::move(source);
+  }
+
+  // Gives the instructions of the profile the lines of those that `own`, the code of `source`, has in their place.
+  void take_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
+    if (w.listing.empty())
+      for (auto& [address, text] : disassemble_program(*w.program, w.arch)) w.listing.push_back({address, text});
+    constexpr auto is_padding = [](const ListedInstruction& i) { return i.text == "s_code_end"; };
+    std::erase_if(w.listing, is_padding), std::erase_if(own, is_padding);
+    AlignedLines made = align_lines(w.listing, own);
+    if (double(made.pairs) < kLeastAligned * double(w.listing.size()) || made.pairs <= w.pairs) return;
+    for (size_t n = 0; n < w.listing.size(); n++) source.line_of[w.listing[n].address] = made.lines[n];
+    const std::string compiler = compiler_of(w);
+    source.differs = "clang " + std::string(llvm_version()) + " makes other code than " +
+                     (compiler.empty() ? "that of the profile" : compiler) + made.differs;
+    w.pairs = made.pairs, w.similar = std::move(source);
   }
 
   std::string problem_of(const Wanted& w) const {
@@ -212,14 +243,19 @@ class SourceFinder {
       return input + " has no kernel '" + w.kernel + "'" + (names.empty() ? "" : ", but " + names) +
              (last_error_.empty() ? "" : "; " + last_error_);
     }
-    auto comment = find_section(w.program->lib, ".comment");
-    std::string compiler;
-    for (char c : comment ? comment->bytes : std::string_view()) compiler += c ? c : '\n';
-    for (std::string_view line : lines_of(compiler))
-      if (line.find("clang") != line.npos) compiler = line.substr(0, line.find(" ("));
     return "the code that tgc compiles of " + input + " by clang " + std::string(llvm_version()) +
            " is not the profile's (" + w.differs + ")" +
-           (compiler.empty() ? "" : ", which was compiled by " + compiler);
+           (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
+  }
+
+  // "AMD clang version 20.0.0git": the profile's compiler; empty: unknown.
+  static std::string compiler_of(const Wanted& w) {
+    auto comment = find_section(w.program->lib, ".comment");
+    std::string text;
+    for (char c : comment ? comment->bytes : std::string_view()) text += c ? c : '\n';
+    for (std::string_view line : lines_of(text))
+      if (line.find("clang") != line.npos) return std::string(line.substr(0, line.find(" (")));
+    return "";
   }
 
   const Session& session_;
@@ -235,7 +271,12 @@ class SourceFinder {
 
 uint32_t CodeSource::line_at(uint64_t address) const {
   auto found = line_of.find(address);
-  return found == line_of.end() || found->second > lines.size() ? 0 : found->second;
+  return found == line_of.end() || found->second.line > lines.size() ? 0 : found->second.line;
+}
+
+bool CodeSource::is_exact_at(uint64_t address) const {
+  auto found = line_of.find(address);
+  return found != line_of.end() && found->second.is_exact;
 }
 
 std::string_view CodeSource::text_of(uint32_t line) const { return line ? trimmed(lines[line - 1]) : ""; }
@@ -271,129 +312,6 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
 
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile) {
   return catch_failures([&] { return SourceFinder(session, input, profile).find(); });
-}
-
-namespace {
-
-constexpr size_t kMostNodes = 10000;  // of an index expression
-
-// Returns 0 to 2 for the number of a thread in its work group along an axis.
-std::optional<size_t> local_axis(UOp u) {
-  if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
-  std::string_view name = u.arg().text();
-  bool is_local = name.starts_with("lidx") && name.size() == 5 && name[4] >= '0' && name[4] <= '2';
-  return is_local ? std::optional(size_t(name[4] - '0')) : std::nullopt;
-}
-
-// Evaluates index expressions for one lane.
-class Lane {
- public:
-  // `sizes`: of the work group in x, y and z. Lanes are numbered along x first.
-  Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
-      : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
-  // The first thread, in the second iteration of `loop`.
-  explicit Lane(UOp loop) : ids_{}, second_(loop) {}
-
-  // Returns the value; empty if it depends on memory.
-  std::optional<Arg> value(UOp root) {
-    for (UOp u : toposort(root)) {
-      if (values_.size() > kMostNodes) return {};
-      if (auto made = evaluate(u)) values_[u] = *made;
-      else if (u == root) return {};
-    }
-    return values_.at(root);
-  }
-
- private:
-  std::optional<Arg> evaluate(UOp u) {
-    if (u.is(Op::CONST)) return u.arg();
-    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR)) return Arg(int64_t(second_ && u == second_));
-    if (u.is(Op::SPECIAL)) {
-      auto axis = local_axis(u);
-      return Arg(axis ? ids_[*axis] : int64_t(0));
-    }
-    std::vector<Arg> sources;
-    for (UOp s : u.src()) {
-      auto known = values_.find(s);
-      if (known == values_.end()) return {};
-      sources.push_back(known->second);
-    }
-    if (u.is(Op::CAST)) return sources[0].is_integral() ? std::optional(sources[0]) : std::nullopt;
-    if (!ops::ALU.contains(u.op())) return {};
-    auto made = catch_failures([&] { return exec_alu(u.graph(), u.op(), u.dtype(), sources); });
-    return made ? std::optional(*made) : std::nullopt;
-  }
-
-  std::array<int64_t, 3> ids_;
-  UOp second_;
-  std::unordered_map<UOp, Arg> values_;
-};
-
-// Returns the INDEX of an access to global memory, or an empty UOp.
-UOp global_index(UOp access) {
-  if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
-  UOp index = access.src(0);
-  while (index.is(Op::CAST)) index = index.src(0);
-  return index.is(Op::INDEX) && index.num_src() > 1 && index.src(0).is(Op::DEFINE_GLOBAL) ? index : UOp();
-}
-
-}  // namespace
-
-std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
-  std::array<int64_t, 3> out{1, 1, 1};
-  for (UOp u : list)
-    if (auto axis = local_axis(u); axis && u.src(0).is(Op::CONST) && u.src(0).arg().kind() == Arg::Kind::Int)
-      out[*axis] = std::max<int64_t>(1, u.src(0).arg().small_int());
-  return out;
-}
-
-std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
-  const UOp index = global_index(access);
-  if (!index) return {};
-  DType dtype = access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype();
-  const int64_t item = index.src(0).dtype().base().itemsize(), bytes = dtype.itemsize();
-  LaneAccess out{.bytes = uint32_t(bytes)};
-  std::set<int64_t> lines;
-  std::vector<int64_t> addresses;
-  const int64_t threads = sizes[0] * sizes[1] * sizes[2];
-  for (uint32_t lane = 0; lane < std::min<int64_t>(wave_size, threads); lane++) {
-    Lane evaluator(lane, sizes);
-    if (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_)
-      if (auto gate = evaluator.value(index.src(2)); gate && gate->is_integral() && !gate->to_const().truthy())
-        continue;
-    auto value = evaluator.value(index.src(1));
-    if (!value || value->kind() != Arg::Kind::Int) return {};
-    int64_t address = value->small_int() * item;
-    addresses.push_back(address);
-    for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
-  }
-  out.lanes = uint32_t(addresses.size());
-  if (out.lanes < 2) return {};
-  out.lines = uint32_t(lines.size());
-  std::vector<int64_t> distinct = addresses;
-  std::ranges::sort(distinct);
-  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  out.fewest_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
-  out.stride = addresses[1] - addresses[0];
-  for (size_t n = 2; n < addresses.size(); n++)
-    if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
-  return out;
-}
-
-std::optional<int64_t> loop_stride(UOp access, UOp loop) {
-  const UOp index = global_index(access);
-  if (!index) return {};
-  auto first = Lane(0, {1, 1, 1}).value(index.src(1)), second = Lane(loop).value(index.src(1));
-  if (!first || !second || !first->is_integral() || !second->is_integral()) return {};
-  return (second->small_int() - first->small_int()) * index.src(0).dtype().base().itemsize();
-}
-
-std::optional<int64_t> first_address(UOp access) {
-  const UOp index = global_index(access);
-  if (!index) return {};
-  const auto first = Lane(0, {1, 1, 1}).value(index.src(1));
-  if (!first || !first->is_integral()) return {};
-  return first->small_int() * index.src(0).dtype().base().itemsize();
 }
 
 }  // namespace tgc::profile

@@ -1,8 +1,7 @@
 // The sources of a profile's kernels: which source line, and which UOps, made each instruction. The sources come from
-// an INPUT that has the kernels, such as a recording. Each source is compiled with a line table, which is used only if
-// the compiled code is that of the profile, byte for byte.
+// an INPUT that has the kernels, such as a recording. Each source is compiled with a line table. If the compiled code
+// is not that of the profile, byte for byte, the instructions of both are aligned, and the lines are approximate.
 #pragma once
-#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -10,30 +9,15 @@
 #include <vector>
 
 #include "lib/driver/session.h"
+#include "lib/profile/kernel_code.h"
 #include "lib/profile/kernel_work.h"
+#include "lib/profile/lane_access.h"
 #include "lib/profile/profile_file.h"
 #include "lib/uop/uop.h"
 
 namespace tgc::profile {
 
 struct Profile;
-
-// How the lanes of a wave access memory: from the index expression of each load and store of a kernel.
-struct LaneAccess {
-  uint32_t lanes = 0;           // that access memory
-  uint32_t bytes = 0;           // of each lane
-  uint32_t lines = 0;           // different cache lines that they touch
-  uint32_t fewest_lines = 0;    // that hold as many bytes
-  int64_t stride = 0;           // bytes from one lane's to the next one's; 0: not the same for all lanes
-};
-inline constexpr uint32_t kCacheLine = 128;  // bytes, of the L2 cache and of RDNA's L0 and L1
-
-// The sizes of a kernel's work group along x, y and z.
-std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
-
-// Returns how the first wave of the first work group accesses memory in the first iteration of all loops. `access` is a
-// LOAD or STORE of a linear list. Empty if it is not of global memory, or if its address depends on loaded values.
-std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
 // A node of the kernel's linear list, as `tgc dump --stage=linear` shows it.
 struct LinearNode {
@@ -57,9 +41,15 @@ struct CodeSource {
   std::vector<std::vector<LinearNode>> nodes;  // by line, those that print the line first; empty: unknown
   std::vector<MemoryAccess> accesses;  // whose addresses are known
   std::optional<KernelWork> work;      // of a kernel of this name, also if there are no lines
-  std::map<uint64_t, uint32_t> line_of;        // by address, lines from 1; 0: no line
+  struct Line {
+    uint32_t line = 0;      // from 1; 0: no line
+    bool is_exact = true;   // false: the instruction of the compiled code is another, or has other registers
+  };
+  std::map<uint64_t, Line> line_of;  // by address
+  std::string differs;               // how the compiled code differs from the profile's; empty: not by a byte
 
   uint32_t line_at(uint64_t address) const;                                // 0: no line
+  bool is_exact_at(uint64_t address) const;
   std::string_view text_of(uint32_t line) const;                           // without indentation
   const std::vector<LinearNode>& nodes_of(uint32_t line) const;
 };
@@ -74,12 +64,14 @@ std::string nodes_text(const std::vector<LinearNode>& nodes);
 // be read.
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
-// Returns how many bytes later the second iteration of `loop`, a RANGE around `access`, accesses memory than the first
-// one. Empty as lane_access().
-std::optional<int64_t> loop_stride(UOp access, UOp loop);
-
-// Returns how many bytes behind the begin of its buffer the first iteration of all loops accesses memory. Empty as
-// lane_access().
-std::optional<int64_t> first_address(UOp access);
+// The lines of a kernel's instructions, by the lines of another version of its code.
+struct AlignedLines {
+  std::vector<CodeSource::Line> lines;  // by instruction
+  size_t pairs = 0;                     // instructions that both versions have, up to registers
+  std::string differs;                  // "; 2 of 63 instructions are only in the profile's: ..."
+};
+// An instruction that only `code` has gets the line that its neighbours share; one without an operation of its own,
+// such as a wait, gets the line of the instruction after it.
+AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines);
 
 }  // namespace tgc::profile

@@ -76,10 +76,32 @@ TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {
                     {7, "ADD", "dtypes.int", false}}) == "9 STORE (3..4 ADD, 7 ADD)");
 }
 
-TEST_CASE("source_lines: line 0 is no line") {
-  auto lines = source_lines("k:\n; line 3\n  1600: 000085bf              \ts_clause 0x1\n; line 0\n"
-                            "  1604: 000085bf              \ts_nop 0\n  1608: 000085bf              \ts_nop 0\n");
-  CHECK(lines == std::map<uint64_t, uint32_t>{{0x1600, 3}, {0x1604, 0}, {0x1608, 0}});
+TEST_CASE("align_lines: lines of another compiler's code are exact only for the same instruction") {
+  using Line = CodeSource::Line;
+  const std::vector<ListedInstruction> code{{0, "v_mov_b32 v1, 0"}, {4, "s_waitcnt vmcnt(0)"},
+                                            {8, "v_add_f32 v2, v1, v0"}, {12, "v_mul_f32 v3, v2, v2"},
+                                            {16, "s_endpgm"}};
+  const std::vector<ListedInstruction> own{{0, "v_mov_b32 v1, 0", 3}, {4, "v_add_f32 v4, v1, v0", 5}, {8, "s_nop 0", 6},
+                                           {12, "s_endpgm", 7}};
+  const AlignedLines made = align_lines(code, own);
+  auto is = [&](size_t n, Line l) { return made.lines[n].line == l.line && made.lines[n].is_exact == l.is_exact; };
+  CHECK(made.pairs == 3);
+  CHECK(is(0, {3, true}));
+  CHECK(is(1, {5, false}));  // a wait belongs to what follows
+  CHECK(is(2, {5, false}));  // other registers
+  CHECK(is(3, {0, false}));  // no counterpart, between two lines
+  CHECK(is(4, {7, true}));
+  CHECK(made.differs == "; 2 of 5 instructions are only in the profile's: 's_waitcnt vmcnt(0)', 'v_mul_f32 v3, v2, v2'"
+                        "; 1 of 4 instructions are only in tgc's: 's_nop 0'"
+                        "; 1 have other registers or other targets of branches");
+}
+
+TEST_CASE("listed_instructions: line 0 is no line") {
+  auto listed = listed_instructions("k:\n; line 3\n  1600: 000085bf              \ts_clause 0x1\n; line 0\n"
+                                    "  1604: 000085bf              \ts_nop 0\n"
+                                    "  1608: 000085bf              \ts_nop 1\n");
+  CHECK(listed == std::vector<ListedInstruction>{
+                      {0x1600, "s_clause 0x1", 3}, {0x1604, "s_nop 0", 0}, {0x1608, "s_nop 1", 0}});
 }
 
 }  // namespace tgc::profile

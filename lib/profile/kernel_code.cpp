@@ -239,9 +239,11 @@ std::map<uint64_t, std::string> disassemble_program(const Program& program, cons
   return out;
 }
 
-std::map<uint64_t, uint32_t> source_lines(std::string_view listing) {
-  std::map<uint64_t, uint32_t> out;
-  parse_listing(listing, [&](uint64_t address, const std::string&, uint32_t line) { out[address] = line; });
+std::vector<ListedInstruction> listed_instructions(std::string_view listing) {
+  std::vector<ListedInstruction> out;
+  parse_listing(listing, [&](uint64_t address, std::string text, uint32_t line) {
+    out.push_back({address, std::move(text), line});
+  });
   return out;
 }
 

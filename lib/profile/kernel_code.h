@@ -53,4 +53,13 @@ class KernelCode {
 // if no instruction of `isa` begins so.
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second);
 
+// An instruction of a listing (Artifact::Disassembly); line 0: no source line.
+struct ListedInstruction {
+  uint64_t address = 0;
+  std::string text;
+  uint32_t line = 0;
+  bool operator==(const ListedInstruction&) const = default;
+};
+std::vector<ListedInstruction> listed_instructions(std::string_view listing);
+
 }  // namespace tgc::profile

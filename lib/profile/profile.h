@@ -52,7 +52,4 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
-// Returns the source line of each address of a listing with source lines (Artifact::Disassembly); 0: no line.
-std::map<uint64_t, uint32_t> source_lines(std::string_view listing);
-
 }  // namespace tgc::profile

@@ -3,6 +3,7 @@
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
+#include "lib/profile/stalls.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {
@@ -64,9 +65,11 @@ void write_counters(JsonWriter& json, const Profile& p) {
 }
 
 // The source line of an instruction, and the UOps that print the line or are printed inside it.
-void write_line(JsonWriter& json, const CodeSource& source, uint32_t line) {
+void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
+  const uint32_t line = source.line_at(pc);
   if (!line) return;
   json.member("line", line).member("source", source.text_of(line));
+  if (!source.is_exact_at(pc)) json.member("approximate", true);
   json.key("uops").array([&] {
     for (const LinearNode& n : source.nodes_of(line))
       json.object([&] {
@@ -86,8 +89,23 @@ void write_sources(JsonWriter& json, const Profile& p) {
         json.member("kernel", p.trace.kernels[n].name);
         if (!source->problem.empty()) return (void)json.member("problem", source->problem);
         json.member("input", source->input).member("target", source->target).member("lines", source->lines);
+        if (!source->differs.empty()) json.member("differs", source->differs);
       });
     }
+  });
+}
+
+// Why an instruction stalls, and what it waits for.
+void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
+  json.key("reasons").object([&] {
+    for (size_t r = 0; r < kStallReasons; r++)
+      if (s.reasons[r].cycles) json.member(stall_reason_name(StallReason(r)), s.reasons[r].cycles);
+  });
+  if (s.waited_for.cycles) json.member("waited_for", s.waited_for.cycles);
+  if (s.waits_for.empty()) return;
+  json.key("waits_for").array([&] {
+    for (auto& [n, time] : s.waits_for)
+      json.object([&] { json.member("pc", code->address_of(n)).member("cycles", time.cycles); });
   });
 }
 
@@ -100,6 +118,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       if (times.empty()) continue;
       const auto& listing = listings.of(n);
       const CodeSource* source = p.source_of(n);
+      const StallReport stalls = stalls_of(p, n, listing);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -108,7 +127,8 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
-          if (source) write_line(json, *source, source->line_at(pc));
+          if (i < stalls.instructions.size()) write_stalls(json, p.code_of(n), stalls.instructions[i]);
+          if (source) write_line(json, *source, pc);
         });
       }
     }

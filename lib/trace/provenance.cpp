@@ -1,6 +1,7 @@
 #include "lib/trace/provenance.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "lib/support/json_writer.h"
@@ -196,6 +197,10 @@ Step Provenance::step(const Maker& m, const StageEvents& stage, UOp after) const
   return {m.kind, stage.name, {}, m.before, after, first_rewrite_of(stage, after)};
 }
 
+Step Provenance::step(const Event& e, const StageEvents& stage) {
+  return {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, stage.name, e.rule, e.before, e.after};
+}
+
 std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_ast) const {
   std::vector<Step> out;
   from_ast = false;
@@ -212,6 +217,55 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
   from_ast = node && is_in(ast_, node);
   std::reverse(out.begin(), out.end());
   return out;
+}
+
+namespace {
+
+// Compares nodes without their dtypes and without casts.
+class DtypelessEquality {
+ public:
+  bool operator()(UOp a, UOp b) { return equal(a, b, kMaxDepth); }
+
+ private:
+  static constexpr int kMaxDepth = 500;  // limits the recursion; deeper graphs count as different
+  bool equal(UOp a, UOp b, int depth) {
+    while (a.is(Op::CAST)) a = a.src(0);
+    while (b.is(Op::CAST)) b = b.src(0);
+    if (a == b) return true;
+    if (a.op() != b.op() || !(a.arg() == b.arg()) || a.num_src() != b.num_src() || !depth) return false;
+    auto [known, is_new] = known_.try_emplace({a.id(), b.id()}, true);
+    if (!is_new) return known->second;
+    bool out = true;
+    for (size_t i = 0; i < a.num_src() && out; i++) out = equal(a.src(i), b.src(i), depth - 1);
+    return known_[{a.id(), b.id()}] = out;
+  }
+  std::map<std::pair<uint32_t, uint32_t>, bool> known_;
+};
+
+}  // namespace
+
+// Looks for the rule that removed `node`, and made the same operation of another dtype, as lowering of index dtypes
+// does. Sets `node` to what this operation becomes in the result, and adds the steps to it. Returns false if there is
+// none.
+bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
+                                       std::vector<Step>& steps) const {
+  if (node.is(Op::CAST)) return false;
+  DtypelessEquality equal;
+  for (size_t i = stage.first; i < stage.last; i++) {
+    const Event& e = events_[i];
+    if (e.depth || e.rule.name.empty() || !is_in(e.before, node) || is_in(e.after, node)) continue;
+    for (UOp u : toposort(e.after)) {
+      if (u.is(Op::CAST) || !equal(u, node) || is_in(e.before, u)) continue;
+      UOp to = u;
+      const std::vector<size_t> path = history.forward(to);
+      if (!history.is_in_result(to)) continue;
+      steps.push_back({Step::Kind::Part, stage.name, e.rule, node, u});
+      for (size_t at : path) steps.push_back(step(events_[at], stage));
+      node = to;
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& last) const {
@@ -235,19 +289,18 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
       node = heir;
       continue;
     }
-    for (size_t i : path) {
-      const Event& e = events_[i];
-      out.push_back(
-          {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, here.name, e.rule, e.before, e.after});
-    }
+    for (size_t i : path) out.push_back(step(events_[i], here));
     if (history.is_in_result(node)) continue;
     if (begun == here.input) {  // code of the stage outside its rules replaced the root, as in the optimizer
       out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;
     }
+    if (follow_to_other_dtype(here, history, node, out)) continue;
     last = UOp();
-    Step gone{Step::Kind::Gone, here.name, {}, node, UOp()};
+    UOp root = here.input;
+    (void)history.forward(root);
+    Step gone{root == here.result ? Step::Kind::Gone : Step::Kind::Unknown, here.name, {}, node, UOp()};
     for (size_t i = here.first; i < here.last; i++)
       if (const Event& e = events_[i];
           !e.depth && !e.rule.name.empty() && is_in(e.before, node) && !is_in(e.after, node))
@@ -337,6 +390,10 @@ class Story {
           out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
                                       : "    gone: " + name_with_place(s.rule) +
                                             " made something else of what used it\n";
+          break;
+        case Step::Kind::Unknown:
+          out_ += "    not followed further: code of this stage made its result, and no rewrite shows what the node "
+                  "became\n";
           break;
       }
       if (s.after) line("      ", s.after);

@@ -16,6 +16,7 @@ struct Step {
     Rebuilt,  // `after` is `before` with new sources
     Stage,    // code of the stage outside its rules made `after`; `rewrite`: the first rewrite with it in its input
     Gone,     // the node is no longer used; `rule`, if set, was the last rule that replaced a user of the node
+    Unknown,  // the rewrites do not show how the stage made its result, and none of them shows what the node became
   };
   Kind kind;
   std::string_view stage;
@@ -43,7 +44,8 @@ class Provenance : public TraceConsumer {
   // begin in the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
   // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what the node
-  // became in the last graph. If the node was removed, `last` is the empty UOp, and the last step is the removal.
+  // became in the last graph. If the node was removed, or if that is unknown, `last` is the empty UOp, and the last
+  // step says so.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
   // Returns what each node comes from and becomes, as one line of JSON. `origins` of a stage: pairs of a node that the
@@ -81,7 +83,10 @@ class Provenance : public TraceConsumer {
 
   const StageEvents* find(std::string_view stage) const;
   static bool is_in(UOp root, UOp node);
+  bool follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
+                             std::vector<Step>& steps) const;
   Step step(const Maker& maker, const StageEvents& stage, UOp after) const;
+  static Step step(const Event& event, const StageEvents& stage);
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
   std::string name_, target_;

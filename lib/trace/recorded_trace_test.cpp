@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "lib/trace/provenance.h"
 #include "lib/trace/trace_file.h"
 
@@ -46,6 +48,97 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(from_ast);
   CHECK(!provenance.back(scaled, "s", from_ast).empty());
   CHECK(from_ast);
+}
+
+// Returns the kinds of the steps from `node` of the AST, and what it becomes.
+std::pair<std::vector<Step::Kind>, UOp> future_of(const Provenance& provenance, UOp node) {
+  UOp last;
+  std::vector<Step::Kind> kinds;
+  for (const Step& s : provenance.forward(node, "", last)) kinds.push_back(s.kind);
+  return {kinds, last};
+}
+
+TEST_CASE("RecordedTrace: a rule that substitutes nodes below its root loses none of them") {
+  Graph graph;
+  UOp r = graph.variable("r", 0, 9), s = graph.variable("s", 0, 9);
+  auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x * 3 + 1}); };
+  const std::vector<Rewrite> matches{{.depth = 2, .before = r, .after = s, .place = "ops.py:1"},
+                                     {.depth = 1, .before = on(r), .after = on(s), .place = "gpudims.py:2"}};
+  Provenance provenance;
+  RecordedTrace trace(graph, provenance);
+  provenance.kernel("k", "CPU", on(r));
+  trace.stage("s", on(r), on(s), matches);
+  CHECK(future_of(provenance, r * 3) == std::pair(std::vector{Step::Kind::Rebuilt}, s * 3));
+  CHECK(future_of(provenance, r) == std::pair(std::vector{Step::Kind::Rewrite}, s));
+  bool from_ast = false;
+  const std::vector<Step> past = provenance.back(s * 3, "s", from_ast);
+  REQUIRE(past.size() == 1);
+  CHECK(past[0].before == r * 3);
+  CHECK(from_ast);
+}
+
+TEST_CASE("RecordedTrace: rewrites that the code of a stage makes before its own do not hide what a node becomes") {
+  Graph graph;
+  UOp x = graph.variable("x", 0, 9), y = graph.variable("y", 0, 9), z = graph.variable("z", 0, 9);
+  UOp input = graph.node(Op::SINK, dtypes::void_, {(x + 0) * 3}), result = graph.node(Op::SINK, dtypes::void_, {z * 3});
+  const std::vector<Rewrite> matches{{.depth = 1, .before = x + 0, .after = y, .place = "ranges.py:1"},
+                                     {.depth = 1, .before = x + 0, .after = z, .place = "stage.py:2"}};
+  Provenance provenance;
+  RecordedTrace trace(graph, provenance);
+  provenance.kernel("k", "", input);
+  trace.stage("s", input, result, matches);
+  CHECK(future_of(provenance, (x + 0) * 3).second == z * 3);
+}
+
+TEST_CASE("RecordedTrace: a node is unknown, not gone, if no rewrite shows how the stage made its result") {
+  Graph graph;
+  UOp x = graph.variable("x", 0, 9), y = graph.variable("y", 0, 9), unused = x + 5;
+  UOp input = graph.node(Op::SINK, dtypes::void_, {x * 3, unused * y * 0});
+  UOp made_by_rule = graph.node(Op::SINK, dtypes::void_, {x * 3, y * 0});
+  UOp other = graph.node(Op::SINK, dtypes::void_, {y});
+  const std::vector<Rewrite> matches{{.depth = 1, .before = unused * y * 0, .after = y * 0, .place = "a.py:1"}};
+  for (UOp result : {made_by_rule, other}) {
+    Provenance provenance;
+    RecordedTrace trace(graph, provenance);
+    provenance.kernel("k", "", input);
+    trace.stage("s", input, result, matches);
+    const auto [kinds, last] = future_of(provenance, unused);
+    CHECK(!last);
+    CHECK(kinds == std::vector{result == other ? Step::Kind::Unknown : Step::Kind::Gone});
+  }
+}
+
+TEST_CASE("RecordedTrace: an operation that a rule makes again of another dtype is the same operation") {
+  Graph graph;
+  UOp wide = graph.variable("n", 0, 9, dtypes::int64), narrow = graph.variable("n", 0, 9, dtypes::int32);
+  auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x.cast(dtypes::float32)}); };
+  const std::vector<Rewrite> matches{
+      {.depth = 2, .before = wide, .after = narrow.cast(dtypes::int64), .place = "weak.py:1"},
+      {.depth = 1, .before = on(wide + wide), .after = on(narrow + narrow), .place = "weak.py:2"}};
+  Provenance provenance;
+  RecordedTrace trace(graph, provenance);
+  provenance.kernel("k", "CPU", on(wide + wide));
+  trace.stage("s", on(wide + wide), on(narrow + narrow), matches);
+  CHECK(future_of(provenance, wide + wide) == std::pair(std::vector{Step::Kind::Part}, narrow + narrow));
+  CHECK(future_of(provenance, wide).second == narrow);
+}
+
+TEST_CASE("RecordedTrace: a node has the same number whichever stages are sent") {
+  Graph graph;
+  UOp x = graph.variable("x", 0, 9), first = x + 0, second = x * 5, third = x * 7;
+  const std::vector<Rewrite> one{{.depth = 1, .before = first, .after = second, .place = "a.py:1"}};
+  const std::vector<Rewrite> two{{.depth = 1, .before = second, .after = third, .place = "a.py:2"}};
+  std::vector<uint32_t> numbers;
+  for (bool all : {true, false}) {
+    Provenance provenance;
+    RecordedTrace trace(graph, provenance);
+    provenance.kernel("k", "", first);
+    trace.stage("1", first, second, one, all);
+    trace.stage("2", second, third, two);
+    CHECK(provenance.stages().size() == (all ? 2 : 1));
+    numbers.push_back(provenance.number(third));
+  }
+  CHECK(numbers[0] == numbers[1]);
 }
 
 TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {

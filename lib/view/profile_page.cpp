@@ -187,6 +187,10 @@ class PageWriter {
     json.key("source").object([&] {
       if (!source.problem.empty()) return (void)json.member("problem", source.problem);
       json.member("input", source.input).member("target", source.target).member("lines", source.lines);
+      json.member("differs", source.differs);
+      json.key("exact").array([&] {
+        for (uint64_t address : addresses) json.value(int(source.is_exact_at(address)));
+      });
       json.key("nodes").array([&] {
         for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of(line)));
       });

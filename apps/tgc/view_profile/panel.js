@@ -4,10 +4,10 @@ import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
 
 /** An instruction of a run: its number in the code, its address, its assembly, its times over all followed waves, and
- * its source line (0: unknown) with the nodes of the kernel's linear list that print the line. In the table of source
- * lines, a line with the sums of its instructions; n is then its instruction with the most cycles.
+ * its source line (0: unknown; about: an approximate one) with the nodes of the kernel's linear list that print it. In
+ * the table of source lines, a line with the sums of its instructions; n is then its instruction with the most cycles.
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
- *   idle: number, line: number, source: string, uop: string}} Row */
+ *   idle: number, line: number, source: string, uop: string, about?: boolean}} Row */
 
 export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"],
   ["source", "Source"]];
@@ -25,7 +25,7 @@ export function rowsOf(raw, source) {
   const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
   return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
     {n, address, text: plain(text), hits, cycles, stall, idle,
-      ...lineOf(source, hasLines(source) ? source.line_of[n] : 0)}));
+      ...lineOf(source, hasLines(source) ? source.line_of[n] : 0), about: hasLines(source) && !source.exact[n]}));
 }
 export const hasLines = (source) => Boolean(source && source.lines);
 const lineOf = (source, line) => ({line, source: line ? plain(source.lines[line - 1]) : "",
@@ -48,7 +48,7 @@ const kColumns = new Map([["bar", "the share of the cycles; dark: idle, the part
   ["hits", "executions by the followed waves"], ["cycles", "since the wave's previous instruction"],
   ["stall", "cycles without the cycle of the issue"],
   ["idle", "cycles of the stall in which no other wave of the SIMD issued"], ["address", ""], ["instruction", ""],
-  ["line", "number of the source line"], ["source", "the source line that made the instruction"],
+  ["line", "number of the source line; ~: approximate"], ["source", "the source line that made the instruction"],
   ["UOp", "the nodes that print the source line, and those printed inside it; numbers of the linear list"]]);
 const kTimes = ["bar", "hits", "cycles", "stall", "idle"];
 const kOfCode = [...kTimes, "address", "instruction"], kOfLines = ["line", "source", "UOp"];
@@ -98,7 +98,7 @@ function cellOf(name, item) {
   if (kNumbers.has(name)) return element("span", name, item.hits ? item[name].toLocaleString("en") : "");
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
   if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
-  if (name === "line") return element("span", name, item.line ? String(item.line) : "");
+  if (name === "line") return element("span", name, item.line ? (item.about ? "~" : "") + item.line : "");
   // beside an instruction without indentation
   return element("span", name, name === "UOp" ? item.uop : item.n >= 0 && item.text ? item.source.trim() : item.source);
 }
@@ -227,7 +227,8 @@ function sourceFacts(row, source) {
     return [["source line", source ? "unknown: " + plain(source.problem)
       : "unknown: tgc view PROFILE RECORDING takes it from a recording of the kernel"]];
   if (!row.line) return [["source line", "none: the compiler added this instruction"]];
-  return [["source line", `${row.line}: ${row.source.trim()}`],
+  const about = row.about ? ` (approximate: ${plain(source.differs)})` : "";
+  return [["source line", `${row.line}: ${row.source.trim()}${about}`],
     ["UOp", row.uop || "unknown: tgc renders another source than the recorded one"]];
 }
 

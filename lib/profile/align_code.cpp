@@ -1,0 +1,119 @@
+#include "lib/profile/align_code.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/profile/instruction_role.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr size_t kMostCells = size_t(1) << 24;  // of the table of two versions
+constexpr uint32_t kSame = 4, kSimilar = 3;     // a similar pair is worth nearly as much as a pair of the same text
+
+// Returns the class of a register: "v" for "v12", "s" for "vcc_lo". Empty: the word is no register.
+std::string_view register_class(std::string_view word) {
+  if (word == "vcc_lo" || word == "vcc_hi") return "s";
+  for (std::string_view name : {"v", "s", "a", "ttmp"})
+    if (word.size() > name.size() && word.starts_with(name) &&
+        std::ranges::all_of(word.substr(name.size()), is_digit))
+      return name == "ttmp" ? "s" : name;
+  return "";
+}
+
+size_t number_at(std::string_view text, size_t& at) {
+  size_t out = 0;
+  while (at < text.size() && is_digit(text[at]) && out < 1000) out = out * 10 + size_t(text[at++] - '0');
+  return out;
+}
+
+// Numbers texts, so that equal texts have equal numbers.
+class Numbers {
+ public:
+  uint32_t of(const std::string& text) { return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second; }
+
+ private:
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+struct Coded {
+  uint32_t text = 0, similar = 0;
+};
+
+}  // namespace
+
+std::string up_to_registers(std::string_view text) {
+  size_t at = std::min(text.find(' '), text.size());
+  std::string out(text.substr(0, at));
+  for (std::string_view suffix : {"_e32", "_e64"})
+    if (out.ends_with(suffix)) out.resize(out.size() - suffix.size());
+  if (out.starts_with("s_branch") || out.starts_with("s_cbranch")) return out;
+  while (at < text.size()) {
+    if (!is_word(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_word(text[end])) end++;
+    std::string_view word = text.substr(at, end - at);
+    at = end;
+    if (std::string_view name = register_class(word); !name.empty()) {
+      out += name;
+    } else if (word == "vcc") {
+      out += "s[2]";
+    } else if (end < text.size() && text[end] == '[' && (word == "v" || word == "s" || word == "a")) {
+      size_t from = end + 1, first = number_at(text, from);
+      const bool is_range = from < text.size() && text[from] == ':';
+      size_t last = is_range ? number_at(text, ++from) : first;
+      out += std::string(word) + "[" + std::to_string(last - first + 1) + "]";
+      at = std::min(text.find(']', from), text.size() - 1) + 1;
+    } else {
+      out += word;
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b) {
+  Numbers texts, similars;
+  auto code = [&](std::span<const std::string> list) {
+    std::vector<Coded> out;
+    for (const std::string& text : list) out.push_back({texts.of(text), similars.of(up_to_registers(text))});
+    return out;
+  };
+  const std::vector<Coded> x = code(a), y = code(b);
+  std::vector<AlignedPair> out, tail;
+  size_t begin = 0, x_end = x.size(), y_end = y.size();
+  while (begin < x_end && begin < y_end && x[begin].text == y[begin].text)
+    out.push_back({begin, begin, true}), begin++;
+  while (x_end > begin && y_end > begin && x[x_end - 1].text == y[y_end - 1].text)
+    tail.push_back({--x_end, --y_end, true});
+  const size_t rows = x_end - begin, columns = y_end - begin, width = columns + 1;
+  if ((rows + 1) * width > kMostCells) return {};
+  std::vector<uint32_t> best((rows + 1) * width);  // of the instructions from row i and column j on
+  auto worth = [&](size_t i, size_t j) {
+    const Coded &p = x[begin + i], &q = y[begin + j];
+    return p.text == q.text ? kSame : p.similar == q.similar ? kSimilar : 0;
+  };
+  for (size_t i = rows; i-- > 0;)
+    for (size_t j = columns; j-- > 0;) {
+      uint32_t& cell = best[i * width + j];
+      cell = std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
+      if (uint32_t w = worth(i, j)) cell = std::max(cell, best[(i + 1) * width + j + 1] + w);
+    }
+  size_t i = 0, j = 0;
+  while (i < rows || j < columns) {
+    const uint32_t w = i < rows && j < columns ? worth(i, j) : 0;
+    if (w && best[i * width + j] == best[(i + 1) * width + j + 1] + w) {
+      out.push_back({begin + i++, begin + j++, w == kSame});
+    } else if (j == columns || (i < rows && best[(i + 1) * width + j] >= best[i * width + j + 1])) {
+      out.push_back({begin + i++, AlignedPair::kNone, false});
+    } else {
+      out.push_back({AlignedPair::kNone, begin + j++, false});
+    }
+  }
+  out.insert(out.end(), tail.rbegin(), tail.rend());
+  return out;
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,135 @@
+#include "lib/profile/lane_access.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/graph.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr size_t kMostNodes = 10000;  // of an index expression
+
+// Returns 0 to 2 for the number of a thread in its work group along an axis.
+std::optional<size_t> local_axis(UOp u) {
+  if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
+  std::string_view name = u.arg().text();
+  bool is_local = name.starts_with("lidx") && name.size() == 5 && name[4] >= '0' && name[4] <= '2';
+  return is_local ? std::optional(size_t(name[4] - '0')) : std::nullopt;
+}
+
+// Evaluates index expressions for one lane.
+class Lane {
+ public:
+  // `sizes`: of the work group in x, y and z. Lanes are numbered along x first.
+  Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
+      : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
+  // The first thread, in the second iteration of `loop`.
+  explicit Lane(UOp loop) : ids_{}, second_(loop) {}
+
+  // Returns the value; empty if it depends on memory.
+  std::optional<Arg> value(UOp root) {
+    for (UOp u : toposort(root)) {
+      if (values_.size() > kMostNodes) return {};
+      if (auto made = evaluate(u)) values_[u] = *made;
+      else if (u == root) return {};
+    }
+    return values_.at(root);
+  }
+
+ private:
+  std::optional<Arg> evaluate(UOp u) {
+    if (u.is(Op::CONST)) return u.arg();
+    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR)) return Arg(int64_t(second_ && u == second_));
+    if (u.is(Op::SPECIAL)) {
+      auto axis = local_axis(u);
+      return Arg(axis ? ids_[*axis] : int64_t(0));
+    }
+    std::vector<Arg> sources;
+    for (UOp s : u.src()) {
+      auto known = values_.find(s);
+      if (known == values_.end()) return {};
+      sources.push_back(known->second);
+    }
+    if (u.is(Op::CAST)) return sources[0].is_integral() ? std::optional(sources[0]) : std::nullopt;
+    if (!ops::ALU.contains(u.op())) return {};
+    auto made = catch_failures([&] { return exec_alu(u.graph(), u.op(), u.dtype(), sources); });
+    return made ? std::optional(*made) : std::nullopt;
+  }
+
+  std::array<int64_t, 3> ids_;
+  UOp second_;
+  std::unordered_map<UOp, Arg> values_;
+};
+
+// Returns the INDEX of an access to global memory, or an empty UOp.
+UOp global_index(UOp access) {
+  if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
+  UOp index = access.src(0);
+  while (index.is(Op::CAST)) index = index.src(0);
+  return index.is(Op::INDEX) && index.num_src() > 1 && index.src(0).is(Op::DEFINE_GLOBAL) ? index : UOp();
+}
+
+}  // namespace
+
+std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
+  std::array<int64_t, 3> out{1, 1, 1};
+  for (UOp u : list)
+    if (auto axis = local_axis(u); axis && u.src(0).is(Op::CONST) && u.src(0).arg().kind() == Arg::Kind::Int)
+      out[*axis] = std::max<int64_t>(1, u.src(0).arg().small_int());
+  return out;
+}
+
+std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
+  const UOp index = global_index(access);
+  if (!index) return {};
+  DType dtype = access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype();
+  const int64_t item = index.src(0).dtype().base().itemsize(), bytes = dtype.itemsize();
+  LaneAccess out{.bytes = uint32_t(bytes)};
+  std::set<int64_t> lines;
+  std::vector<int64_t> addresses;
+  const int64_t threads = sizes[0] * sizes[1] * sizes[2];
+  for (uint32_t lane = 0; lane < std::min<int64_t>(wave_size, threads); lane++) {
+    Lane evaluator(lane, sizes);
+    if (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_)
+      if (auto gate = evaluator.value(index.src(2)); gate && gate->is_integral() && !gate->to_const().truthy())
+        continue;
+    auto value = evaluator.value(index.src(1));
+    if (!value || value->kind() != Arg::Kind::Int) return {};
+    int64_t address = value->small_int() * item;
+    addresses.push_back(address);
+    for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
+  }
+  out.lanes = uint32_t(addresses.size());
+  if (out.lanes < 2) return {};
+  out.lines = uint32_t(lines.size());
+  std::vector<int64_t> distinct = addresses;
+  std::ranges::sort(distinct);
+  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  out.fewest_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
+  out.stride = addresses[1] - addresses[0];
+  for (size_t n = 2; n < addresses.size(); n++)
+    if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
+  return out;
+}
+
+std::optional<int64_t> loop_stride(UOp access, UOp loop) {
+  const UOp index = global_index(access);
+  if (!index) return {};
+  auto first = Lane(0, {1, 1, 1}).value(index.src(1)), second = Lane(loop).value(index.src(1));
+  if (!first || !second || !first->is_integral() || !second->is_integral()) return {};
+  return (second->small_int() - first->small_int()) * index.src(0).dtype().base().itemsize();
+}
+
+std::optional<int64_t> first_address(UOp access) {
+  const UOp index = global_index(access);
+  if (!index) return {};
+  const auto first = Lane(0, {1, 1, 1}).value(index.src(1));
+  if (!first || !first->is_integral()) return {};
+  return first->small_int() * index.src(0).dtype().base().itemsize();
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "lib/profile/align_code.h"
+#include "lib/profile/code_source.h"
+#include "lib/support/counted.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr size_t kMostNamed = 3;  // instructions that a text names
+
+// Instructions that only make others wait, or that the compiler puts before or between them.
+bool is_filler(std::string_view text) {
+  for (std::string_view name : {"s_wait", "s_nop", "s_clause", "s_delay_alu", "s_set_inst_prefetch", "s_sethalt"})
+    if (text.starts_with(name)) return true;
+  return false;
+}
+
+std::vector<std::string> texts_of(std::span<const ListedInstruction> code) {
+  std::vector<std::string> out;
+  for (const ListedInstruction& i : code) out.push_back(i.text);
+  return out;
+}
+
+// "; 2 of 63 instructions are only in WHERE: 'a', 'b'"
+std::string only_in(std::span<const ListedInstruction> code, const std::vector<size_t>& numbers, const char* where) {
+  if (numbers.empty()) return "";
+  std::string out = formatted("; %zu of %zu instructions are only in %s: ", numbers.size(), code.size(), where);
+  for (size_t n = 0; n < std::min(numbers.size(), kMostNamed); n++)
+    out += (n ? ", '" : "'") + code[numbers[n]].text + "'";
+  return out + (numbers.size() > kMostNamed ? ", ..." : "");
+}
+
+}  // namespace
+
+AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines) {
+  AlignedLines out;
+  out.lines.resize(code.size(), {0, false});
+  auto pairs = align_code(texts_of(code), texts_of(with_lines));
+  if (!pairs) return out.differs = "; both are too long to be aligned", out;
+  std::vector<size_t> only_code, only_other;
+  std::vector<bool> has_pair(code.size());
+  size_t other_registers = 0;
+  for (const AlignedPair& p : *pairs) {
+    if (p.b == AlignedPair::kNone) {
+      only_code.push_back(p.a);
+    } else if (p.a == AlignedPair::kNone) {
+      only_other.push_back(p.b);
+    } else {
+      has_pair[p.a] = true, out.pairs++, other_registers += !p.is_same;
+      out.lines[p.a] = {with_lines[p.b].line, p.is_same};
+    }
+  }
+  for (size_t n = code.size(); n-- > 0;) {
+    if (has_pair[n]) continue;
+    size_t before = n, after = n + 1;
+    while (before > 0 && !has_pair[before - 1]) before--;
+    while (after < code.size() && !has_pair[after]) after++;
+    const uint32_t last = before > 0 ? out.lines[before - 1].line : 0;
+    const uint32_t next = after < code.size() ? out.lines[after].line : 0;
+    if (is_filler(code[n].text) || last == next) out.lines[n] = {next, false};
+  }
+  out.differs = only_in(code, only_code, "the profile's") + only_in(with_lines, only_other, "tgc's");
+  if (other_registers)
+    out.differs += formatted("; %zu have other registers or other targets of branches", other_registers);
+  return out;
+}
+
+}  // namespace tgc::profile
