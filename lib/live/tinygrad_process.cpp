@@ -189,7 +189,8 @@ Result<std::string> named_tinygrad(const std::string& option) {
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }
 
-Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard, const std::string& path) {
+Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard,
+                    const std::string& path) {
   auto quoted = [](const std::string& text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
