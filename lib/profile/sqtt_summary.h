@@ -44,6 +44,22 @@ struct SqttSummary {
 // Summarizes a trace. With `code`, maps packets to instructions as tinygrad does: those of compute unit 0 and SIMD 0.
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
+// An instruction that a followed wave issued.
+struct Issue {
+  uint32_t wave = 0, instruction = 0;
+  uint64_t cycles = 0, stall = 0, idle = 0;  // as in InstructionTimes
+};
+
+// Receives what the followed waves do, in the order of the trace.
+class WaveObserver {
+ public:
+  virtual ~WaveObserver() = default;
+  virtual void start(uint32_t wave) = 0;
+  virtual void issue(const Issue& issue) = 0;
+};
+// Follows the waves of a trace through its code once more.
+void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
+
 // Follows the waves of compute unit 0, SIMD 0 through the code. Mirrors tinygrad's map_insts.
 class InstructionMap {
  public:

@@ -384,10 +384,8 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
-  size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
     if (m.name.empty()) continue;
-    if (options.is_selected && !options.is_selected(number++)) continue;
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());

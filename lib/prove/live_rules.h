@@ -53,7 +53,6 @@ struct LiveRuleProof {
 };
 
 struct LiveRuleOptions {
-  std::function<bool(size_t)> is_selected;  // by the number of the rule
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
   std::optional<double> seconds = {};  // time limit for one rule; 0: none; unset: 30 seconds of processor time
   size_t most_wrong = 1;  // number of refuted instances to find of a rule
