@@ -22,7 +22,7 @@ void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing
   double all = 0;
   for (const auto& t : times) all += double(t.cycles);
   std::string last_load;
-  size_t loads = 0;  // since the last wait
+  size_t loads = 0;  // loads since the last wait
   for (uint32_t n = 0; n < times.size(); n++) {
     auto text = listing.find(p.code_of(kernel)->address_of(n));
     if (text == listing.end() || !times[n].hits) continue;
@@ -42,12 +42,12 @@ void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing
 // ---- from the kernel's descriptor
 
 struct Resources {
-  uint32_t vector_registers = 0;  // of each lane
+  uint32_t vector_registers = 0;  // registers of each lane
   uint32_t local_bytes = 0;
-  uint32_t fitting_waves = 0;     // that fit on a SIMD by their vector registers
+  uint32_t fitting_waves = 0;     // waves that fit on a SIMD by their vector registers
 };
-constexpr uint32_t kMostWaves = 16;               // on a SIMD of RDNA
-constexpr uint32_t kLocalBytes = 64 << 10;        // of a compute unit; tinygrad compiles for single compute units
+constexpr uint32_t kMostWaves = 16;               // most waves on a SIMD of RDNA
+constexpr uint32_t kLocalBytes = 64 << 10;        // local memory of a compute unit, for which tinygrad compiles
 
 // Empty if the processor or the form of the binary is unknown.
 std::optional<Resources> resources_of(const KernelRun& run) {

@@ -15,7 +15,7 @@ namespace tgc::profile {
 struct Profile;
 
 struct KernelWork {
-  double ops = 0, bytes = 0;  // of one execution (lib/compilation/kernel_cost.h)
+  double ops = 0, bytes = 0;  // work of one execution (lib/compilation/kernel_cost.h)
   bool is_most = false;       // the kernel has variables, which count with their largest values
   std::string from;           // what has the AST: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
@@ -45,7 +45,7 @@ struct KernelFigures {
   bool executed_at_most = false;   // how many lanes are active is not known: all that a work group may have count
   uint32_t lanes = 0, wave_lanes = 0;  // active lanes of a wave (`executed_at_most`: at most), and all
   size_t waves = 0, followed = 0;
-  std::optional<double> bytes;     // of the buffers, each once
+  std::optional<double> bytes;     // bytes of the buffers, each buffer counted once
 
   std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
   bool ops_at_most() const { return work ? work->is_most : executed_at_most; }

@@ -3,6 +3,7 @@
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
+#include "lib/profile/stalls.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {
@@ -94,6 +95,20 @@ void write_sources(JsonWriter& json, const Profile& p) {
   });
 }
 
+// Why an instruction stalls, and what it waits for.
+void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
+  json.key("reasons").object([&] {
+    for (size_t r = 0; r < kStallReasons; r++)
+      if (s.reasons[r].cycles) json.member(stall_reason_name(StallReason(r)), s.reasons[r].cycles);
+  });
+  if (s.waited_for.cycles) json.member("waited_for", s.waited_for.cycles);
+  if (s.waits_for.empty()) return;
+  json.key("waits_for").array([&] {
+    for (auto& [n, time] : s.waits_for)
+      json.object([&] { json.member("pc", code->address_of(n)).member("cycles", time.cycles); });
+  });
+}
+
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -103,6 +118,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       if (times.empty()) continue;
       const auto& listing = listings.of(n);
       const CodeSource* source = p.source_of(n);
+      const StallReport stalls = stalls_of(p, n, listing);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -111,6 +127,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
+          if (i < stalls.instructions.size()) write_stalls(json, p.code_of(n), stalls.instructions[i]);
           if (source) write_line(json, *source, pc);
         });
       }

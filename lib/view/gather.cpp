@@ -311,7 +311,7 @@ class Gatherer {
       }
     return Unit{};
   }
-  // Notes that the last graph is a kernel of a schedule. Of several schedules with the same kernel, it is of the first.
+  // Notes that the last graph is a kernel of a schedule: the first one, if several schedules have the kernel.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
     graph.schedule_of = places[0].first;
