@@ -28,7 +28,7 @@ struct LinearNode {
 
 // A load or store whose address is known.
 struct MemoryAccess {
-  uint32_t line = 0;  // of the source
+  uint32_t line = 0;  // line of the source
   LinearNode node;
   std::optional<LaneAccess> lanes;  // of global memory
   std::optional<BankAccess> banks;  // of local memory
@@ -44,7 +44,7 @@ struct CodeSource {
   std::vector<MemoryAccess> accesses;
   std::optional<KernelWork> work;      // of a kernel of this name, also if there are no lines
   struct Line {
-    uint32_t line = 0;      // from 1; 0: no line
+    uint32_t line = 0;      // the first line is 1; 0: no line
     bool is_exact = true;   // false: the instruction of the compiled code is another, or has other registers
   };
   std::map<uint64_t, Line> line_of;  // by address

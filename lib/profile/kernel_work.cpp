@@ -198,7 +198,7 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.work = p.work_of(kernel)};
-  size_t number = 0;  // of the run among those of its kernel
+  size_t number = 0;  // number of the run among the runs of its kernel
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});

@@ -46,7 +46,7 @@ struct KernelFigures {
   bool executed_at_most = false;   // how many lanes are active is not known: all that a work group may have count
   uint32_t lanes = 0, wave_lanes = 0;  // active lanes of a wave (`executed_at_most`: at most), and all
   size_t waves = 0, followed = 0;
-  std::optional<double> bytes;     // of the buffers, each once
+  std::optional<double> bytes;     // bytes of the buffers, each buffer counted once
 
   std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
   bool ops_at_most() const { return work ? work->is_most : executed_at_most; }

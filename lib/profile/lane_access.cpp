@@ -11,7 +11,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNodes = 10000;  // of an index expression
+constexpr size_t kMostNodes = 10000;  // largest index expression
 
 // Returns 0 to 2 for the number of a thread in its work group along an axis.
 std::optional<size_t> local_axis(UOp u) {

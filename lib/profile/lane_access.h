@@ -11,10 +11,10 @@ namespace tgc::profile {
 
 // How the lanes of a wave access memory: from the index expression of each load and store of a kernel.
 struct LaneAccess {
-  uint32_t lanes = 0;           // that access memory
-  uint32_t bytes = 0;           // of each lane
+  uint32_t lanes = 0;           // lanes that access memory
+  uint32_t bytes = 0;           // bytes that each lane accesses
   uint32_t lines = 0;           // different cache lines that they touch
-  uint32_t fewest_lines = 0;    // that hold as many bytes
+  uint32_t fewest_lines = 0;    // fewest cache lines that hold as many bytes
   int64_t stride = 0;           // bytes from one lane's to the next one's; 0: not the same for all lanes
 };
 inline constexpr uint32_t kCacheLine = 128;  // bytes, of the L2 cache and of RDNA's L0 and L1

@@ -63,7 +63,7 @@ struct Total {
   std::string device, name;
   double seconds = 0;
   size_t count = 0;
-  std::optional<double> flops, bytes;  // of one execution
+  std::optional<double> flops, bytes;  // work of one execution
   bool flops_at_most = false;          // not known exactly (KernelFigures::ops_at_most)
   bool is_copy = false;
   std::string arch;

@@ -151,7 +151,7 @@ class PageWriter {
     auto times = p_.instructions_of(run);
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
-    std::vector<uint64_t> addresses;  // of the instructions
+    std::vector<uint64_t> addresses;  // addresses of the instructions
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
         auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
