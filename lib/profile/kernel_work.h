@@ -15,7 +15,8 @@ namespace tgc::profile {
 struct Profile;
 
 struct KernelWork {
-  double ops = 0, bytes = 0;  // work of one execution (lib/compilation/kernel_cost.h)
+  double ops = 0, bytes = 0;  // of one execution (lib/compilation/kernel_cost.h)
+  double read = 0;            // of `bytes`: those that are read; 0: not known
   bool is_most = false;       // the kernel has variables, which count with their largest values
   std::string from;           // what has the AST: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
@@ -64,6 +65,7 @@ struct DevicePeak {
   std::string_view arch, card;
   double flops = 0;  // float32 operations a second, without matrix instructions
   double bytes = 0;  // bytes a second of device memory
+  uint32_t simds = 0;  // of AMD's GPUs
 };
 const DevicePeak* device_peak(std::string_view arch);  // null: unknown
 

@@ -18,7 +18,8 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMaxText = 4000;  // maximum number of characters of an arg; the rest is cut
-constexpr size_t kMaxLiteral = 200, kShortLiteral = 40;  // the longest literal that is not shortened; what remains of it
+constexpr size_t kMaxLiteral = 200;   // maximum number of characters of a literal; a longer one is shortened
+constexpr size_t kShortLiteral = 40;  // number of characters that remain of a shortened literal
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -46,8 +47,8 @@ std::string with_near_names(std::string_view text) {
   return out;
 }
 
-// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program. The page
-// has the source as a text of its own. Part of a hash stays, so that different literals stay different.
+// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program. The
+// page has the source as a text of its own. Part of a hash stays, so that different literals stay different.
 std::string with_short_literals(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
