@@ -130,7 +130,7 @@ class TinygradPool {
   // which change how often rules match. So questions about rewrites have processes of their own.
   struct Group {
     size_t started = 0;
-    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // those that no thread uses
+    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // processes that no thread uses
   };
   std::unique_ptr<TinygradProcess> take(Group& group);
   void give_back(Group& group, std::unique_ptr<TinygradProcess> process);

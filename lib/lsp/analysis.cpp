@@ -122,7 +122,7 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // of a repr, the last UOp( that begins before
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // in a repr, take the last UOp( that begins before
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
@@ -181,7 +181,7 @@ class Statements {
 
  private:
   struct Scope {
-    size_t function = 0;  // its definition; of the outermost scope, unused
+    size_t function = 0;  // index of the function's definition; unused for the outermost scope
     std::map<std::string_view, size_t> names = {};
   };
 

@@ -91,7 +91,7 @@ class Completer {
 
   // Adds the names of the definitions above. A function's names are visible in the function only, which sees no others.
   void names() {
-    std::vector<const Definition*> functions;  // those around the current place, from the outside in
+    std::vector<const Definition*> functions;  // the functions around the current place, from the outside in
     std::vector<std::vector<const Definition*>> visible(1);
     auto leave_functions = [&](size_t at) {
       for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();

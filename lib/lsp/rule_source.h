@@ -12,7 +12,7 @@ class JsonWriter;
 // A line of a rule's file: "codegen/simplify.py" in tinygrad, or "passes/symbolic/simple.cpp" in tgc.
 struct RulePlace {
   std::string file;
-  int64_t line = 0;  // from 1
+  int64_t line = 0;  // the first line is 1
 };
 // Returns the place that `text`, "FILE:LINE", names; a place without a file if `text` is anything else. The file is a
 // relative path that ends in .py, .cpp or .h and has no other dot, because recordings are not trusted.

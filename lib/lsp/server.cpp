@@ -459,7 +459,7 @@ struct LspServer::Impl {
   OriginFinder origins_;                   // destroyed before folder_, because it reads files in the folder
   std::list<RunningJob> jobs_;
   struct Question {
-    std::string id;  // of the request for a rule's source
+    std::string id;  // the id of the request for a rule's source
     std::shared_future<OriginAnswer> answer;
   };
   std::vector<Question> questions_;

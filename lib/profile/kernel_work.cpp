@@ -19,9 +19,9 @@ namespace {
 // Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
 // is slower.
 constexpr DevicePeak kPeaks[] = {
-    {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
-    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
-    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
+    {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
+    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
+    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9, 64},   {"gfx1201", "RX 9070 XT", 48.7e12, 640e9, 128},
     {"sm_70", "V100 SXM2", 15.7e12, 900e9},     {"sm_75", "RTX 2080 Ti", 13.4e12, 616e9},
     {"sm_80", "A100 SXM4 80GB", 19.5e12, 2.04e12}, {"sm_86", "RTX 3090", 35.6e12, 936e9},
     {"sm_89", "RTX 4090", 82.6e12, 1.01e12},    {"sm_90", "H100 SXM5", 66.9e12, 3.35e12},
@@ -107,7 +107,7 @@ KernelWork work_of(Compilation& kernel, std::string from) {
     return out;
   }
   const KernelCost cost = cost_of(kernel.ast());
-  out.ops = cost.ops, out.bytes = cost.bytes();
+  out.ops = cost.ops, out.bytes = cost.bytes(), out.read = cost.read;
   for (UOp u : toposort(kernel.ast())) out.is_most |= u.is(Op::DEFINE_VAR);
   return out;
 }
@@ -198,7 +198,7 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.work = p.work_of(kernel)};
-  size_t number = 0;  // of the run among those of its kernel
+  size_t number = 0;  // number of the run among the runs of its kernel
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});

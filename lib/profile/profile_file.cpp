@@ -17,7 +17,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
-constexpr uint64_t kMostValues = uint64_t(1) << 24;  // of all counters
+constexpr uint64_t kMostValues = uint64_t(1) << 24;  // most values of all counters together
 
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
@@ -116,7 +116,7 @@ class TraceReader {
   }
   static size_t entries_of(const PickleValue& state) {
     size_t entries = state.size();
-    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // of a class with slots
+    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // the state of a class with slots
     return entries;
   }
   void add(const PickleValue& event) {

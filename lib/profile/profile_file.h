@@ -27,7 +27,7 @@ struct KernelRun {
   std::string arch;  // "gfx1100"; empty if the file does not say
   const Program* program = nullptr;
   std::optional<double> seconds;   // by the host's timeline
-  std::vector<size_t> sqtt;        // its traces: indices in Trace::sqtt
+  std::vector<size_t> sqtt;        // the kernel's traces: indices in Trace::sqtt
 };
 
 struct SqttEvent {
@@ -57,7 +57,7 @@ struct RangeEvent {
   std::string_view device;
   std::string name;
   double begin = 0, end = 0;
-  std::optional<double> bytes;  // of a copy; not every release says them
+  std::optional<double> bytes;  // bytes of a copy; not every release records them
   bool is_copy = false;
   bool is_graph = false;        // a kernel of a graph
 };

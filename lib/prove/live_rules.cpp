@@ -55,7 +55,7 @@ bool has_float_bits(UOp root) {
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
 constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
 
-constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
+constexpr double kRuleSeconds = 30;  // processor time for one rule, if no other limit is set
 constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
 constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
 
@@ -82,7 +82,7 @@ class LiveRulesProver {
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.instances && !is_decided) {
-        number--;  // it was cut short
+        number--;  // do not count an instance that was cut short
         break;
       }
       if (proof && pairs.empty()) {

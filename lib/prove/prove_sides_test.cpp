@@ -114,7 +114,8 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     UOp reg = g.node(Op::DEFINE_REG, dtypes::float32.ptr(2, AddrSpace::REG), {}, 0);
     UOp init = g.group({reg.index_ptr(num(0)).store(zero), reg.index_ptr(num(1)).store(zero)});
     UOp start = after(reg, {init, r});
-    UOp first = gated(reg.index_ptr(num(0)), store_gate).store(gated(start.index(num(0)), load_gate) + (load(0) + load(1)));
+    UOp old = gated(start.index(num(0)), load_gate);
+    UOp first = gated(reg.index_ptr(num(0)), store_gate).store(old + (load(0) + load(1)));
     UOp second = reg.index_ptr(num(place)).store(start.index(num(1)) + (load(2) + load(last)));
     return after(reg, {g.group({first, second}).end(r)}).index(num(i));
   };

@@ -255,7 +255,7 @@ class Plugin:
       if key == "tgc_rule": self.rules.setdefault(str(value), []).append(report.nodeid)
 
   @pytest.hookimpl(optionalhook=True)
-  def pytest_testnodedown(self, node: Any) -> None:  # of xdist, in the controller
+  def pytest_testnodedown(self, node: Any) -> None:  # xdist calls this in the controller
     self.seen.update(bytes.fromhex(key) for key in node.workeroutput.get("tgc_seen", ()))
     self.config.stash.setdefault(NOT_RUN, []).extend(node.workeroutput.get("tgc_not_run", ()))
 

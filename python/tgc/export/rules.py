@@ -26,8 +26,8 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
          "tinygrad.schedule", "tinygrad.renderer")
 # Rules that check graphs, write text or select instructions make no other value.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
-MOST_INSTANCES = 24  # of one rule
-MOST_OF_FEW = 48  # of one rule, if there are few rules
+MOST_INSTANCES = 24  # most instances of one rule
+MOST_OF_FEW = 48  # most instances of one rule, if there are few rules
 MOST_NEAR = 5  # rules that an error names
 FEW = 4  # a rule with fewer instances gets some from programs
 
