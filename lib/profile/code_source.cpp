@@ -60,9 +60,13 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
         for (size_t line : lines[n]) {
           if (line == 0 || line > out.nodes.size()) continue;
           LinearNode node{n, std::string(name_of(list[n].op())), std::string(list[n].dtype().repr()), prints_line};
-          if (line == *lines[n].begin())
-            if (auto access = lane_access(list[n], wave_size, sizes))
-              out.accesses.push_back({uint32_t(line), node, *access});
+          if (line == *lines[n].begin() && list[n].in({Op::LOAD, Op::STORE})) {
+            MemoryAccess access{.line = uint32_t(line), .node = node};
+            access.lanes = lane_access(list[n], wave_size, sizes);
+            access.banks = bank_access(list[n], wave_size, sizes);
+            if (UOp loop = loop_of(list[n])) access.next = loop_stride(list[n], loop);
+            if (access.lanes || access.banks) out.accesses.push_back(std::move(access));
+          }
           out.nodes[line - 1].push_back(std::move(node));
         }
 }

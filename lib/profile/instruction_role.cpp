@@ -113,6 +113,16 @@ void add_waits(std::string_view text, InstructionRole& out) {
     if (name.starts_with("s_wait_") && name.substr(7) == counter_name) out.waits.push_back({counter, value});
 }
 
+// Returns the bytes of each lane: "global_load_b96", "global_load_dwordx3", "global_load_d16_u8".
+uint32_t bytes_of_access(std::string_view name) {
+  constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
+      {"b128", 16}, {"b96", 12}, {"b64", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4},
+      {"16", 2}, {"short", 2}, {"u8", 1}, {"i8", 1}, {"b8", 1}, {"byte", 1}};
+  for (auto& [type, bytes] : kTypes)
+    if (name.find(type) != name.npos && !(bytes == 2 && name.find("8") != name.npos)) return bytes;
+  return 4;
+}
+
 void sort_unique(std::vector<uint16_t>& list) {
   std::ranges::sort(list);
   list.erase(std::ranges::unique(list).begin(), list.end());
@@ -174,6 +184,7 @@ InstructionRole role_of(std::string_view text, Isa isa) {
       out.raises = {counts_store ? WaitCounter::Store : is_rdna4 && starts({"image_sample"}) ? WaitCounter::Sample
                                                                                              : WaitCounter::Load};
     if (starts({"flat_"})) out.raises.push_back(lds);
+    out.bytes = bytes_of_access(name);
   } else if (starts({"exp"})) {
     out.unit = Unit::Export, out.raises = {WaitCounter::Export};
   } else if (starts({"v_"})) {

@@ -29,6 +29,7 @@ struct InstructionRole {
   bool is_store = false;            // writes memory
   bool is_scratch = false;          // accesses private memory of a lane: of registers that were spilled, or of arrays
   bool is_end = false;              // s_endpgm
+  uint32_t bytes = 0;               // of a memory access: those of each lane
   std::vector<uint16_t> reads, writes;  // registers, sorted
 
   bool depends_on(const InstructionRole& earlier) const;  // reads or writes a register that `earlier` writes

@@ -15,13 +15,14 @@ namespace tgc::profile {
 struct Profile;
 
 struct KernelWork {
-  double ops = 0, bytes = 0;  // work of one execution (lib/compilation/kernel_cost.h)
+  double ops = 0, bytes = 0;  // of one execution (lib/compilation/kernel_cost.h)
+  double read = 0;            // of `bytes`: those that are read; 0: not known
   bool is_most = false;       // the kernel has variables, which count with their largest values
   std::string from;           // what has the AST: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
 
-// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after the last stage is tinygrad's
+// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after a stage is tinygrad's
 // estimate (passes/program.h). Throws Failure.
 KernelWork work_of(Compilation& kernel, std::string from);
 
@@ -64,6 +65,7 @@ struct DevicePeak {
   std::string_view arch, card;
   double flops = 0;  // float32 operations a second, without matrix instructions
   double bytes = 0;  // bytes a second of device memory
+  uint32_t simds = 0;  // of AMD's GPUs
 };
 const DevicePeak* device_peak(std::string_view arch);  // null: unknown
 

@@ -26,6 +26,18 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
 // LOAD or STORE of a linear list. Empty if it is not of global memory, or if its address depends on loaded values.
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
+// How the lanes of a wave access local memory, which has 32 banks of 4 bytes.
+struct BankAccess {
+  uint32_t lanes = 0, bytes = 0;  // that access it; bytes of each
+  uint32_t cycles = 0;            // that the access takes: lanes that need different words of one bank take turns
+  uint32_t fewest = 0;            // cycles without such lanes
+};
+// As lane_access(), of an access to local memory.
+std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
+
+// Returns the innermost loop, a RANGE, that the address of an access depends on. Empty: on none.
+UOp loop_of(UOp access);
+
 // Returns how many bytes later the second iteration of `loop`, a RANGE around `access`, accesses memory than the first
 // one. Empty as lane_access().
 std::optional<int64_t> loop_stride(UOp access, UOp loop);

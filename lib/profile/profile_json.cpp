@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
@@ -109,6 +110,19 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
+void write_hints(JsonWriter& json, const Profile& p, Listings& listings) {
+  json.key("hints").array([&] {
+    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+      if (!p.chosen[n]) continue;
+      for (const Hint& h : hints(p, n, listings.of(n), stalls_of(p, n, listings.of(n))))
+        json.line().object([&] {
+          json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.gain);
+          json.member("measured", h.measured).member("change", h.change);
+        });
+    }
+  });
+}
+
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -127,7 +141,8 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
-          if (i < stalls.instructions.size()) write_stalls(json, p.code_of(n), stalls.instructions[i]);
+          if (i < stalls.instructions.size() && !stalls.is_modeled)
+            write_stalls(json, p.code_of(n), stalls.instructions[i]);
           if (source) write_line(json, *source, pc);
         });
       }
@@ -208,6 +223,7 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     write_sqtt(json, p);
     write_counters(json, p);
     write_instructions(json, p, listings);
+    write_hints(json, p, listings);
     write_waves(json, p, out, print);
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);

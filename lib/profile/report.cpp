@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
-#include "lib/profile/stalls.h"
 #include "lib/run/run_report.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
@@ -172,7 +172,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     for (const Row& r : rows) lines.push_back(cells(r, all, source));
     out += table(lines, "rrrrr r r");
   }
-  for (const std::string& hint : hints(p, kernel, listing)) out += "hint: " + hint + "\n";
+  for (const Hint& hint : hints(p, kernel, listing, stalls)) out += "hint: " + hint.text() + "\n";
   return out;
 }
 

@@ -41,9 +41,13 @@ struct InstructionStalls {
   std::map<uint32_t, StallTime> waits_for;  // of a wait: the time by instruction that it waits for
 };
 struct StallReport {
-  std::vector<InstructionStalls> instructions;  // by number; empty: the run has no traces of instructions, or no times
+  std::vector<InstructionStalls> instructions;  // by number; empty: the run has no traces that fit its code
   StallTimes reasons;
   uint64_t cycles = 0;      // of all instructions, with those of their issue
+  uint32_t resident = 0;    // waves of the traced SIMD at a time, at most
+  bool is_modeled = false;  // of an emulated run: the times are those of a model (README.md)
+  std::vector<uint32_t> turns;            // of a model, by instruction: cycles in which an access occupies its unit
+  std::vector<uint64_t> issues_of_waves;  // instructions that each followed wave issued
 
   // The reason with the most time of an instruction's stalls.
   static StallReason main_reason(const InstructionStalls& i);
@@ -54,6 +58,8 @@ StallReport stalls_of(const Profile& profile, size_t kernel, const Listings::Lis
 // Lines for people: the reasons with their shares, and the instructions that are waited for most. Empty: no stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
                         const Listings::Listing& listing);
+// "0x1778, line 16, 35 LOAD float": where an instruction is.
+std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
 // "0x1778 (line 16, 35 LOAD float), 0x176c": the instructions that `instruction` waits for, those with the most time
 // first; empty: it waits for none.
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);

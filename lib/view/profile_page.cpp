@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/driver/source.h"
+#include "lib/profile/hints.h"
 #include "lib/profile/report.h"
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
@@ -178,7 +179,10 @@ class PageWriter {
       });
       if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
-      json.member("hints", profile::hints(p_, run, listing));
+      json.key("hints").array([&] {
+        for (const profile::Hint& h : profile::hints(p_, run, listing, profile::stalls_of(p_, run, listing)))
+          json.value(h.text());
+      });
     });
   }
 

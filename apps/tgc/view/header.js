@@ -16,13 +16,14 @@ const kMostRanges = 12;
 /** @param {App} app */
 export function showHeader(app) {
   const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
-  const own = app.index.graphs[state.g], {isList} = app, name = nameOfGraph(own, state.g);
+  const {isList} = app, isModel = state.m && !isList, g = isModel ? app.scheduled : state.g;
+  const own = app.index.graphs[g], name = nameOfGraph(own, g);
   byId("graph-button").textContent = (isList ? "all graphs" : name) + " \u25be";
-  byId("graph-button").title = `all graphs (g); this is ${plain(graph.name)}`;
+  byId("graph-button").title = `all graphs (g); this is ${plain(own.name)}`;
   document.title = (isList ? plain(app.index.title) : name) + " \u2013 tgc view";
   const where = [own.function ? graph.name : "", shownTarget(graph.target), app.placeName(state.s),
     counted(boxes, "box", "boxes")];
-  byId("where").textContent = isList ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
+  byId("where").textContent = isList || isModel ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
   caption.title = caption.textContent;  // the style cuts the end of a caption that has no room
