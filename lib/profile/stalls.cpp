@@ -249,17 +249,24 @@ StallReason StallReport::main_reason(const InstructionStalls& i) {
   return StallReason(most - i.reasons.begin());
 }
 
+std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+  std::vector<InstructionRole> out;
+  const KernelCode* code = p.code_of(kernel);
+  const Isa isa = isa_of(p.trace.kernels[kernel].arch);
+  for (uint32_t n = 0; code && n < code->instructions().size(); n++) {
+    auto text = listing.find(code->address_of(n));
+    out.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa));
+  }
+  return out;
+}
+
 StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   StallReport out;
   const KernelCode* code = p.code_of(kernel);
   const KernelRun& run = p.trace.kernels[kernel];
   if (!code || listing.empty()) return out;
   out.is_modeled = !p.trace.emulator.empty();
-  std::vector<InstructionRole> roles;
-  for (uint32_t n = 0; n < code->instructions().size(); n++) {
-    auto text = listing.find(code->address_of(n));
-    roles.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa_of(run.arch)));
-  }
+  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
   out.instructions.resize(roles.size());
   if (out.is_modeled) out.turns = turns_of(p, kernel, roles);
   out.resident = out.is_modeled ? modeled_residents(p, kernel) : most_waves(p, kernel);
