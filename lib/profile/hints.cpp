@@ -23,9 +23,9 @@ class HintFinder {
         figures_(figures_of(p, kernel, listing)), times_(p.instructions_of(kernel)) {
     all_ = double(std::max<uint64_t>(stalls.cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
+    roles_ = roles_of(p, kernel, listing);
     for (uint32_t n = 0; n < times_.size(); n++) {
       auto text = listing.find(p.code_of(kernel)->address_of(n));
-      roles_.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa_of(run_.arch)));
       texts_.push_back(text == listing.end() ? "" : visible(text->second).substr(0, kMostText));
       hits_ += double(times_[n].hits);
     }

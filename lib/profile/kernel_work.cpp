@@ -98,7 +98,7 @@ double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n
 
 KernelWork work_of(Compilation& kernel, std::string from) {
   KernelWork out{.from = std::move(from)};
-  if (const StageRow* stage = kernel.begun_at(); stage && stage->name == kernel_stages().back().name) {
+  if (kernel.begun_at()) {  // the graph of a later stage has threads in place of loops
     const auto& list = kernel.list();
     if (!list) throw Failure(list.diag());
     const Estimates made = program_info(*list).value_or_throw().estimates;
@@ -231,7 +231,7 @@ std::string share_text(double amount, double seconds, const char* unit, double p
   return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;
 }
 
-std::string counted(double n) {
+std::string with_commas(double n) {
   std::string digits = formatted("%.0f", n);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
@@ -248,19 +248,19 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
   std::string out;
   if (f.work) {
     const char* most = f.work->is_most ? "at most " : "";
-    out += formatted("operations: %s%s by %s", most, counted(f.work->ops).c_str(), f.work->from.c_str()) +
+    out += formatted("operations: %s%s by %s", most, with_commas(f.work->ops).c_str(), f.work->from.c_str()) +
            rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
   }
   if (f.executed) {
     out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") + (f.executed_at_most ? "at most " : "") +
-           counted(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
+           with_commas(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
                                             f.lanes, f.wave_lanes);
     if (!f.work) out += rate(*f.executed, "FLOPS", peak ? peak->flops : 0);
   }
   if (!out.empty()) out += "\n";
   const auto bytes = f.work ? std::optional(f.work->bytes) : f.bytes;
   if (bytes)
-    out += "bytes: " + counted(*bytes) + (f.work ? ", each element once" : " in its buffers") +
+    out += "bytes: " + with_commas(*bytes) + (f.work ? ", each element once" : " in its buffers") +
            rate(*bytes, "B/s", peak ? peak->bytes : 0) + "\n";
   if (peak && run.seconds && !out.empty())
     out += "peak: " + std::string(peak->card) + ", nominal rates\n";

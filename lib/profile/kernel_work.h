@@ -22,7 +22,7 @@ struct KernelWork {
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
 
-// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after the last stage is tinygrad's
+// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after a stage is tinygrad's
 // estimate (passes/program.h). Throws Failure.
 KernelWork work_of(Compilation& kernel, std::string from);
 

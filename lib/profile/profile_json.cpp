@@ -5,6 +5,7 @@
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 #include "lib/profile/stalls.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {
@@ -228,6 +229,12 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
+    if (!p.trace.damage.empty()) json.member("damage", p.trace.damage);
+    json.key("inconsistent").array([&] {
+      for (size_t n = 0; n < p.trace.kernels.size(); n++)
+        for (const std::string& what : p.chosen[n] ? check_traces(p, n, listings.of(n)) : std::vector<std::string>())
+          json.line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
+    });
   });
   print(out += "\n");
 }

@@ -5,6 +5,7 @@
 #include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/run/run_report.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
@@ -66,6 +67,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
   std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
                                                : "written by tinygrad ") + p.trace.release + archs + "\n";
   if (is_emulated) out += std::string(kEmulatedCosts) + "\n";
+  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
   for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
@@ -123,6 +125,8 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
   if (!p.trace.emulator.empty()) out += std::string(kEmulatedCosts) + "\n";
+  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : check_traces(p, kernel, listings.of(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
     const SqttSummary& s = p.summaries[i];

@@ -51,7 +51,7 @@ struct DecodeRow {
   Packet packet = Packet::NOP;
   uint8_t count_low = 0;        // where the operation of an instruction is
   uint16_t count_mask = 0;
-  uint16_t count_base = 0;      // the first counter of this packet: PacketCounts::counts
+  uint16_t count_base = 0;      // the first counter of this packet: SqttSummary::counts
   uint8_t wave_low = 0;         // for an Instruction: where the wave is
 };
 struct DecodeTable {

@@ -48,7 +48,7 @@ class StallCounter final : public WaveObserver {
     if (w.number < out_.issues_of_waves.size()) out_.issues_of_waves[w.number]++;
     StallTime all{i.stall, i.idle};
     if (out_.is_modeled) {
-      const uint64_t stall = modeled_stall(w, i.instruction, role);
+      const uint64_t turns = turns_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + turns - 1;
       all = {stall, stall / std::max(1u, out_.resident)};
       out_.cycles += stall + 1, w.time += stall + 1;
     } else {
@@ -61,9 +61,11 @@ class StallCounter final : public WaveObserver {
     } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
       add(at, StallReason::Barrier, all);
     } else {
-      if (depends(w, i.instruction)) take(at, StallReason::Dependency, all, kLongestDependency);
-      if (StallReason own = reason_of(role.unit); own != StallReason::Arbiter) {
-        add(at, own, all);
+      const uint64_t own = out_.is_modeled ? turns_of(i.instruction) - 1 : 0;
+      if (depends(w, i.instruction))
+        take(at, StallReason::Dependency, all, std::min(kLongestDependency, all.cycles - std::min(all.cycles, own)));
+      if (StallReason reason = reason_of(role.unit); reason != StallReason::Arbiter) {
+        add(at, reason, all);
       } else {
         if (is_fetched(w.last, i.instruction)) take(at, StallReason::Fetch, all, all.idle);
         add(at, StallReason::Arbiter, all);
@@ -99,9 +101,10 @@ class StallCounter final : public WaveObserver {
       default: return 0;
     }
   }
-  // Returns the cycles until an instruction can be issued: until what it waits for or depends on ends, and until the
-  // lines or banks of its access are free.
-  uint64_t modeled_stall(const Wave& w, uint32_t n, const InstructionRole& role) {
+  // Returns the cycles in which an access occupies its unit.
+  uint64_t turns_of(uint32_t n) const { return n < out_.turns.size() ? out_.turns[n] : 1; }
+  // Returns the cycles until what an instruction waits for or depends on ends.
+  uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
     uint64_t ready = w.time;
     auto wait_for = [&](uint32_t earlier) {
       if (auto end = w.ends.find(earlier); end != w.ends.end()) ready = std::max(ready, end->second);
@@ -113,8 +116,7 @@ class StallCounter final : public WaveObserver {
     for (size_t k = 0; k < std::min(w.count, kNearIssues); k++)
       if (const uint32_t earlier = w.recent[k]; roles_[earlier].raises.empty() && depends_on(n, earlier))
         wait_for(earlier);
-    const uint64_t turns = n < out_.turns.size() ? out_.turns[n] : 1;
-    return ready - w.time + turns - 1;
+    return ready - w.time;
   }
 
   void add(InstructionStalls& at, StallReason reason, StallTime t) {
@@ -247,17 +249,24 @@ StallReason StallReport::main_reason(const InstructionStalls& i) {
   return StallReason(most - i.reasons.begin());
 }
 
+std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+  std::vector<InstructionRole> out;
+  const KernelCode* code = p.code_of(kernel);
+  const Isa isa = isa_of(p.trace.kernels[kernel].arch);
+  for (uint32_t n = 0; code && n < code->instructions().size(); n++) {
+    auto text = listing.find(code->address_of(n));
+    out.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa));
+  }
+  return out;
+}
+
 StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   StallReport out;
   const KernelCode* code = p.code_of(kernel);
   const KernelRun& run = p.trace.kernels[kernel];
   if (!code || listing.empty()) return out;
   out.is_modeled = !p.trace.emulator.empty();
-  std::vector<InstructionRole> roles;
-  for (uint32_t n = 0; n < code->instructions().size(); n++) {
-    auto text = listing.find(code->address_of(n));
-    roles.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa_of(run.arch)));
-  }
+  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
   out.instructions.resize(roles.size());
   if (out.is_modeled) out.turns = turns_of(p, kernel, roles);
   out.resident = out.is_modeled ? modeled_residents(p, kernel) : most_waves(p, kernel);

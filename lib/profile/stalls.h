@@ -53,6 +53,9 @@ struct StallReport {
   static StallReason main_reason(const InstructionStalls& i);
 };
 
+// The roles of a run's instructions, by number.
+std::vector<InstructionRole> roles_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+
 StallReport stalls_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 // Lines for people: the reasons with their shares, and the instructions that are waited for most. Empty: no stalls.

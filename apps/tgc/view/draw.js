@@ -141,7 +141,7 @@ export class GraphCanvas {
     this.#useRoom();
     this.redraw();
   }
-  // Moves the view so that it shows no space beyond the margins of the graph, also later, until the user moves the view.
+  // Moves the view so that it shows no space beyond the graph's margins, also later, until the user moves the view.
   #useRoom() {
     const d = this.drawing, v = this.view, {width, height} = this.#size();
     v.x = startOf(v.x, d.left, d.right, width / v.scale, 20);
