@@ -5,6 +5,7 @@
 #include "lib/driver/source.h"
 #include "lib/profile/hints.h"
 #include "lib/profile/report.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
 #include "lib/support/json_writer.h"
@@ -179,10 +180,33 @@ class PageWriter {
       });
       if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
+      const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
+      write_stalls(json, stalls);
       json.key("hints").array([&] {
-        for (const profile::Hint& h : profile::hints(p_, run, listing, profile::stalls_of(p_, run, listing)))
-          json.value(h.text());
+        for (const profile::Hint& h : profile::hints(p_, run, listing, stalls)) json.value(h.text());
       });
+      std::vector<std::string> found = p_.trace.damage;
+      std::ranges::move(profile::check_traces(p_, run, listing), std::back_inserter(found));
+      json.member("damage", found);
+    });
+  }
+
+  // The names of the reasons, and by instruction: the reason of most of its stalls, the cycles that waits for it took,
+  // and the instructions that it waits for with their cycles.
+  static void write_stalls(JsonWriter& json, const profile::StallReport& stalls) {
+    json.key("reasons").array([&] {
+      for (size_t r = 0; r < profile::kStallReasons; r++)
+        json.array([&] {
+          json.value(profile::stall_reason_name(profile::StallReason(r)));
+          json.value(stalls.reasons[r].cycles).value(stalls.reasons[r].idle);
+        });
+    });
+    json.key("stalls").array([&] {
+      for (const profile::InstructionStalls& s : stalls.instructions)
+        json.array([&] {
+          json.value(int(profile::StallReport::main_reason(s))).value(s.waited_for.cycles);
+          for (auto& [n, time] : s.waits_for) json.value(n).value(time.cycles);
+        });
     });
   }
 
