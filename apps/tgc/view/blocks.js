@@ -68,7 +68,8 @@ export class Blocks {
       if (taken[i]) continue;
       let floor = i;
       const ops = [], leaves = within[i].filter((k) => this.size[k] === 1 && k !== sources[i][0]);
-      const goesOn = (k) => kMoves.has(op(k)) && !taken[k] && sources[k].length === 1 && this.owner[sources[k][0]] === k;
+      const goesOn = (k) => kMoves.has(op(k)) && !taken[k] && sources[k].length === 1
+        && this.owner[sources[k][0]] === k;
       while (goesOn(floor)) ops.push(op(floor)), floor = sources[floor][0];
       if (op(i) === "CALL" && leaves.length > kMostBuffers) floor = sources[i][0], ops.push(leaves.length + " buffers");
       else if (ops.length < 2) continue;
