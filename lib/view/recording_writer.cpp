@@ -48,7 +48,8 @@ std::string with_near_names(std::string_view text) {
 }
 
 // Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program. The
-// page has the source as a text of its own. Part of a hash stays, so that different literals stay different.
+// page has the source as a text of its own. Part of a hash stays, so that different literals stay different. A string
+// with colours is the name of a kernel, which stays.
 std::string with_short_literals(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -59,7 +60,8 @@ std::string with_short_literals(std::string_view text) {
       end = std::min(end + 1, text.size());
     }
     const std::string_view piece = text.substr(i, end - i);
-    if (piece.size() <= kMaxLiteral) out += piece;
+    const bool is_name = piece.find("\\x1b[") != piece.npos && (i == 0 || text[i - 1] != 'b');
+    if (piece.size() <= kMaxLiteral || is_name) out += piece;
     else out.append(piece.substr(0, kShortLiteral)).append("...").append(to_hex(sha256(piece)).substr(0, 8)) += quote;
     i = end;
   }

@@ -29,6 +29,14 @@ def test_only_the_changed_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None
   assert len(changes) < 20  # those whose right side is this function, or calls it
 
 
+def test_other_objects_are_not_asked() -> None:
+  class Refuses:
+    def __getattribute__(self, name: str) -> object: raise AssertionError(name)
+  refuses = Refuses()
+  assert rule_hashes()
+  del refuses
+
+
 def changes(then: dict[str, str], now: dict[str, str]) -> RuleChanges:
   out = RuleChanges(header_entry(then))
   out.now = now

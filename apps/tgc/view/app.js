@@ -156,7 +156,10 @@ export class App {
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
     const accused = state.s < 0 ? this.accusedPlace(g) : null;
-    if (accused) return this.show({...state, ...accused});
+    if (accused) {
+      this.isUnseen = before !== opened.graph;
+      return this.show({...state, ...accused});
+    }
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
@@ -316,6 +319,7 @@ export class App {
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;
+    this.canvas.usesRoom &&= !state.v;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
       const showStart = () => {

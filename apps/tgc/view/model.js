@@ -165,8 +165,8 @@ function boundOf({bytes, ops, seconds}, peaks) {
 
 function table(app, items, total, peaks, names, showBuffer) {
   const measured = app.measured ? ["#measured"] : [];
-  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#GB/s",
-    "#Gop/s", "bound by", "#nodes", "writes", "reads", "made for"]);
+  const out = tableOf(["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", "#operations",
+    "#GB/s", "#Gop/s", "bound by", "#nodes", "writes", "reads"]);
   const buffers = (list) => {
     const cell = element("span");
     for (const b of list) {
@@ -181,10 +181,10 @@ function table(app, items, total, peaks, names, showBuffer) {
     const share = (100 * item.seconds / total).toFixed(1) + " %";
     const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
     const bound = boundOf(item, peaks);
-    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share],
-      [inTime(item.estimate)], ...took, [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""],
-      [rate(item.bytes, item)], [rate(item.ops, item)], bound, [String(item.nodes)], buffers(item.writes),
-      buffers(item.reads), plain(item.madeFor)));
+    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)),
+      plain(item.madeFor), [share], [inTime(item.estimate)], ...took, [amount(item.bytes, "B")],
+      [item.ops ? amount(item.ops, "") : ""], [rate(item.bytes, item)], [rate(item.ops, item)], bound,
+      [String(item.nodes)], buffers(item.writes), buffers(item.reads)));
   }
   return out;
 }
