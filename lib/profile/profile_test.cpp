@@ -446,6 +446,25 @@ TEST_CASE("profile: of a file that ends early or is damaged, the whole events ar
   CHECK_FALSE(trace->damage.empty());
 }
 
+TEST_CASE("profile: after an event that cannot be read, others of its run are read") {
+  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
+  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  size_t read = 0, lost = 0;
+  for (size_t at = 0; at < whole.size(); at++) {
+    std::string damaged = whole;
+    damaged[at] = char(damaged[at] ^ 1 << at % 8);
+    auto trace = parse_trace(damaged);
+    if (!trace) trace = parse_damaged_trace(damaged, trace.diag());
+    if (!trace) continue;
+    lost += !trace->damage.empty();
+    for (const SqttEvent& e : trace->sqtt) REQUIRE(e.kernel < trace->kernels.size());
+    for (const CounterSample& c : trace->counters) REQUIRE(c.kernel < trace->kernels.size());
+    read += analyze_profile(std::move(*trace), {.jobs = 1}).ok();
+  }
+  CHECK(read > whole.size() / 2);
+  CHECK(lost > 0);
+}
+
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
   CHECK_FALSE(parse_trace(""));
   CHECK_FALSE(parse_trace(std::string("\x80\x04K\x01.", 5)));
