@@ -34,6 +34,7 @@ struct CompiledSource {
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
   uint32_t threads = 0;                    // of a work group; 0: unknown
+  std::string file;                        // of a kernel that was written by hand
   std::vector<KernelResources> resources;  // of each function that is a kernel, if CompilePlan::resources
 };
 
