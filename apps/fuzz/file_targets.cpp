@@ -52,6 +52,7 @@ void read_rewrites(Bytes bytes) {
 void read_profile(Bytes bytes) {
   if (looks_like_rewrites(text_of(bytes))) return read_rewrites(bytes);
   auto trace = profile::parse_trace(std::string(text_of(bytes)));
+  if (!must_say(trace)) trace = profile::parse_damaged_trace(text_of(bytes), trace.diag());
   if (!must_say(trace)) return;
   auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
   if (!must_say(analyzed)) return;

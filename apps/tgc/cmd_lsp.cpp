@@ -9,7 +9,7 @@ void add_lsp(Command& cmd) {
     bool stdio = false;
   };
   auto& o = cmd.make<Options>();
-  cmd.describe("Serve an editor: problems, hover texts, definitions and commands for graphs and recordings.",
+  cmd.describe("Serve an editor: problems, hover texts, names, completion and commands for graphs and recordings.",
                "tgc lsp",
                "The editor starts this command and speaks the language server protocol on standard input and output.\n"
                "It is for pyrender text, reprs, listings, JSON, repro bundles and uncompressed recordings. The folder\n"

@@ -67,7 +67,8 @@ void add_profile(Command& cmd) {
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
                "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with evidence.\n"
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
-               "of the stall in which the SIMD issued nothing for other waves either.\n"
+               "of the stall in which the SIMD issued nothing for other waves either. reason: that of most of the\n"
+               "stall. WAIT <- 0x..: the loads and stores that it waits for.\n"
                "Source lines and UOps come from --with or, without it, from the kernel's AST if the profile has it.\n"
                "Lines with ~ are approximate: the kernel compiles to other code than that of the profile.");
   cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")

@@ -21,18 +21,17 @@ namespace {
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
-  require(export_rules(require(named_tinygrad(live)), o.rule, path));
+  const Shard shard = require(Shard::parse(o.shard));
+  require(export_rules(require(named_tinygrad(live)), o.rule, o.shard, path));
   Session session = terminal_session(o.jobs);
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   ProofCache cache;
   cache.read();
   std::vector<LiveRuleProof> all;
   std::string producer, missing;
-  const Shard shard = require(Shard::parse(o.shard));
   size_t done_rules = 0;
   ProgramWriter programs(o);
-  const LiveRuleOptions options{.is_selected = [&](size_t n) { return shard.has(n); },
-                                .on_rule = [&](LiveRuleProof& rule) {
+  const LiveRuleOptions options{.on_rule = [&](LiveRuleProof& rule) {
                                   programs.write(rule);
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
                                   if (!o.json && is_told) print_report(live_rule_text(rule));

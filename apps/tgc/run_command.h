@@ -14,8 +14,8 @@ struct RunCommand {
   RunOptions trial;
   bool json = false;
   bool nan = false;     // explain what --watch-nan of the exporter found
-  SourceRunOptions source;              // of a kernel that was written by hand
-  std::string grid = "1", block = "1";  // its launch size
+  SourceRunOptions source;              // options for a kernel that was written by hand
+  std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
   std::string profile;  // file for the profile of an emulated GPU
   Overrides over{.imports = true};
 };

@@ -129,7 +129,7 @@ class Runner {
   const RunCommand& o_;
   RunOptions spec_;
   Session session_;
-  RunCounts counts_, graphs_;    // of kernels and of tensor graphs
+  RunCounts counts_, graphs_;    // counts of the kernels and of the tensor graphs that were run
   std::set<std::string> bound_;  // variables of --var that at least one kernel has
   TakenPaths taken_;             // paths of results that earlier kernels wrote
 };

@@ -8,10 +8,11 @@ let client;
 function activate(context) {
   const output = vscode.window.createOutputChannel("tgc");
   context.subscriptions.push(output);
-  const program = vscode.workspace.getConfiguration("tgc").get("path");
+  const settings = vscode.workspace.getConfiguration("tgc"), program = settings.get("path");
   client = new LanguageClient("tgc", "tgc", { command: program, args: ["lsp"] }, {
     documentSelector: [{ language: "tgc" }, { language: "tgc-recording" }],
     outputChannel: output,
+    initializationOptions: { tinygrad: settings.get("tinygrad") },
     middleware: {
       async executeCommand(command, args, next) {
         const result = await next(command, args);

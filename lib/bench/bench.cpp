@@ -78,7 +78,7 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
 struct Inputs {
   std::vector<TimedInput> own;
   std::vector<TimedGraph> recorded;
-  std::string producer;  // of the recorded times
+  std::string producer;  // the release that recorded the times
 };
 
 // Reads all graphs of the inputs.

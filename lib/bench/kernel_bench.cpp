@@ -19,7 +19,7 @@ namespace tgc {
 namespace {
 
 constexpr double kLow = 0.1;         // a share of the peak below which neither memory nor arithmetic bounds a kernel
-constexpr double kLaunchShare = 0.5; // of the time of a kernel that does nothing
+constexpr double kLaunchShare = 0.5; // if an empty kernel takes more than this share of the time, launches bind
 
 // Sets what bounds the kernel, and its share of that peak.
 void set_bound(BenchedKernel& k, const Peaks& peaks) {

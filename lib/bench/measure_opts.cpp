@@ -11,9 +11,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostLists = 24;  // of opts for a reason
+constexpr size_t kMostLists = 24;  // lists of opts that are tried for one reason
 constexpr int kTurns = 5;
-constexpr double kNoise = 1.1;  // of measured gains
+constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 
 std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
   switch (kind) {

@@ -10,14 +10,14 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 15;                    // of which the fastest counts: other programs may run, too
-constexpr int kRounds = 20000;                   // of the arithmetic kernel on a CPU
+constexpr int kPeakRuns = 15;  // the fastest of these runs counts, because other programs may run, too
+constexpr int kRounds = 20000;                   // iterations of the arithmetic kernel on a CPU
 constexpr int kChains = 10;                      // accumulators, which hide the latency of one addition
 constexpr double kMoved = 16 << 20;              // bytes that the memory kernels move at least
 constexpr uint32_t kItems = 8192, kGroup = 64;   // work items of OpenCL kernels, and those of a work group
-constexpr int kItemRounds = 256;                 // of the arithmetic kernel of a work item
-constexpr int kItemFloats = 8;                   // of the vectors of OpenCL kernels
-constexpr int kAdds = 100000;                    // that wait for each other
+constexpr int kItemRounds = 256;                 // iterations of the arithmetic kernel in a work item
+constexpr int kItemFloats = 8;                   // floats in a vector of the OpenCL kernels
+constexpr int kAdds = 100000;                    // additions in a chain, each waiting for the one before
 constexpr int kGroups = 65536;                   // work groups that do nothing
 // Lines that are loaded one after another, and the floats between them: of the cache of level 2, and of a larger one.
 struct Lines {
@@ -126,7 +126,7 @@ class PeakMeter {
       }
     }
     sources_.threads = all;
-    measure_costs(out);  // of one unit, while the others wait
+    measure_costs(out);  // the costs of one unit, while the other units wait
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
       double rate = memory_rate(bytes, true);
       if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));

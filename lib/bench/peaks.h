@@ -13,11 +13,11 @@ struct Peaks {
   double operations = 0;  // operations per second on float32: multiplications and additions
   double launch = 0;      // seconds of a kernel that does nothing; 0: not known
   // Seconds that one compute unit (a thread of the CPU) needs, for the weights of reasons; 0: not known
-  double instruction = 0; // of an instruction, when nothing delays it
-  double add = 0;         // until an addition can use the result of the one before
-  double near_line = 0;   // of loading an element from a cache line that the cache of level 2 holds
+  double instruction = 0; // time of an instruction that nothing delays
+  double add = 0;         // time until an addition can use the result of the addition before it
+  double near_line = 0;   // time to load an element from a cache line that the level 2 cache holds
   double far_line = 0;    // the same of a larger cache
-  double group = 0;       // of a work group that does nothing
+  double group = 0;       // time of a work group that does nothing
   std::string source;     // "measured", or the card and the publisher of its rates
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.

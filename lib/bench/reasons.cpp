@@ -13,26 +13,26 @@ namespace {
 
 constexpr double kShort = 20e-6;       // seconds: below this, other threads do not pay
 constexpr int64_t kLine = 64;          // bytes of a cache line of a CPU
-constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;  // of caches of level 1 and 2
+constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;  // sets of level 1 and level 2 caches; ways of both
 constexpr uint32_t kWave = 32;         // lanes of a wave
 constexpr uint32_t kVector = 8;        // floats of a vector of a CPU
 constexpr double kIndependent = 8;     // independent additions that hide the latency of one
 constexpr double kReuse = 4;           // times that an UPCAST of 4 reuses a loaded element
 constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a
                                        // branch, the load, and inserts that make a vector of it and its neighbours
-constexpr double kMostLost = 0.97;     // of the time of a kernel
+constexpr double kMostLost = 0.97;     // largest share of a kernel's time that one reason may explain
 constexpr double kFewest = 1.05;       // reasons of less weight are not worth a line
 
 // An access to global memory in the linear list.
 struct Access {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
   double times = 1;      // how often a launch executes it; of a thread of the CPU
-  double bytes = 0;      // of one execution
+  double bytes = 0;      // bytes that one execution accesses
   bool is_gated = false;
   double buffer_bytes = 0;
 };
 
-// What one pass over the list finds. On a CPU, the list is that of one thread.
+// The facts that one pass over the linear list finds. On a CPU, the list is that of one thread.
 class ListFacts {
  public:
   explicit ListFacts(std::span<const UOp> list) {
@@ -112,8 +112,8 @@ struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;
   bool is_load = true;
-  double times = 1, bytes = 0;   // of an iteration, together
-  std::set<int64_t> lines = {};  // of an iteration
+  double times = 1, bytes = 0;   // all accesses in an iteration: their number and bytes
+  std::set<int64_t> lines = {};  // cache lines that an iteration touches
 };
 
 uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0]) * sizes[1] * sizes[2]; }
@@ -184,8 +184,8 @@ class ReasonFinder {
                   counted(threads(), "thread").c_str(), kWave));
   }
 
-  // What an UPCAST removes together is one reason: a kernel with neither UPCAST nor UNROLL that could reuse what it
-  // loads.
+  // Adds the reason of a kernel that has neither UPCAST nor UNROLL, but could reuse loaded values: an UPCAST would
+  // remove the losses of `together` at once.
   void add_not_unrolled(double together) {
     if (k_.opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
     const bool reuses = repeats() >= kReuse;
@@ -250,7 +250,7 @@ class ReasonFinder {
       const double needed = std::ceil(l.bytes / kLine), lines = double(l.lines.size());
       const int64_t stride = std::llabs(l.stride);
       if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
-      const double share = std::min(1.0, double(stride) / kLine);  // of a line that is new in an iteration
+      const double share = std::min(1.0, double(stride) / kLine);  // share of a cache line that is new
       const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
       lost += each;
       if (each <= worst_lost) continue;

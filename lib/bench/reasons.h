@@ -46,7 +46,7 @@ struct SlowKernel {
   LaunchSize launch;
   size_t opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
-  double seconds = 0;          // of the fastest run
+  double seconds = 0;          // time of the fastest run
   Peaks peaks = {};            // what the device's instructions and memory cost
   std::optional<KernelResources> resources = {};
 };

@@ -17,7 +17,7 @@ namespace tgc {
 struct Outcome {
   enum class Kind : uint8_t {
     Passes,
-    Fails,    // it stores wrong values
+    Fails,    // the kernel stores wrong values
     Dies,     // the process was killed, or REF found an out-of-bounds access
     Refused,  // a stage, the renderer, the compiler or REF rejects the graph
   };

@@ -100,7 +100,7 @@ class RecordedBisection {
     };
     for (const Row& row : rows_) {
       const std::string at = row.recorded && !row.recorded->at.empty() ? row.recorded->at[0] : "";
-      if (row.stage->name == kBarrierStage) {  // it should have added the barrier
+      if (row.stage->name == kBarrierStage) {  // this stage should have added the barrier
         out.stage = stage_name(row), out.stage_location = at;
         out.function = race->loads_first ? "add_war_barrier" : "add_raw_barrier";
         out.function += " (codegen/__init__.py)";

@@ -263,7 +263,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   if (!run.stages) throw Failure(run.error);
   report.failure = run.kernel_fault ? run.error : run.first_difference();
   const auto pipeline = recorded_pipeline(in);
-  VariableValues values;  // those with which the run failed
+  VariableValues values;  // values with which the run failed
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
   const TensorParameters parameters =
       read_parameters(session, *in.record, in.graph->release(), values).value_or_throw();

@@ -268,7 +268,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     }
     if (kept.empty()) flush_denormals(wide.inputs);
     auto done = run(wide, in_.root, true);
-    if (!done) continue;  // these values make the AST itself fail
+    if (!done) continue;  // with these values, the AST itself fails
     wide.expected = std::move(*done);
     trials_.push_back(std::move(wide));
   }

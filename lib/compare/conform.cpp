@@ -117,7 +117,7 @@ class ConformRun {
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
       if (plan_.as == ConformAs::Values && is_runtime_kernel(*record, producer_)) {
-        runtime_kernels_++;  // it waits for other threads, so it cannot be run alone
+        runtime_kernels_++;  // such a kernel waits for other threads, so it cannot be run alone
         continue;
       }
       for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformAs::Text)) {

@@ -22,7 +22,7 @@ namespace {
 struct DiffInput {
   bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
   std::string text, file;
-  std::string producer = {};  // of a graph: the release of a text that names no release; empty: unknown
+  std::string producer = {};  // for a graph: the release of a text that names no release; empty: unknown
   std::vector<Run> runs;
 };
 

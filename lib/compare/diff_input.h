@@ -13,10 +13,10 @@ struct DiffPlan {
   std::string stage = {};     // the stage to compare; empty: all stages of runs, else the stage that a graph names
   std::string renames = {};   // --renames: see ReplayDiffPlan
   DiffStyle style = {};
-  bool sources_only = false;  // of recordings: compare only the kernels' sources
+  bool sources_only = false;  // for recordings: compare only the kernels' sources
   bool json = false;          // the format of DiffReport::text
   bool quiet = false;         // make no text
-  size_t show = 20;           // of recordings: number of differences in detail
+  size_t show = 20;           // for recordings: number of differences that are shown in detail
 };
 
 struct DiffReport {

@@ -355,7 +355,7 @@ bool is_machinery(const Rewrite& m) { return m.place.starts_with("uop/ops.py:");
 // One recording: the matches of its stage, and the stage's result.
 struct Side {
   std::vector<Rewrite> matches;
-  std::set<std::string> places;  // of the rules that matched
+  std::set<std::string> places;  // places of the rules that matched
   UOpMap<uint8_t> rewritten;     // the nodes that a match replaced
   UOpMap<uint8_t> left;          // the nodes of the stage's result
 

@@ -350,7 +350,7 @@ class RecordCheck {
   // For a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
   void check_refusal() {
     if (plan_.isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.isolated)  // from the AST, because a schedule needs the state of all stages
+    else if (plan_.isolated)  // start from the AST, because a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     if (!c_) return;  // begin() failed and has reported it
     while (const StageRow* row = c_->next()) {

@@ -25,7 +25,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   StageByName own_by_name;
   for (const Pipeline::Stage& s : *stages) {
     if (s.row->kind == Kind::Ast) continue;
-    const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // of a schedule
+    const bool is_kernel = s.row->kind == Kind::Kernel && !s.changes_graph;  // a kernel of a schedule
     const std::string name(is_kernel ? "kernels" : s.row->name);
     auto [known, is_new] = own_by_name.try_emplace(name);
     if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});

@@ -19,7 +19,7 @@ struct DumpPlan {
   bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
   bool explains_fusion = false;       // after the schedule, say why each kernel is one of its own (fusion.h)
   std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
-  CompileOptions compile = {};        // of a recorded kernel: options for the outputs of compilers
+  CompileOptions compile = {};        // for a recorded kernel: options of the outputs of compilers
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;  // watches the compilation and its kernels, which then run one at a time; null: none
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation

@@ -92,7 +92,7 @@ class FusionReport {
   }
 
   std::string text() const {
-    std::map<size_t, std::vector<size_t>> readers;  // of each buffer
+    std::map<size_t, std::vector<size_t>> readers;  // the readers of each buffer
     size_t kernel = 0;
     for (const ScheduleItem& item : schedule_.items) {
       for (size_t i = 1; i < item.buffers.size(); i++) readers[item.buffers[i]].push_back(kernel);

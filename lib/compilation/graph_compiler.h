@@ -46,7 +46,7 @@ struct Overrides {
 
 struct CompilerChoices {
   Overrides over;
-  std::string default_target;  // of a graph that names none
+  std::string default_target;  // target of a graph that names none
   CompileOptions compile;
   std::function<void(const std::string&)> note;
 };

@@ -56,7 +56,7 @@ struct ImportedFrom {
   std::shared_ptr<Graph> graph;      // null: the graph was not imported
   std::string producer;              // such as "tinygrad 0.14.0"
   std::shared_ptr<const ImportOrigins> origins;
-  std::optional<Diag> refused = {};  // of a graph of another release: why it cannot be imported
+  std::optional<Diag> refused = {};  // why a graph of another release cannot be imported
 };
 const ImportedFrom& imported_from(const InputGraph& in);
 inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }

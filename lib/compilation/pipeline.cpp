@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// What to say about a missing ability.
+// The parts of the message about a missing ability.
 struct AbilityText {
   std::string_view lacks;                                // "has no rewrites"
   bool recording = false, live = false, native = false;  // what provides the ability

@@ -128,8 +128,8 @@ class Pipeline {
   // pipeline also the schedule, the kernels of a tensor graph and the outputs of compilers.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;
-  // Sends the rewrites of the stages that `stages` selects as events. Of tgc's own pipeline, those of the kernels of a
-  // tensor graph too. The native pipeline ignores `later`.
+  // Sends the rewrites of the stages that `stages` selects as events. tgc's own pipeline also sends the
+  // rewrites of the kernels of a tensor graph, and ignores `later`.
   virtual Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
   // Adds the attempts and matches of the rules in the selected stages.
   virtual Status count(RuleStats&, StageSelection&) { return lacks(Ability::Attempts); }

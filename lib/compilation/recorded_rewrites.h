@@ -55,7 +55,7 @@ class RecordedTrace {
   uint32_t next_ = 0;
   TraceConsumer& consumer_;
   TraceConsumer nothing_;  // ignores events
-  TraceConsumer* to_ = nullptr;  // of the current stage
+  TraceConsumer* to_ = nullptr;  // consumer of the current stage's events
 };
 
 }  // namespace tgc

@@ -44,7 +44,7 @@ class StageSelection {
   Status outcome() const;
 
  private:
-  std::vector<std::string> words() const;  // of the list, without blanks around them
+  std::vector<std::string> words() const;  // the words of the list, without blanks around them
 
   std::string list_;
   std::set<std::string, std::less<>> matched_, unmatched_;  // words of the list that named a stage, or did not

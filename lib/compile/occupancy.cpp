@@ -15,7 +15,8 @@ uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 struct NvidiaProcessor {
   std::string_view arch;
   uint32_t warps, blocks;           // resident at most
-  uint32_t shared_bytes, reserved;  // of the multiprocessor; of each block for the system
+  // shared memory of the multiprocessor, and the part that the system reserves for each block
+  uint32_t shared_bytes, reserved;
 };
 constexpr NvidiaProcessor kNvidia[] = {
     {"sm_60", 64, 32, 64 << 10, 0},       {"sm_61", 64, 32, 96 << 10, 0},       {"sm_70", 64, 32, 96 << 10, 0},
@@ -42,7 +43,7 @@ class Smallest {
 };
 
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
-  const uint32_t warps = divide_up(threads, kWarp);  // of a block
+  const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
   Smallest blocks(UINT32_MAX);
   const uint32_t of_warp = round_up(std::max(1u, *k.registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / kSchedulers * kSchedulers / warps, "registers");
@@ -58,8 +59,8 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
 // "Occupancy" in LLVM's assembly.
 Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
   constexpr uint32_t kBarriers = 16;  // work groups of several waves use one each
-  constexpr uint32_t kScalarRegisters = 100;  // of gfx9: a wave with more takes the place of two in some portions
-  const uint32_t waves = divide_up(threads, p.lanes);  // of a work group
+  constexpr uint32_t kScalarRegisters = 100;  // on gfx9, a wave with more takes the place of two in some portions
+  const uint32_t waves = divide_up(threads, p.lanes);  // waves of a work group
   const uint32_t all = p.waves * p.simds;
   Smallest groups(UINT32_MAX);
   groups.limit(all / waves, "threads of a work group");

@@ -10,7 +10,7 @@
 namespace tgc {
 
 struct Occupancy {
-  uint32_t waves = 0, most = 0;  // that are resident at a time; that fit if no resource limits them
+  uint32_t waves = 0, most = 0;  // waves that are resident at a time, and those that fit if no resource limits them
   std::string_view wave;         // "wave" of a SIMD, or "warp" of an SM
   std::string_view limiter;      // "vector registers", "shared memory", ...; empty: `waves` equals `most`
   std::string text() const;      // "10 of 16 waves, by vector registers"
@@ -26,7 +26,7 @@ struct AmdProcessor {
   uint32_t lanes = 32;                  // threads of a wave
   uint32_t waves = 16, simds = 2;       // waves of a SIMD at most, SIMDs of a compute unit
   uint32_t registers = 1024, granule = 16;  // vector registers of a lane of a SIMD; how many are allocated at a time
-  uint32_t shared_bytes = 64 << 10;     // of a compute unit
+  uint32_t shared_bytes = 64 << 10;     // shared memory of a compute unit
 
   uint32_t fitting_waves(uint32_t vector_registers) const;  // waves of a SIMD with so many registers of each lane
 };

@@ -111,7 +111,7 @@ class PtxKernel {
 std::vector<KernelResources> estimate_ptx(std::string_view ptx) {
   std::vector<KernelResources> out;
   std::optional<PtxKernel> kernel;
-  uint32_t shared = 0;  // of the module, which clang declares before the kernel
+  uint32_t shared = 0;  // shared memory of the module, which clang declares before the kernel
   for (std::string_view raw : lines_of(ptx)) {
     const std::string_view line = trimmed(raw.substr(0, raw.find("//")));
     if (size_t at = line.find(".entry "); at != line.npos) {

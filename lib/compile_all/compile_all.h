@@ -23,7 +23,7 @@ struct CompilePlan {
   size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
   bool resources = false;        // report the registers, memory and occupancy of each source
-  uint32_t threads = 0;          // of a work group, for the occupancy of sources that do not state them; 0: unknown
+  uint32_t threads = 0;  // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
 };
 
 // A source and the result of compiling it.
@@ -33,9 +33,9 @@ struct CompiledSource {
   std::string failure;                            // the compiler's error; empty if the source compiled
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
-  uint32_t threads = 0;                    // of a work group; 0: unknown
+  uint32_t threads = 0;                    // threads of a work group; 0: unknown
   std::string file;                        // of a kernel that was written by hand
-  std::vector<KernelResources> resources;  // of each function that is a kernel, if CompilePlan::resources
+  std::vector<KernelResources> resources;  // resources of each function that is a kernel, if CompilePlan::resources
 };
 
 // Returns the resources of the sources as a table, or writes those of one source as the member "resources".

@@ -253,8 +253,8 @@ class Filter {
   void add(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
   }
-  // Adds a rule for the system call `name`. Of its rules, the first whose conditions hold decides. Does nothing if this
-  // architecture does not have the system call.
+  // Adds a rule for the system call `name`. The first rule of the call whose conditions hold decides. Does nothing if
+  // this architecture does not have the system call.
   void add(uint32_t action, const char* name, std::vector<Condition> when = {}) {
     if (int number = seccomp_syscall_resolve_name(name); number >= 0)
       rules_[uint32_t(number)].push_back({std::move(when), action});
@@ -326,11 +326,12 @@ void add_commands(Filter& filter, bool is_driver) {
   // isatty() and the width of a terminal; no other command of terminals is allowed
   for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
     filter.add(fails(ENOTTY), "ioctl", {is_int(1, command)});
-  filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // and FIOCLEX
+  filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
   // no F_SETOWN and F_SETSIG, with which the kernel sends signals to other processes
-  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // to F_SETLKW
-  filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});   // to F_OFD_SETLKW
-  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
+  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // the mask allows all commands from F_DUPFD to F_SETLKW
+  // the mask allows F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW
+  filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});
+  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // the mask also allows the seals of a memfd
   filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD_CLOEXEC)});
   if (!is_driver) {
     // reads the worker's own limits: process 0, no new limit (a pointer of two words)
@@ -348,7 +349,7 @@ void add_commands(Filter& filter, bool is_driver) {
     filter.add(kAllow, "ioctl", {is_int(1, uint32_t(driver) << 8, 0xFF00)});
   for (uint32_t direction : {1u << 30, 1u << 31})
     filter.add(kAllow, "ioctl", {is_int(1, direction | 'K' << 8, direction | 0xFF00)});
-  for (uint32_t command : {TIOCSTI, TIOCLINUX})  // they type into a terminal: end the worker
+  for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal, so they end the worker
     filter.add(kTrap, "ioctl", {is_int(1, command)});
   // the operations 0 to 55, not PR_SCHED_CORE (62), which reaches other processes
   constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};

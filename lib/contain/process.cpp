@@ -147,7 +147,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.stop && options.stop()) throw Failure("cancelled");
-    Pipe alive;  // its end makes the guard kill what the command left
+    Pipe alive;  // when this pipe closes, the guard kills what the command left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
     const pid_t pid = start_process({.argv = guarded_shell(command), .in = ProcessStart::kNothing, .out = output,
                                      .err = output, .alive = alive.read(), .own_group = true}).value_or_throw();

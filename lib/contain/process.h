@@ -35,7 +35,7 @@ class Pipe {
 struct ProcessStart {
   static constexpr int kInherited = -1, kNothing = -2;  // instead of a descriptor; kNothing: /dev/null
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
-  std::string folder = {};        // its working folder; empty: that of this process
+  std::string folder = {};        // the program's working folder; empty: that of this process
   int in = kInherited, out = kInherited, err = kInherited;  // descriptors of this process that become 0, 1 and 2 there
   int alive = -1;          // becomes 3 there, unless it is -1
   // kill(-pid) then ends the program with the processes that it started, and Ctrl-C does not reach it
@@ -62,7 +62,7 @@ struct ProcessResult {
 Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input = {}, int seconds = 120);
 
 struct ShellOptions {
-  bool is_quiet = false;              // its output goes to /dev/null
+  bool is_quiet = false;              // the program's output goes to /dev/null
   double seconds = 0;                 // time limit; 0: none
   std::function<bool()> stop = {};    // called ten times a second; true ends the command
 };

@@ -270,7 +270,7 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
   ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
   for (const Array& a : values) worker.can_reach(a.data(), a.nbytes());
   for (auto& [buffer, data] : known) worker.can_reach(data.data, data.bytes);
-  struct Unload {  // its destructor unloads the kernels before the worker ends
+  struct Unload {  // the destructor unloads the kernels before the worker ends
     ScheduleRunner& of;
     ~Unload() {
       for (auto& [ast, p] : of.prepared_) p->kernel.reset();

@@ -54,7 +54,7 @@ struct FuzzReport {
   size_t schedules_with_tinygrad = 0;  // number of schedules whose texts equal tinygrad's
   size_t rules = 0, rules_hit = 0;  // number of rewrite rules; number of those that applied
   std::vector<std::string> never_hit;  // the rules that never applied, each as "NAME FILE"
-  std::map<std::string, size_t> refusals;  // of a live pipeline: number of kernels by the error of the refusal
+  std::map<std::string, size_t> refusals;  // for a live pipeline: number of refused kernels, by the error
   std::vector<FuzzFinding> findings;
   bool knows_any = false;  // the user named a file of known unsound rules
   std::string error = {};

@@ -21,7 +21,7 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // of all runs of one kernel; a kernel that takes longer is left out
+constexpr double kRunSeconds = 5;      // limit for all runs of one kernel; a kernel that takes longer is left out
 // Most kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for some.
 constexpr double kAnswerSeconds = 90;
 
@@ -30,9 +30,9 @@ struct Outcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
-  std::string node = {};    // of a finding with a rule: the rewritten node
-  std::string cause = {};   // of a finding without a rule: what is the same in all findings of the same cause
-  std::string kernel = {};  // of a finding: the AST as JSON
+  std::string node = {};    // for a finding with a rule: the rewritten node
+  std::string cause = {};   // for a finding without a rule: what is the same in all findings of the same cause
+  std::string kernel = {};  // the AST of the finding's kernel as JSON
 };
 
 class LiveCampaign {

@@ -47,7 +47,7 @@ class AffineMath {
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> bounds_;  // of the indices
+  std::unordered_map<UOp, Bounds> bounds_;  // bounds of the indices
 };
 
 }  // namespace tgc::import

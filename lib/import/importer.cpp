@@ -12,9 +12,9 @@
 namespace tgc::import {
 
 namespace {
-constexpr int kMaxDepth = 500;         // of weakfloat expressions that are computed again as doubles
-constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
-constexpr int64_t kMaxAllElements = 1 << 24;  // of all values
+constexpr int kMaxDepth = 500;         // largest depth of weakfloat expressions that are computed again as doubles
+constexpr int64_t kMaxElements = 1 << 14;  // largest size of a buffer that is used as a value
+constexpr int64_t kMaxAllElements = 1 << 24;  // largest size of all such values together
 
 // Returns the number of the 32-bit word that a tagged node of 64 bits stands for, while tinygrad replaces long integers
 // by two words (codegen/decomp/dtype.py:pm_long_decomp): the tag is the number, or since 0.14 the number and a dtype.

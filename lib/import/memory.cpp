@@ -39,7 +39,7 @@ Value make_pointer(Importer& im, UOp u) {
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
-  const int64_t count = count_of(dtype.base());  // of a pointer to vectors: an axis of its own
+  const int64_t count = count_of(dtype.base());  // a pointer to vectors gets an axis for the elements of a vector
   const bool is_kept = dtype.base() == of;       // else a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11

@@ -8,7 +8,7 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View
-constexpr size_t kMostSteps = 1000;   // of a View: movement ops in a row
+constexpr size_t kMostSteps = 1000;   // most movement ops in a row for one View
 
 Sizes integers(Arg tuple) {
   Sizes out;
@@ -65,7 +65,7 @@ Value shrink(Importer& im, UOp u, Value value) {
 Value make_stack(Importer& im, UOp u) {
   auto is_first = [&](UOp s) { return s == u.src(0); };
   if (u.dtype().is_ptr() && u.num_src() && im[u.src(0)].view && std::ranges::all_of(u.src(), is_first))
-    return im[u.src(0)];  // of pointers: an index into it has the elements
+    return im[u.src(0)];  // pointers have no elements here: an index into one has them
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined(u.src());

@@ -19,7 +19,7 @@ struct TensorMemory {
   bool is_replicated = false;  // each device holds the same content
   UOp buffer = {};           // the BUFFER or PARAM of the original graph that the array stands for; empty: a result
   std::optional<size_t> view_of = {};  // the array that the array is a part of
-  int64_t offset = 0;                  // of a part: in bytes
+  int64_t offset = 0;                  // for a part of a buffer: offset in bytes
 };
 
 struct TensorKernel {
@@ -33,11 +33,11 @@ struct TensorOutput {
   size_t memory = 0;
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM whose content the output is; empty: the output is a value
-  std::optional<size_t> source = {};  // of a value: the number of the sink's source, with TensorImport::with_values
+  std::optional<size_t> source = {};  // for a value: the number of the sink's source, with TensorImport::with_values
 };
 
 struct TensorProgram {
-  std::vector<std::shared_ptr<Graph>> graphs;  // of the kernels
+  std::vector<std::shared_ptr<Graph>> graphs;  // graphs of the kernels
   std::vector<TensorMemory> memories;
   std::vector<TensorKernel> kernels;  // in the order of their execution
   std::vector<TensorOutput> outputs;  // for each source of the sink
@@ -83,7 +83,7 @@ Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVaria
 // value, so that the rewrite of the first pair that differs is the cause.
 struct TensorPairs {
   TensorProgram program;
-  std::vector<UOp> culprits;  // of each pair, the node of the graph before whose rewrite made the pair
+  std::vector<UOp> culprits;  // for each pair, the node of the graph before whose rewrite made the pair
 };
 // Returns pairs of the graph before and after the stage that makes the loops. Stored values are arrays of any content.
 // A place of a value follows from the loops around the store and from the movement ops between them. `stages` are the

@@ -40,7 +40,7 @@ class TensorFacts {
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
   }
-  Sizes reduced_axes(UOp u) const;  // of a REDUCE or REDUCE_AXIS
+  Sizes reduced_axes(UOp u) const;  // returns the axes of a REDUCE or REDUCE_AXIS
   Op reduced_op(UOp u) const;
 
  private:
@@ -210,8 +210,8 @@ class TensorLowering {
   Buffers invalid_states_;                         // note_invalid()
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE that are views of buffers: note_view(), note_stage_of_target()
   std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
-  std::map<size_t, std::set<uint32_t>> effects_;  // of an array with a content of a buffer: its effects, by id
-  std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // array_as()
+  std::map<size_t, std::set<uint32_t>> effects_;  // for an array that holds a content of a buffer: its effects, by id
+  std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
   std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
   std::unordered_map<UOp, int> uses_, depth_;
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use

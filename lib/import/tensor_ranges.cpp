@@ -9,7 +9,7 @@ namespace tgc::import {
 namespace {
 
 constexpr size_t kMostPairs = 2000;
-constexpr int64_t kMostElements = int64_t(1) << 20;  // of a value
+constexpr int64_t kMostElements = int64_t(1) << 20;  // largest size of a value
 constexpr OpSet kLeaves{Op::PARAM, Op::BUFFER, Op::AFTER, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP, Op::CAST,
                                               Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,

@@ -9,7 +9,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 22;  // of a side
+constexpr int64_t kMostElements = int64_t(1) << 22;  // largest size of a side
 // Values of these ops may be any number of their dtype, so a rewrite cannot depend on the values.
 constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER, Op::COPY, Op::STAGE, Op::BUFFERIZE,
                           Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};

@@ -287,7 +287,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     case Op::COPY: {
       Point q = p;
-      if (facts_.devices(u) == 1) q.device = {};  // of several devices, the first is copied
+      if (facts_.devices(u) == 1) q.device = {};  // a value on several devices is copied from the first one
       return value(u.src(0), q);
     }
     case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::NOOP: case Op::LOAD:

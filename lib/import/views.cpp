@@ -92,7 +92,7 @@ class ViewImporter {
         UOp value = im_.literal(dtype, u.arg());
         return u.num_src() ? or_zero(follow(u.src(0), at).valid, value) : value;
       }
-      case Op::VALID: {  // of a VIEW
+      case Op::VALID: {  // the condition of a VIEW
         UOp is_valid = follow(u.src(0), at).valid;
         return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
       }

@@ -66,7 +66,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
     if (now.phase == "capture" && !j.contains("kernels") && !now.pending.empty()) {
-      lacks_kernels_ = true;  // of a capture whose inputs are on several devices
+      lacks_kernels_ = true;  // a capture whose inputs are on several devices has no kernels in the recording
       now.pending.clear();
     }
     for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());

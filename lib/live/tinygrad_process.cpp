@@ -190,7 +190,8 @@ Result<std::string> named_tinygrad(const std::string& option) {
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }
 
-Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& path) {
+Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard,
+                    const std::string& path) {
   auto quoted = [](const std::string& text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -198,7 +199,7 @@ Status export_rules(const std::string& tinygrad, const std::string& only, const 
   };
   const bool is_python = tinygrad.find(' ') == std::string::npos;
   const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
-                              (only.empty() ? "" : " --only " + quoted(only));
+                              " --shard " + quoted(shard) + (only.empty() ? "" : " --only " + quoted(only));
   if (const auto exit_code = run_shell(command); exit_code && *exit_code == 0) return Unit{};
   return no_tinygrad(Diag{.message = "'" + command + "' failed"});
 }

@@ -98,8 +98,9 @@ inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
 Result<std::string> named_tinygrad(const std::string& option);
 
 // Makes the tinygrad that --live names write a recording of instances of its rules to the file `path`
-// (tinygrad_export.py --rules). `only`: a part of the rules' FILE:LINE; empty: all rules.
-Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& path);
+// (tinygrad_export.py --rules). `only`: a part of the rules' FILE:LINE; empty: all rules. `shard`: part K/N of them.
+Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard,
+                    const std::string& path);
 
 // The release and the settings that a tinygrad process reports.
 struct TinygradFacts {
@@ -130,7 +131,7 @@ class TinygradPool {
   // which change how often rules match. So questions about rewrites have processes of their own.
   struct Group {
     size_t started = 0;
-    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // those that no thread uses
+    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // processes that no thread uses
   };
   std::unique_ptr<TinygradProcess> take(Group& group);
   void give_back(Group& group, std::unique_ptr<TinygradProcess> process);

@@ -6,6 +6,7 @@
 
 #include "lib/compare/verify.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/lsp/scan.h"
 #include "lib/text/json_scan.h"
 #include "lib/uop/wellformed.h"
 
@@ -45,7 +46,8 @@ class Analyzer {
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
     out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
-    if (section_.part != Section::Part::List)  // tinygrad's listings always lose the same facts
+    // a listing always leaves out the same facts, so a note about them would mark every listing
+    if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
     auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
     if (!pipeline->can(Ability::Specification)) return check_structure_only(is_list);
@@ -86,8 +88,9 @@ class Analyzer {
   }
 
   Range first_statement() const {
-    if (!out_.links.definitions.empty()) return {out_.links.definitions[0].begin, out_.links.definitions[0].end};
-    return {0, std::min(out_.text.find('\n'), out_.text.size())};
+    if (out_.links.definitions.empty()) return {0, end_of_line(out_.text, 0)};
+    const Definition& d = out_.links.definitions[0];
+    return {d.begin, std::min(d.end, end_of_line(out_.text, d.begin))};
   }
 
   // Returns the bytes of the statement that makes `node`.
@@ -119,7 +122,7 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // of a repr, the last UOp( that begins before
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // in a repr, take the last UOp( that begins before
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
@@ -135,6 +138,7 @@ std::shared_ptr<const Analysis> analyze(std::string text, const Section& section
   auto out = std::make_shared<Analysis>();
   out->kind = detect_kind(text);
   out->text = std::move(text);
+  out->producer = producer;
   out->graph = std::make_shared<Graph>(Settings());
   out->links = find_links(out->kind, out->text);
   auto status = catch_failures([&] { return Analyzer(*out, section, producer, is_tensor).run(), Unit{}; });
@@ -144,29 +148,6 @@ std::shared_ptr<const Analysis> analyze(std::string text, const Section& section
 }
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || is_digit(c); }
-
-size_t name_end(std::string_view text, size_t at) {
-  while (at < text.size() && is_name(text[at])) at++;
-  return at;
-}
-
-size_t end_of_line(std::string_view text, size_t at) { return std::min(text.find('\n', at), text.size()); }
-
-// Returns the end of the Python string that begins with the quote at `at`; the end of its line if it is not closed.
-size_t string_end(std::string_view text, size_t at) {
-  const char quote = text[at++];
-  while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
-  return std::min(at + 1, text.size());
-}
-
-size_t without_blanks(std::string_view text, size_t begin, size_t end) {
-  while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\r' || text[end - 1] == '\n')) end--;
-  return end;
-}
 
 // Calls on_name(begin, end) for each name of a Python text outside strings and comments that no '.' precedes.
 template <class OnName>
@@ -194,11 +175,13 @@ class Statements {
       end = end_of_line(text_, at);
       line(at, end);
     }
+    for (size_t i = 1; i < scopes_.size(); i++)  // functions without an end
+      out_.definitions[scopes_[i].function].end = without_blanks(text_, 0, text_.size());
   }
 
  private:
   struct Scope {
-    size_t function = 0;  // its definition; of the outermost scope, unused
+    size_t function = 0;  // index of the function's definition; unused for the outermost scope
     std::map<std::string_view, size_t> names = {};
   };
 
@@ -220,7 +203,8 @@ class Statements {
     if (word != "return" || scopes_.size() == 1) return;
     const size_t function = scopes_.back().function;
     scopes_.pop_back();
-    const Definition& d = out_.definitions[function];
+    Definition& d = out_.definitions[function];
+    d.end = without_blanks(text_, d.begin, end);
     scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function;
   }
 

@@ -14,7 +14,7 @@ namespace tgc {
 
 // Finds the names in the text of a graph: where a node is defined, and where it is used.
 
-// The statement, line of a listing, JSON object or UOp(...) from byte `begin` to `end`, which defines a name.
+// The statement, function, line of a listing, JSON object or UOp(...) from byte `begin` to `end`, which defines a name.
 struct Definition {
   std::string name;                // "c12", or the position of a node in a listing or JSON
   size_t name_begin, name_end;     // the name itself, or what stands for it
@@ -50,6 +50,7 @@ struct Problem {
 struct Analysis {
   InputKind kind;
   std::string text;
+  std::string producer;                // the release of a text in a recording
   std::shared_ptr<Graph> graph;
   GraphInfo info;
   std::shared_ptr<const Repro> repro;  // for a repro bundle

@@ -16,15 +16,6 @@ namespace {
 constexpr size_t kMostProblems = 1000;
 enum SymbolKind { kModule = 2, kField = 8, kFunction = 12, kVariable = 13 };
 
-void write_position(JsonWriter& json, TextPosition p) {
-  json.object([&] { json.member("line", p.line).member("character", p.character); });
-}
-void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end) {
-  json.object([&] {
-    write_position(json.key("start"), document.position(begin));
-    write_position(json.key("end"), document.position(end));
-  });
-}
 
 struct Symbol {
   std::string name, detail;
@@ -59,6 +50,16 @@ void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
 }
 
 }  // namespace
+
+void write_position(JsonWriter& json, TextPosition p) {
+  json.object([&] { json.member("line", p.line).member("character", p.character); });
+}
+void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end) {
+  json.object([&] {
+    write_position(json.key("start"), document.position(begin));
+    write_position(json.key("end"), document.position(end));
+  });
+}
 
 void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
   size_t count = 0;

@@ -46,9 +46,9 @@ struct Session {
       });
     }));
   }
-  std::string at(const std::string& what, int line, int character) {
+  std::string at(const std::string& what, int line, int character, const std::string& more = "") {
     return ask(R"({"id":2,"method":"textDocument/)" + what + R"(","params":{"textDocument":{"uri":"u"},"position":{"line":)" +
-               std::to_string(line) + ",\"character\":" + std::to_string(character) + "}}}");
+               std::to_string(line) + ",\"character\":" + std::to_string(character) + "}" + more + "}}");
   }
   // Runs a command and returns its answer.
   std::string run(const std::string& arguments) {
@@ -175,6 +175,32 @@ TEST_CASE("lsp: hover, definition and references of a node") {
   CHECK(has(s.at("hover", 99, 0), "\"result\":"));
 }
 
+TEST_CASE("lsp: rename, highlights, folds, tokens and hints count UTF-16 code units, and recordings have no colors") {
+  Session s;
+  s.open("# \U0001F600\nc1 = UOp.const(dtypes.int, 1)\nast = c1.sink() # \U0001F600 c1\n");
+  const std::string edits = s.at("rename", 1, 0, R"(,"newName":"one")");
+  CHECK(has(edits, "{\"changes\":{\"u\":[{" + range(1, 0, 2)));
+  CHECK(has(edits, range(2, 6, 8)));
+  CHECK(has(s.at("rename", 1, 0, R"(,"newName":"ast")"), "\"error\""));
+  CHECK(has(s.at("prepareRename", 2, 7), "\"result\":{\"start\":{\"line\":2,\"character\":6}"));
+  CHECK(has(s.at("documentHighlight", 1, 1), range(2, 6, 8) + ",\"kind\":2"));
+  CHECK(has(s.at("semanticTokens/full", 0, 0), "{\"data\":[0,0,4,0,0,1,0,2,"));
+  s.open("{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n"
+         "{\"id\":\"k\",\"target\":\"CPU\",\"ast\":\"c1 = UOp.const(dtypes.int, 1)\"}\n");
+  CHECK(has(s.at("semanticTokens/full", 0, 0), "\"data\":[]"));
+  CHECK(has(s.at("implementation", 1, 35), "\"result\":[]"));
+}
+
+TEST_CASE("lsp: a listing has no notes about what no listing can say") {
+  Session s;
+  auto row = [](const std::string& begin, const std::string& src, const std::string& arg) {
+    return begin + "           :            dtypes.int" + std::string(31, ' ') + src +
+           std::string(33 - src.size(), ' ') + arg + "\n";
+  };
+  CHECK(has(s.open(row("   0 Ops.CONST", "[]", "1") + row("   1 Ops.NEG  ", "['1']", "None")),
+            "\"diagnostics\":[]"));
+}
+
 TEST_CASE("lsp: commands run only by name on open texts, in a folder of their own") {
   Session s;
   s.open(kKernel);
@@ -236,8 +262,10 @@ TEST_CASE("lsp: no damaged message and no damaged text stops the server") {
     s.ask(deep);
   for (int i = 0; i < 300; i++) {
     s.open(damage(i % 10 ? std::string(kKernel) : recording));
-    for (const char* what : {"hover", "definition", "references", "documentSymbol", "codeLens"})
+    for (const char* what : {"hover", "definition", "references", "documentSymbol", "codeLens", "documentHighlight",
+                             "foldingRange", "completion", "prepareRename", "semanticTokens/full", "inlayHint"})
       s.at(what, int(pick(8)), int(pick(i % 10 ? 60 : 9000)));
+    s.at("rename", int(pick(8)), int(pick(60)), R"(,"newName":"c2")");
   }
   std::string many;  // texts whose parts do not end: the time must be linear
   for (const char* part : {"{\"op\":\"", "{\"op\":\"A\",", "\"src\":[", "\"uop\":1", "1 Ops.A \n", "x:=UOp(",

@@ -94,10 +94,13 @@ size_t Document::offset(TextPosition position) const {
 TextPosition Document::position(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto line = std::ranges::upper_bound(lines_, offset) - 1;
-  TextPosition out{line - lines_.begin(), int64_t(offset - *line)};
-  if (is_ascii_) return out;
-  out.character = 0;
-  for (size_t at = *line; at < offset; at++) out.character += utf16_units(text_[at]);
+  return {line - lines_.begin(), units(*line, offset)};
+}
+
+int64_t Document::units(size_t begin, size_t end) const {
+  if (is_ascii_) return int64_t(end - begin);
+  int64_t out = 0;
+  for (size_t at = begin; at < end; at++) out += utf16_units(text_[at]);
   return out;
 }
 

@@ -28,6 +28,8 @@ class Document {
   // Returns the byte at a position. A position behind the end of its line, or of the text, counts as that end.
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
+  // Returns the number of UTF-16 code units of the bytes `begin` to `end`.
+  int64_t units(size_t begin, size_t end) const;
   // Returns the text with the part from `begin` to `end` replaced.
   std::string replaced(TextPosition begin, TextPosition end, std::string_view by) const;
 

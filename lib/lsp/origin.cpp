@@ -1,5 +1,7 @@
 #include "lib/lsp/origin.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 
@@ -7,6 +9,8 @@
 #include "lib/contain/contain.h"
 #include "lib/driver/source.h"
 #include "lib/lsp/answers.h"
+#include "lib/lsp/rule_source.h"
+#include "lib/support/lines.h"
 #include "lib/trace/provenance.h"
 #include "lib/uop/release.h"
 
@@ -19,7 +23,8 @@ class OriginConsumer : public Provenance {
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
   void kernel_end() override { answer(); }
   void kernel_given_up() override { answer(); }
-  const std::string& text() const { return text_; }
+  // Returns the text and, on lines below, the places.
+  std::string answer_text() const { return text_ + places_; }
 
  private:
   void answer() {
@@ -32,21 +37,30 @@ class OriginConsumer : public Provenance {
       bool from_ast = false;
       const std::vector<Step> steps = back(node, stage, from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)
-        if (!s->rule.name.empty()) return void(text_ = describe(*s, s == steps.rbegin()));
+        if (!s->rule.name.empty()) return describe(*s, s == steps.rbegin());
       if (from_ast) text_ = std::string("no rule: it is in the AST") + (steps.empty() ? "" : ", with other sources");
     }
   }
 
-  static std::string describe(const Step& step, bool is_last) {
-    std::string out = code_span(name_with_branch(step.rule));
-    if (const std::string place = places_of(step.rule); place != step.rule.name) out += " " + code_span(place);
-    out += " in '" + plain_markdown(step.stage) + "'";
-    if (step.kind == Step::Kind::Part) out += ", as a part";
-    return out + (is_last ? "" : ", later with other sources");
+  void describe(const Step& step, bool is_last) {
+    const TraceRule& rule = step.rule;
+    const std::string place = std::string(rule.file) + ":" + std::to_string(rule.line);
+    text_ = code_span(name_with_branch(rule));
+    if (const std::string both = places_of(rule); both != rule.name) text_ += " " + code_span(both);
+    for (const std::string& p : {std::string(rule.source), place}) {
+      const RulePlace parsed = parse_rule_place(p);
+      if (parsed.file.empty()) continue;
+      places_ += "\n" + p;
+      const std::string address = web_address(parsed, question_.producer);
+      if (!address.empty()) text_ += " ([source](" + address + "))";
+    }
+    text_ += " in '" + plain_markdown(step.stage) + "'";
+    if (step.kind == Step::Kind::Part) text_ += ", as a part";
+    if (!is_last) text_ += ", later with other sources";
   }
 
   const OriginQuestion& question_;
-  std::string text_;
+  std::string places_, text_;
 };
 
 Result<std::string> origin(const std::string& file, const OriginQuestion& question) {
@@ -60,40 +74,56 @@ Result<std::string> origin(const std::string& file, const OriginQuestion& questi
   if (!pipeline) return pipeline.diag();
   StageSelection every;
   (void)(*pipeline)->trace(consumer, every);  // a stage after the node's may fail
-  return consumer.text();
+  return consumer.answer_text();
 }
 
 }  // namespace
 
-std::string find_origin(const std::string& file, const OriginQuestion& question, double seconds) {
+OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds) {
   auto body = [&](Worker&) { return catch_failures([&] { return origin(file, question).value_or_throw(); }); };
   auto found = contain(body, {.timeout_seconds = seconds});
-  return found ? *found : "";
+  if (!found) return {};
+  std::vector<std::string> lines;
+  for (std::string_view line : lines_of(*found)) lines.emplace_back(line);
+  if (lines.empty()) return {};
+  return {lines[0], {lines.begin() + 1, lines.end()}};
 }
 
-std::string OriginFinder::find(const std::string& section, const OriginQuestion& question,
-                               const std::function<std::string()>& write) {
+OriginFinder::OriginFinder() : ready_(std::make_shared<Pipe>()) {
+  for (int fd : {ready_->read(), ready_->write()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+void OriginFinder::clear() {
+  char ignored[64];
+  while (::read(ready_->read(), ignored, sizeof ignored) > 0) {}
+}
+
+std::optional<std::shared_future<OriginAnswer>> OriginFinder::find(const std::string& section,
+                                                                   const OriginQuestion& question,
+                                                                   const std::function<std::string()>& write) {
   constexpr size_t kMostRunning = 2, kMostKept = 1000;
   constexpr double kSeconds = 5;
-  const std::string later = "(tgc is looking for it: ask again)";
   auto known = std::ranges::find_if(origins_, [&](const Origin& o) {
     return o.section == section && o.position == question.position;
   });
   if (known == origins_.end()) {
-    if (origins_.size() > kMostKept) std::erase_if(origins_, [](const Origin& o) { return o.is_ready(); });
-    const auto running = std::ranges::count_if(origins_, [](const Origin& o) { return !o.is_ready(); });
-    if (size_t(running) >= kMostRunning) return later;
-    auto ask = [file = write(), question] {
-      std::string found = find_origin(file, question, kSeconds);
+    if (origins_.size() > kMostKept) std::erase_if(origins_, [](const Origin& o) { return is_ready(o.answer); });
+    const auto running = std::ranges::count_if(origins_, [](const Origin& o) { return !is_ready(o.answer); });
+    if (size_t(running) >= kMostRunning) return std::nullopt;
+    std::promise<OriginAnswer> promise;
+    auto answer = promise.get_future().share();
+    std::jthread thread([file = write(), question, ready = ready_, promise = std::move(promise)]() mutable {
+      promise.set_value(find_origin(file, question, kSeconds));
       std::error_code ignored;
       std::filesystem::remove(file, ignored);
-      return found;
-    };
-    origins_.push_back({section, question.position, std::async(std::launch::async, ask).share()});
+      (void)!::write(ready->write(), "", 1);
+    });
+    origins_.push_back({section, question.position, answer, std::move(thread)});
     known = origins_.end() - 1;
   }
   constexpr std::chrono::milliseconds kSoon(20);
-  return known->answer.wait_for(kSoon) == std::future_status::ready ? known->answer.get() : later;
+  known->answer.wait_for(kSoon);
+  return known->answer;
 }
 
 }  // namespace tgc

@@ -3,9 +3,13 @@
 #pragma once
 #include <functional>
 #include <future>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "lib/contain/process.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -15,29 +19,45 @@ struct OriginQuestion {
   size_t position = 0;  // the node's index in the toposort of that result
   size_t nodes = 0;     // the number of nodes there
   std::string op;       // name of the node's op
+  std::string producer;  // the release that made the recording: "tinygrad 0.14.0"
 };
 
-// Returns the rule, with its place and its stage, as Markdown; "" if it is unknown. `file` is a recording with one
+struct OriginAnswer {
+  std::string text;  // the rule, with its place and its stage, as Markdown; "" if it is unknown
+  std::vector<std::string> places;  // where the rule is in tinygrad and in tgc, each as "FILE:LINE"
+};
+
+// Returns the rule that made a node. `file` is a recording with one
 // record. Runs in a worker process for at most `seconds`, because the recording is not trusted. Any thread may call it.
-std::string find_origin(const std::string& file, const OriginQuestion& question, double seconds);
+OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds);
 
 // Finds origins in threads, so that the server can answer other messages.
 class OriginFinder {
  public:
-  // Returns the origin if it is found soon, or was asked for before; else a text that says that it is being looked for.
-  // `section` identifies the text with the node. `write` writes the recording, which is removed later, and returns its
-  // path.
-  std::string find(const std::string& section, const OriginQuestion& question,
-                   const std::function<std::string()>& write);
+  OriginFinder();
+  // Returns the answer to a question, which is searched for in a thread if it was not asked before; nullopt if too many
+  // searches are running. `section` identifies the text with the node. `write` writes the recording, which is removed
+  // later, and returns its path. Blocks for a short time, so that a fast answer is ready.
+  std::optional<std::shared_future<OriginAnswer>> find(const std::string& section, const OriginQuestion& question,
+                                                       const std::function<std::string()>& write);
+  // Returns a file descriptor that is readable when an answer has become ready, until clear() is called.
+  int ready() const { return ready_->read(); }
+  void clear();
 
  private:
   struct Origin {
     std::string section;
     size_t position;
-    std::shared_future<std::string> answer;
-    bool is_ready() const { return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+    std::shared_future<OriginAnswer> answer;
+    std::jthread thread;  // searches for the answer
   };
+  std::shared_ptr<Pipe> ready_;  // also held by the threads
   std::vector<Origin> origins_;
 };
+
+template <class T>
+bool is_ready(const std::shared_future<T>& answer) {
+  return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ class RecordScan {
   }
 
  private:
-  // Adds the string that comes next, if it is one. Of two texts of one stage, the one that loses facts is not read.
+  // Adds the next value of the record as a section, if it is a string that is not empty.
   void add(Section::Part part, std::string name) {
     const bool is_text = in_.peek() == JsonScanner::Type::String;
     const size_t at = begin_ + in_.position();

@@ -25,14 +25,14 @@ struct Section {
 struct RecordSection {
   size_t begin, end;  // the line of the record
   std::string id, target;
-  size_t first = 0, last = 0;  // its sections are list[first] to list[last - 1]
+  size_t first = 0, last = 0;  // the record's sections are list[first] to list[last - 1]
 };
 
 struct Sections {
   InputKind kind = InputKind::Pyrender;
   std::vector<Section> list;
   std::vector<RecordSection> records;
-  GoldenHeader header;         // of a recording
+  GoldenHeader header;         // the header of a recording
   size_t header_end = 0;       // the end of the header's line
   std::vector<std::pair<size_t, Diag>> errors;  // unreadable lines of a recording: where they begin, and the error
 };

@@ -1,20 +1,16 @@
 #include "lib/lsp/server.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/contain/process.h"
 #include "lib/contain/temporary_folder.h"
 #include "lib/lsp/answers.h"
+#include "lib/lsp/job.h"
 #include "lib/lsp/origin.h"
+#include "lib/lsp/rule_source.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/version.h"
@@ -32,6 +28,7 @@ enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601,
              kNotInitialized = -32002, kRequestFailed = -32803, kCancelled = -32800 };
 
 constexpr size_t kMostJobs = 4;
+constexpr const char* kSearching = "(tgc is looking for it: ask again)";
 
 // Returns the id of a request as JSON.
 std::string id_text(const Json& id) {
@@ -44,6 +41,23 @@ std::string id_text(const Json& id) {
 
 TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
+}
+
+// Returns the folders in which rules are searched: the editor's option `tinygrad`, and the folders of its workspace.
+// `params` are those of `initialize`.
+std::vector<std::string> source_folders(const Json& params) {
+  std::vector<std::string> out;
+  auto add = [&](const char* pointer, bool is_uri) {
+    const Json::json_pointer at(pointer);
+    if (!params.is_object() || !params.contains(at) || !params.at(at).is_string()) return;
+    const std::string text = params.at(at).get<std::string>(), path = is_uri ? path_of_uri(text) : text;
+    if (!path.empty()) out.push_back(path);
+  };
+  add("/initializationOptions/tinygrad", false);
+  constexpr size_t kMost = 20;
+  for (size_t i = 0; i < kMost; i++) add(("/workspaceFolders/" + std::to_string(i) + "/uri").c_str(), true);
+  add("/rootUri", true);
+  return out;
 }
 
 }  // namespace
@@ -90,12 +104,22 @@ struct LspServer::Impl {
     }
     if (method == "workspace/executeCommand") return execute(params, id);
     using Handler = void (Impl::*)(OpenDocument&, const Json&, const std::string&, const std::string&);
-    static const std::map<std::string_view, Handler> kHandlers{{"textDocument/hover", &Impl::hover},
-                                                               {"textDocument/definition", &Impl::definition},
-                                                               {"textDocument/references", &Impl::references},
-                                                               {"textDocument/documentSymbol", &Impl::symbols},
-                                                               {"textDocument/codeLens", &Impl::lenses}};
-    auto handler = kHandlers.find(method);
+    static const std::map<std::string_view, Handler> kHandlers{{"hover", &Impl::hover},
+                                                               {"definition", &Impl::definition},
+                                                               {"implementation", &Impl::rule_source},
+                                                               {"references", &Impl::references},
+                                                               {"documentHighlight", &Impl::highlights},
+                                                               {"documentSymbol", &Impl::symbols},
+                                                               {"codeLens", &Impl::lenses},
+                                                               {"foldingRange", &Impl::folds},
+                                                               {"completion", &Impl::completion},
+                                                               {"prepareRename", &Impl::prepare_rename},
+                                                               {"rename", &Impl::rename},
+                                                               {"semanticTokens/full", &Impl::tokens},
+                                                               {"semanticTokens/range", &Impl::tokens},
+                                                               {"inlayHint", &Impl::hints}};
+    constexpr std::string_view kPrefix = "textDocument/";
+    auto handler = kHandlers.find(method.starts_with(kPrefix) ? std::string_view(method).substr(kPrefix.size()) : "");
     if (handler == kHandlers.end()) return send_error(id, kNoMethod, "there is no method '" + visible(method) + "'");
     const std::string uri = params.at("textDocument").at("uri").get<std::string>();
     (this->*handler->second)(open_text(uri), params, id, uri);
@@ -156,20 +180,10 @@ struct LspServer::Impl {
     constexpr const char* kShows = "/capabilities/window/showDocument/support";
     const Json shows = params.value(Json::json_pointer(kShows), Json(false));
     shows_documents_ = shows.is_boolean() && shows.get<bool>();
+    folders_ = source_folders(params);
     answer(id, [](JsonWriter& json) {
       json.object([&] {
-        json.key("capabilities").object([&] {
-          json.key("textDocumentSync").object([&] { json.member("openClose", true).member("change", 2); });
-          for (const char* provider : {"hoverProvider", "definitionProvider", "referencesProvider",
-                                       "documentSymbolProvider"})
-            json.member(provider, true);
-          json.key("codeLensProvider").object([&] { json.member("resolveProvider", false); });
-          json.key("executeCommandProvider").object([&] {
-            json.key("commands").array([&] {
-              for (const LspCommand& c : kLspCommands) json.value(c.name);
-            });
-          });
-        });
+        write_capabilities(json.key("capabilities"));
         json.key("serverInfo").object([&] { json.member("name", "tgc").member("version", tgc_version()); });
       });
     });
@@ -193,7 +207,8 @@ struct LspServer::Impl {
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
     if (!node) return answer(id, [](JsonWriter& json) { json.null(); });
     const Analysis& analysis = *at.read->analysis;
-    const std::string made_by = origin(text, uri, at.index, analysis, node);
+    const Origin found = origin(text, uri, at.index, analysis, node);
+    const std::string made_by = !found ? "" : is_ready(*found) ? found->get().text : kSearching;
     answer(id, [&](JsonWriter& json) {
       json.object([&] {
         json.key("contents").object([&] {
@@ -230,23 +245,101 @@ struct LspServer::Impl {
     });
   }
 
+  void highlights(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+    const Spot at = spot(text, params);
+    answer(id, [&](JsonWriter& json) {
+      if (at.read) write_highlights(json, text, *at.read, at.at);
+      else json.array([] {});
+    });
+  }
+
   void symbols(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
     answer(id, [&](JsonWriter& json) { write_symbols(json, text); });
   }
   void lenses(OpenDocument& text, const Json&, const std::string& id, const std::string& uri) {
     answer(id, [&](JsonWriter& json) { write_lenses(json, text, uri); });
   }
+  void folds(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
+    answer(id, [&](JsonWriter& json) { write_folds(json, text); });
+  }
 
-  // Returns the rule that made `node` of section `index`; "" if it is unknown.
-  std::string origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
+  // Returns the bytes of the range of a request; those of the whole text if the request has none.
+  static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
+    const auto range = params.find("range");
+    if (range == params.end()) return {0, text.document().text().size()};
+    const Document& d = text.document();
+    return {d.offset(position_of(range->at("start"))), d.offset(position_of(range->at("end")))};
+  }
+  void tokens(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+    const auto [begin, end] = range_of(text, params);
+    answer(id, [&](JsonWriter& json) { write_tokens(json, text, begin, end); });
+  }
+  void hints(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+    const auto [begin, end] = range_of(text, params);
+    answer(id, [&](JsonWriter& json) { write_hints(json, text, begin, end); });
+  }
+
+  void completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+    const Spot at = spot(text, params);
+    if (!at.read) return answer(id, [](JsonWriter& json) { json.null(); });
+    const Completions found = completions_at(*at.read->analysis, at.at);
+    answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
+  }
+
+  // Answers with the range of the name, or with null if there is nothing to rename.
+  void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
+    const Spot at = spot(text, params);
+    auto places = at.read ? renamed_places(*at.read->analysis, at.at) : Diag{"no graph is here"};
+    answer(id, [&](JsonWriter& json) {
+      if (!places) return void(json.null());
+      const auto here = *std::ranges::find_if(*places, [&](auto& p) { return at.at >= p.first && at.at <= p.second; });
+      const SectionText& section = at.read->text;
+      write_range(json, text.document(), section.in_document(here.first), section.in_document(here.second));
+    });
+  }
+
+  void rename(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+    const Spot at = spot(text, params);
+    const std::string name = params.at("newName").get<std::string>();
+    if (!at.read) return send_error(id, kRequestFailed, "no graph is here");
+    const auto places = renamed_places(*at.read->analysis, at.at).value_or_throw();
+    check_renaming(*at.read->analysis, places, name).value_or_throw();
+    answer(id, [&](JsonWriter& json) { write_renaming(json, uri, text, *at.read, places, name); });
+  }
+
+  using Origin = std::optional<std::shared_future<OriginAnswer>>;
+  // Returns the rule that made `node` of section `index`, when it is found; nullopt if it cannot be searched.
+  Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
     const Section& s = text.sections().list[index];
     const auto at = std::ranges::find(a.order, node);
-    if (s.part != Section::Part::Stage || at == a.order.end()) return "";
+    if (s.part != Section::Part::Stage || at == a.order.end()) return std::nullopt;
     const std::string text_of_section = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
-    const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(), std::string(shown_op(node))};
+    const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(), std::string(shown_op(node)),
+                                  a.producer};
     return origins_.find(text_of_section, question, [&] {
       return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.input(s.record));
     });
+  }
+
+  // The rule of the node here. Answers when it is found, which may take seconds.
+  void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
+    const Spot at = spot(text, params);
+    const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
+    const Origin found = node ? origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
+    if (found) questions_.push_back({id, *found});
+    else answer_source(id, {});
+    answer_questions();
+  }
+
+  void answer_questions() {
+    std::erase_if(questions_, [&](const Question& q) {
+      if (is_ready(q.answer)) answer_source(q.id, q.answer.get());
+      return is_ready(q.answer);
+    });
+  }
+
+  void answer_source(const std::string& id, const OriginAnswer& rule) {
+    answer(id, [&](JsonWriter& json) { write_rule_sources(json, rule.places, folders_); });
   }
 
   // ---- commands, which run tgc in a child process
@@ -293,6 +386,8 @@ struct LspServer::Impl {
   }
 
   void read_jobs() {
+    origins_.clear();
+    answer_questions();
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       auto code = it->job.read();
       if (code) finish(*it, *code), it = jobs_.erase(it);
@@ -363,6 +458,12 @@ struct LspServer::Impl {
   std::optional<TemporaryFolder> folder_;  // inputs and results of commands, until the server ends
   OriginFinder origins_;                   // destroyed before folder_, because it reads files in the folder
   std::list<RunningJob> jobs_;
+  struct Question {
+    std::string id;  // the id of the request for a rule's source
+    std::shared_future<OriginAnswer> answer;
+  };
+  std::vector<Question> questions_;
+  std::vector<std::string> folders_;  // where the sources of rules may be
   size_t files_ = 0;
 };
 
@@ -386,6 +487,7 @@ void LspServer::work() {
 
 std::vector<int> LspServer::job_outputs() const {
   std::vector<int> out;
+  if (!impl_->questions_.empty()) out.push_back(impl_->origins_.ready());
   for (auto& job : impl_->jobs_) out.push_back(job.job.output());
   return out;
 }
@@ -393,43 +495,5 @@ std::vector<int> LspServer::job_outputs() const {
 void LspServer::read_jobs() { impl_->read_jobs(); }
 
 std::optional<int> LspServer::exit_code() const { return impl_->exit_code; }
-
-namespace {
-
-constexpr size_t kMostOutput = size_t{1} << 24;  // bytes; the output behind is dropped
-
-}  // namespace
-
-Result<Job> Job::start(const std::vector<std::string>& words, const std::string& folder) {
-  return catch_failures([&] {
-    Pipe output;
-    ::fcntl(output.read(), F_SETFL, O_NONBLOCK);
-    const pid_t pid = start_process({.argv = words, .folder = folder, .in = ProcessStart::kNothing,
-                                     .out = output.write(), .err = output.write(), .own_group = true}).value_or_throw();
-    return Job(pid, output.take_read());
-  });
-}
-
-Job::Job(Job&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), fd_(std::exchange(other.fd_, -1)), text_(std::move(other.text_)) {}
-
-Job::~Job() {
-  if (pid_) ::kill(-pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
-  if (fd_ >= 0) ::close(fd_);
-}
-
-std::optional<int> Job::read() {
-  char chunk[1 << 16];
-  for (;;) {
-    const ssize_t n = ::read(fd_, chunk, sizeof chunk);
-    if (n > 0 && text_.size() < kMostOutput) text_.append(chunk, size_t(n));
-    if (n > 0 || (n < 0 && errno == EINTR)) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
-    break;
-  }
-  int status = 0;
-  ::waitpid(std::exchange(pid_, 0), &status, 0);  // the output has ended, so the process ends, too
-  return exit_code_of(status);
-}
 
 }  // namespace tgc

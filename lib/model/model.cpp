@@ -21,7 +21,7 @@ using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
 // Returns the model-local function that a node calls, or null. Uses binary search, because from_proto sorts the
-// functions by name. Of functions with the same name, returns the first.
+// functions by name. If several functions have the name, returns the first.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);

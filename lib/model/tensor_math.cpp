@@ -180,7 +180,7 @@ Tensor Tensor::atan() const {
 Tensor Tensor::sinh() const { return (exp() - neg().exp()) / 2; }
 Tensor Tensor::cosh() const { return (exp() + neg().exp()) / 2; }
 Tensor Tensor::tanh() const { return 2.0 * (2.0 * *this).sigmoid() - 1.0; }
-Tensor Tensor::asinh() const {  // of the absolute value: a negative number and the root cancel
+Tensor Tensor::asinh() const {  // uses the absolute value: a negative number and the root would cancel
   Tensor x = abs();
   return sign() * x.gt(Const(kLarge)).where(x.log() + kLog2, (x + (x.square() + 1).sqrt()).log());
 }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lib/profile/instruction_role.h"
+
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostCells = size_t(1) << 24;  // of the table of two versions
+constexpr size_t kMostCells = size_t(1) << 24;  // largest table for two versions of a code
 constexpr uint32_t kSame = 4, kSimilar = 3;     // a similar pair is worth nearly as much as a pair of the same text
-
-bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Returns the class of a register: "v" for "v12", "s" for "vcc_lo". Empty: the word is no register.
 std::string_view register_class(std::string_view word) {
@@ -91,7 +90,7 @@ std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> 
     tail.push_back({--x_end, --y_end, true});
   const size_t rows = x_end - begin, columns = y_end - begin, width = columns + 1;
   if ((rows + 1) * width > kMostCells) return {};
-  std::vector<uint32_t> best((rows + 1) * width);  // of the instructions from row i and column j on
+  std::vector<uint32_t> best((rows + 1) * width);  // best score of the instructions from row i and column j on
   auto worth = [&](size_t i, size_t j) {
     const Coded &p = x[begin + i], &q = y[begin + j];
     return p.text == q.text ? kSame : p.similar == q.similar ? kSimilar : 0;

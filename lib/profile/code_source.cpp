@@ -46,7 +46,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
   std::vector<std::set<size_t>> lines(list.size());  // by node: the lines that it is in
   for (size_t n = list.size(); n-- > 0;) {
     SourceLines own = map.of_node[n];
-    if (own.count) lines[n].clear();  // its users name its variable
+    if (own.count) lines[n].clear();  // the users of the node name its variable
     for (size_t k = 0; k < own.count; k++) lines[n].insert(own.first + k);
     for (UOp s : list[n].src())
       if (auto at = position.find(s); at != position.end() && at->second < n && !map.of_node[at->second].count)
@@ -60,9 +60,13 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
         for (size_t line : lines[n]) {
           if (line == 0 || line > out.nodes.size()) continue;
           LinearNode node{n, std::string(name_of(list[n].op())), std::string(list[n].dtype().repr()), prints_line};
-          if (line == *lines[n].begin())
-            if (auto access = lane_access(list[n], wave_size, sizes))
-              out.accesses.push_back({uint32_t(line), node, *access});
+          if (line == *lines[n].begin() && list[n].in({Op::LOAD, Op::STORE})) {
+            MemoryAccess access{.line = uint32_t(line), .node = node};
+            access.lanes = lane_access(list[n], wave_size, sizes);
+            access.banks = bank_access(list[n], wave_size, sizes);
+            if (UOp loop = loop_of(list[n])) access.next = loop_stride(list[n], loop);
+            if (access.lanes || access.banks) out.accesses.push_back(std::move(access));
+          }
           out.nodes[line - 1].push_back(std::move(node));
         }
 }
@@ -114,7 +118,7 @@ class SourceFinder {
     std::string kernel;
     std::string arch;
     std::string differs = {};  // how the code of a kernel of this name differs
-    std::vector<ListedInstruction> listing = {};  // of the profile's code; made when first needed
+    std::vector<ListedInstruction> listing = {};  // listing of the profile's code; made when first needed
     std::optional<CodeSource> similar = {};       // the source whose code is the most similar
     size_t pairs = 0;                             // instructions that `similar` has, too
   };
@@ -300,7 +304,7 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
     }
     constexpr std::string_view kPlumbing[] = {"INDEX", "GEP", "VECTORIZE", "CAST", "AFTER"};
     if (std::ranges::find(kPlumbing, node.op) != std::end(kPlumbing)) continue;
-    size_t last = n;  // of nodes with the same op
+    size_t last = n;  // the last of the consecutive nodes with the same op
     while (last + 1 < nodes.size() && nodes[last + 1].op == node.op && nodes[last + 1].number == nodes[last].number + 1)
       last++;
     if (last > n) number += ".." + std::to_string(nodes[last].number);

@@ -26,11 +26,13 @@ struct LinearNode {
   bool prints_line = false;  // false: the node is printed inside a line of its user
 };
 
-// A load or store of global memory.
+// A load or store whose address is known.
 struct MemoryAccess {
-  uint32_t line = 0;  // of the source
+  uint32_t line = 0;  // line of the source
   LinearNode node;
-  LaneAccess lanes;
+  std::optional<LaneAccess> lanes;  // of global memory
+  std::optional<BankAccess> banks;  // of local memory
+  std::optional<int64_t> next;      // bytes to the address of the innermost loop's next iteration; empty: no loop
 };
 
 struct CodeSource {
@@ -39,10 +41,10 @@ struct CodeSource {
   std::string problem;             // why there are no lines; empty: there are
   std::vector<std::string> lines;  // the source
   std::vector<std::vector<LinearNode>> nodes;  // by line, those that print the line first; empty: unknown
-  std::vector<MemoryAccess> accesses;  // whose addresses are known
+  std::vector<MemoryAccess> accesses;
   std::optional<KernelWork> work;      // of a kernel of this name, also if there are no lines
   struct Line {
-    uint32_t line = 0;      // from 1; 0: no line
+    uint32_t line = 0;      // the first line is 1; 0: no line
     bool is_exact = true;   // false: the instruction of the compiled code is another, or has other registers
   };
   std::map<uint64_t, Line> line_of;  // by address

@@ -66,6 +66,31 @@ TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses fro
   CHECK_FALSE(access("UOp(Ops.LOAD, dtypes.int, (UOp(Ops.INDEX, dtypes.float.ptr(65536), (x, l), None),), None)"));
 }
 
+TEST_CASE("bank_access: lanes that need different words of one bank take turns; the same word is free") {
+  auto cycles = [](const std::string& index, const std::string& dtype = "float") {
+    const std::string text = "x = UOp(Ops.DEFINE_LOCAL, dtypes.float.ptr(4096, AddrSpace.LOCAL), (), 'temp0')\n"
+        "l = UOp(Ops.SPECIAL, dtypes.int, (UOp.const(dtypes.int, 32),), 'lidx0')\n"
+        "p = UOp(Ops.INDEX, dtypes.float.ptr(4096, AddrSpace.LOCAL), (x, " + index + "), None)\n" +
+        "v = UOp(Ops.LOAD, dtypes." + dtype + ", (p,), None)\n"
+        "ast = UOp(Ops.SINK, dtypes.void, (v,), None)\n";
+    Graph graph;
+    ReadReport report{.take_malformed = true};
+    auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
+    std::vector<UOp> list = toposort(read.value_or_throw().root);
+    UOp load = *std::ranges::find_if(list, [](UOp u) { return u.is(Op::LOAD); });
+    auto access = bank_access(load, 32, group_sizes(list));
+    return access ? std::pair(access->cycles, access->fewest) : std::pair(0u, 0u);
+  };
+  using Pair = std::pair<uint32_t, uint32_t>;
+  CHECK(cycles("l") == Pair{1, 1});
+  CHECK(cycles("l*2") == Pair{2, 1});
+  CHECK(cycles("l*32") == Pair{32, 1});
+  CHECK(cycles("l*33") == Pair{1, 1});
+  CHECK(cycles("l // UOp.const(dtypes.int, 32)") == Pair{1, 1});
+  CHECK(cycles("l*4", "float.vec(4)") == Pair{4, 4});
+  CHECK(cycles("l*32", "float.vec(4)") == Pair{32, 4});
+}
+
 TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {
   CHECK(nodes_text({}) == "");
   CHECK(nodes_text({{12, "LOAD", "dtypes.float", true}}) == "12 LOAD float");

@@ -1,183 +1,324 @@
+#include "lib/profile/hints.h"
+
 #include <algorithm>
 
 #include "lib/compile/occupancy.h"
-#include "lib/profile/report.h"
 #include "lib/support/counted.h"
+#include "lib/support/visible.h"
 
 namespace tgc::profile {
 namespace {
 
-// Thresholds: a share below which a hint would be noise.
-constexpr double kWaitShare = 0.25, kConflictShare = 0.1, kLowUse = 10, kMissShare = 0.5, kIdleShare = 0.25;
-constexpr uint32_t kFarLines = 2;  // times the fewest possible cache lines
-constexpr size_t kMostAccesses = 3;
+constexpr double kLeastGain = 0.02;    // of a hint; less is noise
+constexpr uint32_t kFarLines = 2;      // times the fewest possible cache lines, or cycles of local memory
+constexpr double kManyRepeats = 4;     // loads of one byte
+constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide
+constexpr size_t kMostAccesses = 3;    // hints of one kind
+constexpr size_t kMostText = 80;       // characters of an instruction
 
-bool is_wait(std::string_view assembly) { return assembly.starts_with("s_wait"); }
-bool is_load(std::string_view assembly) {
-  return assembly.find("_load") != assembly.npos && !assembly.starts_with("s_");
-}
-
-void add_waits(const Profile& p, size_t kernel, const Listings::Listing& listing, std::vector<std::string>& out) {
-  auto times = p.instructions_of(kernel);
-  double all = 0;
-  for (const auto& t : times) all += double(t.cycles);
-  std::string last_load;
-  size_t loads = 0;  // since the last wait
-  for (uint32_t n = 0; n < times.size(); n++) {
-    auto text = listing.find(p.code_of(kernel)->address_of(n));
-    if (text == listing.end() || !times[n].hits) continue;
-    std::string place = formatted("'%s' (%#x)", text->second.c_str(), unsigned(text->first));
-    if (is_load(text->second)) last_load = place, loads++;
-    if (!is_wait(text->second)) continue;
-    double idle = double(times[n].idle);
-    if (!last_load.empty() && idle > kWaitShare * all)
-      out.push_back(formatted(
-          "waves wait %.0f%% of their time at %s for %zu load%s, the last of them %s, and no other wave of the SIMD "
-          "issues: load earlier, load more at once, or run more waves",
-          idle / all * 100, place.c_str(), loads, loads == 1 ? "" : "s", last_load.c_str()));
-    loads = 0;
-  }
-}
-
-// ---- from the kernel's descriptor
-
-struct Resources {
-  uint32_t vector_registers = 0;  // of each lane
-  uint32_t local_bytes = 0;
-  uint32_t fitting_waves = 0;     // that fit on a SIMD by their vector registers
-};
-constexpr uint32_t kMostWaves = 16;               // on a SIMD of RDNA
-constexpr uint32_t kLocalBytes = 64 << 10;        // of a compute unit; tinygrad compiles for single compute units
-
-// Empty if the processor or the form of the binary is unknown.
-std::optional<Resources> resources_of(const KernelRun& run) {
-  if (!run.program || isa_of(run.arch) == Isa::None) return {};
-  auto resources = program_resources(*run.program, run.arch);
-  if (!resources) return {};
-  Resources out{.vector_registers = *resources->registers, .local_bytes = *resources->shared_bytes};
-  out.fitting_waves = amd_processor(run.arch).value_or(AmdProcessor()).fitting_waves(out.vector_registers);
-  return out;
-}
-
-// The largest number of waves at a time on SIMD 0 of compute unit 0.
-size_t most_waves(const Profile& p, size_t kernel) {
-  size_t out = 0;
-  for (size_t i : p.trace.kernels[kernel].sqtt) {
-    std::vector<std::pair<int64_t, int>> changes;
-    for (const WaveSpan& w : p.summaries[i].waves)
-      if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown)
-        changes.insert(changes.end(), {{w.begin, 1}, {w.end, -1}});
-    std::ranges::sort(changes);
-    size_t now = 0;
-    for (auto [time, change] : changes) out = std::max(out, now += size_t(change));
-  }
-  return out;
-}
-
-void add_occupancy(const Profile& p, size_t kernel, std::vector<std::string>& out) {
-  auto r = resources_of(p.trace.kernels[kernel]);
-  double cycles = 0, idle = 0;
-  for (const auto& t : p.instructions_of(kernel)) cycles += double(t.cycles), idle += double(t.idle);
-  size_t most = most_waves(p, kernel);
-  if (!r || !most || idle < kIdleShare * cycles) return;
-  const std::string share = formatted("for %.0f%% of the waves' time no wave of the SIMD issues", idle / cycles * 100);
-  const uint32_t groups = r->local_bytes ? kLocalBytes / r->local_bytes : UINT32_MAX;
-  if (r->fitting_waves < kMostWaves && most >= r->fitting_waves)
-    out.push_back(formatted("%u vector registers of each lane let %u of %u waves on a SIMD, and %s: upcast or unroll "
-                            "less, so that more waves hide the waiting",
-                            r->vector_registers, r->fitting_waves, kMostWaves, share.c_str()));
-  else if (groups < 4)
-    out.push_back(formatted("%u bytes of local memory let %u work group%s on a compute unit, and %s: use less local "
-                            "memory, so that more waves hide the waiting",
-                            r->local_bytes, groups, groups == 1 ? "" : "s", share.c_str()));
-  else if (most < r->fitting_waves / 2)
-    out.push_back(formatted("the traced SIMD has at most %zu wave%s at a time, though %u fit by their %u vector "
-                            "registers, and %s: launch more or larger work groups",
-                            most, most == 1 ? "" : "s", r->fitting_waves, r->vector_registers, share.c_str()));
-}
-
-// ---- from the kernel's index expressions
-
-void add_accesses(const Profile& p, size_t kernel, std::vector<std::string>& out) {
-  const CodeSource* source = p.source_of(kernel);
-  if (!source) return;
-  auto times = p.instructions_of(kernel);
-  std::map<uint32_t, uint64_t> cycles;  // by source line; absent: not executed
-  uint64_t all = 0;
-  for (uint32_t n = 0; n < times.size(); n++) {
-    if (times[n].hits) cycles[source->line_at(p.code_of(kernel)->address_of(n))] += times[n].cycles;
-    all += times[n].cycles;
-  }
-  std::vector<std::pair<double, std::string>> found;  // by the number of superfluous cache lines
-  for (const MemoryAccess& a : source->accesses) {
-    auto executed = cycles.find(a.line);
-    if (executed == cycles.end() || a.lanes.lines < kFarLines * a.lanes.fewest_lines) continue;
-    std::string apart = a.lanes.stride ? formatted(", %lld bytes apart,", static_cast<long long>(a.lanes.stride)) : "";
-    found.emplace_back(
-        a.lanes.lines - a.lanes.fewest_lines,
-        formatted("%zu %s (line %u) %s %u bytes for each of %u lanes%s %s %u cache lines of %u bytes instead of %u; "
-                  "its line takes %.0f%% of the cycles: let neighbouring lanes access neighbouring addresses",
-                  a.node.number, a.node.op.c_str(), a.line, a.node.op == "STORE" ? "stores" : "loads", a.lanes.bytes,
-                  a.lanes.lanes, apart.c_str(), a.node.op == "STORE" ? "to" : "from", a.lanes.lines, kCacheLine,
-                  a.lanes.fewest_lines, all ? double(executed->second) / double(all) * 100 : 0));
-  }
-  std::ranges::stable_sort(found, std::greater(), &std::pair<double, std::string>::first);
-  for (size_t n = 0; n < std::min(found.size(), kMostAccesses); n++) out.push_back(std::move(found[n].second));
-}
-
-// Says how seldom the traced SIMD issued a vector instruction, if no counter says it.
-void add_vector_use(const Profile& p, size_t kernel, const Listings::Listing& listing, std::vector<std::string>& out) {
-  double vector = 0, span = 0;
-  for (size_t i : p.trace.kernels[kernel].sqtt) {
-    const SqttSummary& s = p.summaries[i];
-    if (s.instructions.empty()) continue;
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (const WaveSpan& w : s.waves)
-      if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown)
-        first = std::min(first, w.begin), last = std::max(last, w.end);
-    if (last > first) span += double(last - first);
-    for (uint32_t n = 0; n < s.instructions.size(); n++) {
+class HintFinder {
+ public:
+  HintFinder(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls)
+      : p_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
+        figures_(figures_of(p, kernel, listing)), times_(p.instructions_of(kernel)) {
+    all_ = double(std::max<uint64_t>(stalls.cycles, 1));
+    if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
+    roles_ = roles_of(p, kernel, listing);
+    for (uint32_t n = 0; n < times_.size(); n++) {
       auto text = listing.find(p.code_of(kernel)->address_of(n));
-      if (text != listing.end() && text->second.starts_with("v_")) vector += double(s.instructions[n].hits);
+      texts_.push_back(text == listing.end() ? "" : visible(text->second).substr(0, kMostText));
+      hits_ += double(times_[n].hits);
+    }
+    for (const StallTime& t : stalls.reasons) idle_ += double(t.idle) / all_;
+  }
+
+  std::vector<Hint> find() {
+    if (!stalls_.instructions.empty()) {
+      add_waves();
+      add_short_waves();
+      add_lanes();
+      add_accesses();
+      add_repeats();
+      add_spills();
+      add_imbalance();
+      add_reasons();
+      add_wait();
+    }
+    add_counters();
+    std::erase_if(out_, [](const Hint& h) { return h.gain < kLeastGain; });
+    std::ranges::stable_sort(out_, std::greater(), &Hint::gain);
+    return std::move(out_);
+  }
+
+ private:
+  void add(std::string id, double gain, std::string measured, std::string change) {
+    out_.push_back({std::move(id), std::min(gain, 1.0), std::move(measured), std::move(change)});
+  }
+  double idle_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].idle) / all_; }
+  double share_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].cycles) / all_; }
+  std::string place(uint32_t n) const {
+    return "'" + texts_[n] + "' (" + instruction_place(p_, kernel_, n) + ")";
+  }
+
+  // Whether more waves could hide the stalls: how many there are, and what limits them.
+  void add_waves() {
+    double hideable = 0;
+    for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
+                          StallReason::Fetch})
+      hideable += idle_of(r);
+    const uint32_t threads = resources_ ? resources_->most_threads : 0;
+    auto fitting = resources_ ? occupancy_of(*resources_, run_.arch, threads ? threads : 32) : std::nullopt;
+    auto processor = amd_processor(run_.arch);
+    if (!fitting || !processor || !stalls_.resident) return;
+    const double most = fitting->most, now = stalls_.resident;
+    const std::string idle = formatted("in %.0f%% of the waves' time no wave of the SIMD issues", hideable * 100);
+    if (now < fitting->waves) {
+      const DevicePeak* device = device_peak(run_.arch);
+      std::string launched = counted(figures_.waves, "wave") + (figures_.waves == 1 ? " was" : " were") + " launched";
+      if (device && device->simds)
+        launched += formatted(" for %u SIMDs (%s), which hold %.0f", device->simds, std::string(device->card).c_str(),
+                              double(device->simds) * fitting->waves);
+      add("few-waves", hideable * (1 - now / fitting->waves),
+          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->waves,
+                    launched.c_str(), idle.c_str()),
+          "start more threads: UPCAST and UNROLL less, Opt(OptOps.GROUP, ..) for a reduction; fuse a kernel that is "
+          "too small for the GPU, or run several at once");
+    }
+    if (fitting->waves < most) {
+      const std::string limiter(fitting->limiter);
+      const bool by_registers = limiter == "vector registers", by_memory = limiter == "local memory";
+      std::string amount = by_registers ? formatted("%u vector registers of each lane", *resources_->registers)
+                           : by_memory  ? formatted("%u bytes of local memory of each work group",
+                                                    resources_->shared_bytes.value_or(0))
+                                        : limiter;
+      add(by_registers ? "registers" : by_memory ? "local-memory" : "group-size",
+          now < fitting->waves ? 0 : hideable * (1 - fitting->waves / most),
+          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->waves, most, idle.c_str()),
+          by_registers ? "UPCAST or UNROLL less, so that a lane needs fewer registers"
+          : by_memory  ? "use less local memory: a smaller GROUP or LOCAL"
+                       : "use work groups of another size: Opt(OptOps.LOCAL, ..)");
     }
   }
-  if (span > 0 && vector / span * 100 < kLowUse)
-    out.push_back(formatted("the traced SIMD issues a vector instruction in %.1f%% of the %.0f cycles from its first "
-                            "wave's begin to its last one's end: the kernel is too small for the GPU, or waits",
-                            vector / span * 100, span));
-}
+
+  // Waves whose time goes for their start and their arguments.
+  void add_short_waves() {
+    double arguments = 0;
+    for (uint32_t n = 0; n < roles_.size(); n++)
+      if (roles_[n].unit == InstructionUnit::ScalarMemory && double(times_[n].hits) <= double(figures_.followed))
+        arguments += double(stalls_.instructions[n].waited_for.idle) / all_;
+    const double start = share_of(StallReason::StartUp), share = start + arguments;
+    if (!figures_.followed) return;
+    add("short-waves", share * 0.75,  // four elements for one leave a quarter
+        formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
+                  "the kernel's arguments (%.0f%%)",
+                  hits_ / double(figures_.followed), share * 100, start * 100, arguments * 100),
+        "give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4), or fuse the kernel with its neighbours");
+  }
+
+  // Waves with fewer threads than lanes.
+  void add_lanes() {
+    if (!figures_.wave_lanes || figures_.lanes >= figures_.wave_lanes) return;
+    const double unused = 1 - double(figures_.lanes) / figures_.wave_lanes;
+    add("idle-lanes", unused * (figures_.waves > 1 ? 0.9 : 0.1),
+        formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
+                  figures_.lanes, figures_.wave_lanes - figures_.lanes, figures_.wave_lanes, figures_.waves),
+        formatted("use work groups of a multiple of %u threads: Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes,
+                  figures_.wave_lanes));
+  }
+
+  // Sums over the executed memory instructions of a source line.
+  struct LineTime {
+    double idle = 0, share = 0;  // of waits for them, and of their own stalls
+    uint64_t hits = 0;
+  };
+  LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
+    LineTime out;
+    const CodeSource* source = p_.source_of(kernel_);
+    for (uint32_t n = 0; n < roles_.size(); n++) {
+      if (roles_[n].unit != unit || roles_[n].is_store != is_store || !times_[n].hits) continue;
+      if (source->line_at(p_.code_of(kernel_)->address_of(n)) != line) continue;
+      StallTime t = stalls_.instructions[n].waited_for;
+      for (const StallTime& own : stalls_.instructions[n].reasons) t += own;
+      out.idle += double(t.idle) / all_, out.share += double(t.cycles) / all_, out.hits += times_[n].hits;
+    }
+    return out;
+  }
+
+  // Accesses of neighbouring lanes to other cache lines or to the same banks, and narrow ones.
+  void add_accesses() {
+    const CodeSource* source = p_.source_of(kernel_);
+    if (!source) return;
+    std::vector<Hint> far, banks, narrow;
+    for (const MemoryAccess& a : source->accesses) {
+      const bool is_store = a.node.op == "STORE";
+      const LineTime t = line_time(a.line, a.lanes ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
+      if (!t.hits) continue;
+      const uint32_t bytes = a.lanes ? a.lanes->bytes : a.banks->bytes;
+      const uint32_t lanes = a.lanes ? a.lanes->lanes : a.banks->lanes;
+      const std::string node = formatted("%zu %s (line %u) %s %u bytes for each of %u lanes", a.node.number,
+                                         a.node.op.c_str(), a.line, is_store ? "stores" : "loads", bytes, lanes);
+      const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
+                                         static_cast<unsigned long long>(t.hits), t.share * 100);
+      if (a.lanes && a.lanes->lines >= kFarLines * a.lanes->fewest_lines) {
+        const auto stride = static_cast<long long>(a.lanes->stride);
+        const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
+        far.push_back({"uncoalesced", t.share * (1 - double(a.lanes->fewest_lines) / a.lanes->lines),
+                       formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
+                                 is_store ? "to" : "from", a.lanes->lines, kCacheLine, a.lanes->fewest_lines,
+                                 time.c_str()),
+                       "let neighbouring lanes access neighbouring addresses: Opt(OptOps.LOCAL, ..) of the axis along "
+                       "which they lie in memory"});
+      } else if (a.lanes && a.next && uint32_t(std::abs(*a.next)) == a.lanes->bytes && a.lanes->bytes < 16) {
+        narrow.push_back({"narrow", t.share * (1 - a.lanes->bytes / 16.0),
+                          formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),
+                          formatted("access 16 bytes at once: Opt(OptOps.UNROLL or UPCAST, .., %u) of this axis",
+                                    16 / a.lanes->bytes)});
+      }
+      if (a.banks && a.banks->cycles >= kFarLines * a.banks->fewest)
+        banks.push_back({"bank-conflicts", t.share * (1 - double(a.banks->fewest) / a.banks->cycles),
+                         formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank "
+                                   "of local memory; %s",
+                                   node.c_str(), a.banks->cycles, a.banks->fewest, time.c_str()),
+                         "pad the rows of the local buffer by one element, or let neighbouring lanes access "
+                         "neighbouring elements of it"});
+    }
+    for (std::vector<Hint>* list : {&far, &banks, &narrow}) {
+      std::ranges::stable_sort(*list, std::greater(), &Hint::gain);
+      list->resize(std::min(list->size(), kMostAccesses));
+      std::ranges::move(*list, std::back_inserter(out_));
+    }
+  }
+
+  // Bytes that are loaded several times.
+  void add_repeats() {
+    if (!figures_.work || figures_.work->read <= 0 || !figures_.followed) return;
+    double loaded = 0, time = 0;
+    for (uint32_t n = 0; n < roles_.size(); n++) {
+      if (roles_[n].unit != InstructionUnit::Memory || roles_[n].is_store || roles_[n].is_scratch) continue;
+      loaded += double(times_[n].hits) * roles_[n].bytes * figures_.lanes;
+      time += double(stalls_.instructions[n].waited_for.cycles) / all_;
+    }
+    loaded *= double(figures_.waves) / double(figures_.followed);
+    const double repeats = loaded / figures_.work->read;
+    if (repeats < kManyRepeats) return;
+    add("repeated-loads", time * (1 - 1 / repeats) * kOverlap,
+        formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
+                  "%.0f%% of the waves' time",
+                  loaded, repeats, figures_.work->read, time * 100),
+        "keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of axes that a load does not "
+        "depend on, or Opt(OptOps.LOCAL, ..)");
+  }
+
+  void add_spills() {
+    double share = 0;
+    uint64_t hits = 0;
+    for (uint32_t n = 0; n < roles_.size(); n++) {
+      if (!roles_[n].is_scratch) continue;
+      share += double(stalls_.instructions[n].waited_for.cycles + times_[n].hits) / all_;
+      for (const StallTime& t : stalls_.instructions[n].reasons) share += double(t.cycles) / all_;
+      hits += times_[n].hits;
+    }
+    if (!hits) return;
+    add("spills", share,
+        formatted("%llu loads and stores of private memory (%u bytes of each lane, %u spilled registers) take %.0f%% "
+                  "of the waves' time",
+                  static_cast<unsigned long long>(hits), resources_ ? resources_->scratch_bytes.value_or(0) : 0,
+                  resources_ ? resources_->spills.value_or(0) : 0, share * 100),
+        "UPCAST or UNROLL less, so that the accumulators fit into registers");
+  }
+
+  // Waves of the traced SIMD that execute more instructions than others.
+  void add_imbalance() {
+    const auto& counts = stalls_.issues_of_waves;
+    if (counts.size() < 2) return;
+    double sum = 0, most = 0;
+    for (uint64_t n : counts) sum += double(n), most = std::max(most, double(n));
+    const double mean = sum / double(counts.size());
+    add("imbalance", 1 - mean / most,
+        formatted("the longest of %zu followed waves issues %.0f instructions, the mean is %.0f", counts.size(), most,
+                  mean),
+        "divide the work evenly: the loop's length or a branch depends on the thread");
+  }
+
+  // Reasons that are costs by themselves.
+  void add_reasons() {
+    auto worst = [&](StallReason reason) {
+      auto cycles = [&](const InstructionStalls& s) { return s.reasons[size_t(reason)].cycles; };
+      auto most = std::ranges::max_element(stalls_.instructions, {}, cycles);
+      return place(uint32_t(most - stalls_.instructions.begin()));
+    };
+    auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* change) {
+      if (share_of(reason) < kLeastGain) return;
+      add(id, gain, formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, share_of(reason) * 100,
+                              worst(reason).c_str()), change);
+    };
+    add_reason("barrier", StallReason::Barrier, idle_of(StallReason::Barrier), "waiting at barriers for other waves",
+               "let the waves of a work group reach the barrier at the same time, or use smaller work groups");
+    add_reason("dependency", StallReason::Dependency, idle_of(StallReason::Dependency) * 0.75,
+               "waiting for the instruction before",
+               "make independent operations: Opt(OptOps.UNROLL, 0, 4) of the reduction, or UPCAST");
+    add_reason("instruction-fetch", StallReason::Fetch, idle_of(StallReason::Fetch), "instruction fetch",
+               "make the code shorter: UNROLL less");
+  }
+
+  // The load that is waited for most.
+  void add_wait() {
+    auto most = std::ranges::max_element(stalls_.instructions, {},
+                                         [](const InstructionStalls& s) { return s.waited_for.idle; });
+    const uint32_t n = uint32_t(most - stalls_.instructions.begin());
+    if (!most->waited_for.cycles || roles_[n].unit == InstructionUnit::ScalarMemory) return;
+    const double share = double(most->waited_for.idle) / all_;
+    add("wait", share * kOverlap,
+        formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
+                  share * 100),
+        roles_[n].is_store ? "store fewer times, and more bytes at once" : "load earlier, or load more at once");
+  }
+
+  void add_counters() {
+    auto totals = counter_totals(p_, kernel_);
+    auto sum = [&](std::string_view name) {
+      auto found = totals.find(name);
+      return found == totals.end() ? 0.0 : double(found->second.sum);
+    };
+    const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
+    const bool is_known = std::ranges::find(out_, "bank-conflicts", &Hint::id) != out_.end();
+    if (lds > 0 && conflicts > 0 && !is_known)
+      add("bank-conflicts", (stalls_.instructions.empty() ? 1 : share_of(StallReason::Lds)) * conflicts / lds,
+          formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
+                    "SQC_LDS_IDX_ACTIVE %.0f)",
+                    conflicts / lds * 100, conflicts, lds),
+          "pad the rows of local buffers by one element");
+    const double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
+    if (hits + misses > 1000)
+      add("cache-misses",
+          (stalls_.instructions.empty() ? 1 : share_of(StallReason::Memory)) * kOverlap * misses / (hits + misses),
+          formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f)", misses / (hits + misses) * 100,
+                    misses, hits + misses),
+          "reuse data while it is there, or read neighbouring addresses in neighbouring threads");
+  }
+
+  const Profile& p_;
+  size_t kernel_;
+  const KernelRun& run_;
+  const Listings::Listing& listing_;
+  const StallReport& stalls_;
+  KernelFigures figures_;
+  std::vector<InstructionTimes> times_;
+  std::vector<InstructionRole> roles_;
+  std::vector<std::string> texts_;
+  std::optional<KernelResources> resources_;
+  double all_ = 1, idle_ = 0, hits_ = 0;
+  std::vector<Hint> out_;
+};
 
 }  // namespace
 
-std::vector<std::string> hints(const Profile& p, size_t kernel, const Listings::Listing& listing) {
-  std::vector<std::string> out;
-  const bool has_times = p.trace.emulator.empty();  // the cycles of an emulated GPU are no times
-  if (has_times) add_waits(p, kernel, listing, out);
-  add_accesses(p, kernel, out);
-  if (!has_times) return out;
-  add_occupancy(p, kernel, out);
-  auto totals = counter_totals(p, kernel);
-  auto sum = [&](std::string_view name) {
-    auto found = totals.find(name);
-    return found == totals.end() ? 0.0 : double(found->second.sum);
-  };
-  double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
-  if (lds > 0 && conflicts > kConflictShare * lds)
-    out.push_back(formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
-                            "SQC_LDS_IDX_ACTIVE %.0f): pad the rows of local buffers",
-                            conflicts / lds * 100, conflicts, lds));
-  bool has_use = false;
-  for (auto& [name, percent] : derived_counters(p, kernel))
-    if (has_use |= name == "VALU utilization"; name == "VALU utilization" && percent < kLowUse)
-      out.push_back(formatted("the vector units are used %.1f%% of the time (SQ_INSTS_VALU, GRBM_GUI_ACTIVE): the "
-                              "kernel is too small for the GPU, or waits", percent));
-  if (!has_use) add_vector_use(p, kernel, listing, out);
-  double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
-  if (hits + misses > 1000 && misses > kMissShare * (hits + misses))
-    out.push_back(formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f): reuse data while it is "
-                            "there, or read neighbouring addresses in neighbouring threads",
-                            misses / (hits + misses) * 100, misses, hits + misses));
-  return out;
+std::string Hint::text() const {
+  return formatted("up to %.0f%% of the time: ", gain * 100) + measured + ": " + change;
+}
+
+std::vector<Hint> hints(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls) {
+  return HintFinder(p, kernel, listing, stalls).find();
 }
 
 }  // namespace tgc::profile

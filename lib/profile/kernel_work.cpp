@@ -19,9 +19,9 @@ namespace {
 // Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
 // is slower.
 constexpr DevicePeak kPeaks[] = {
-    {"gfx942", "MI300X", 163.4e12, 5.3e12},     {"gfx950", "MI355X", 157.3e12, 8.0e12},
-    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9},
-    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9},  {"gfx1201", "RX 9070 XT", 48.7e12, 640e9},
+    {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
+    {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
+    {"gfx1200", "RX 9060 XT", 25.6e12, 320e9, 64},   {"gfx1201", "RX 9070 XT", 48.7e12, 640e9, 128},
     {"sm_70", "V100 SXM2", 15.7e12, 900e9},     {"sm_75", "RTX 2080 Ti", 13.4e12, 616e9},
     {"sm_80", "A100 SXM4 80GB", 19.5e12, 2.04e12}, {"sm_86", "RTX 3090", 35.6e12, 936e9},
     {"sm_89", "RTX 4090", 82.6e12, 1.01e12},    {"sm_90", "H100 SXM5", 66.9e12, 3.35e12},
@@ -98,7 +98,7 @@ double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n
 
 KernelWork work_of(Compilation& kernel, std::string from) {
   KernelWork out{.from = std::move(from)};
-  if (const StageRow* stage = kernel.begun_at(); stage && stage->name == kernel_stages().back().name) {
+  if (kernel.begun_at()) {  // the graph of a later stage has threads in place of loops
     const auto& list = kernel.list();
     if (!list) throw Failure(list.diag());
     const Estimates made = program_info(*list).value_or_throw().estimates;
@@ -107,7 +107,7 @@ KernelWork work_of(Compilation& kernel, std::string from) {
     return out;
   }
   const KernelCost cost = cost_of(kernel.ast());
-  out.ops = cost.ops, out.bytes = cost.bytes();
+  out.ops = cost.ops, out.bytes = cost.bytes(), out.read = cost.read;
   for (UOp u : toposort(kernel.ast())) out.is_most |= u.is(Op::DEFINE_VAR);
   return out;
 }
@@ -198,7 +198,7 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.work = p.work_of(kernel)};
-  size_t number = 0;  // of the run among those of its kernel
+  size_t number = 0;  // number of the run among the runs of its kernel
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
@@ -231,7 +231,7 @@ std::string share_text(double amount, double seconds, const char* unit, double p
   return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;
 }
 
-std::string counted(double n) {
+std::string with_commas(double n) {
   std::string digits = formatted("%.0f", n);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
@@ -248,19 +248,19 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
   std::string out;
   if (f.work) {
     const char* most = f.work->is_most ? "at most " : "";
-    out += formatted("operations: %s%s by %s", most, counted(f.work->ops).c_str(), f.work->from.c_str()) +
+    out += formatted("operations: %s%s by %s", most, with_commas(f.work->ops).c_str(), f.work->from.c_str()) +
            rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
   }
   if (f.executed) {
     out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") + (f.executed_at_most ? "at most " : "") +
-           counted(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
+           with_commas(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
                                             f.lanes, f.wave_lanes);
     if (!f.work) out += rate(*f.executed, "FLOPS", peak ? peak->flops : 0);
   }
   if (!out.empty()) out += "\n";
   const auto bytes = f.work ? std::optional(f.work->bytes) : f.bytes;
   if (bytes)
-    out += "bytes: " + counted(*bytes) + (f.work ? ", each element once" : " in its buffers") +
+    out += "bytes: " + with_commas(*bytes) + (f.work ? ", each element once" : " in its buffers") +
            rate(*bytes, "B/s", peak ? peak->bytes : 0) + "\n";
   if (peak && run.seconds && !out.empty())
     out += "peak: " + std::string(peak->card) + ", nominal rates\n";

@@ -16,12 +16,13 @@ struct Profile;
 
 struct KernelWork {
   double ops = 0, bytes = 0;  // of one execution (lib/compilation/kernel_cost.h)
+  double read = 0;            // of `bytes`: those that are read; 0: not known
   bool is_most = false;       // the kernel has variables, which count with their largest values
   std::string from;           // what has the AST: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
 
-// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after the last stage is tinygrad's
+// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after a stage is tinygrad's
 // estimate (passes/program.h). Throws Failure.
 KernelWork work_of(Compilation& kernel, std::string from);
 
@@ -45,7 +46,7 @@ struct KernelFigures {
   bool executed_at_most = false;   // how many lanes are active is not known: all that a work group may have count
   uint32_t lanes = 0, wave_lanes = 0;  // active lanes of a wave (`executed_at_most`: at most), and all
   size_t waves = 0, followed = 0;
-  std::optional<double> bytes;     // of the buffers, each once
+  std::optional<double> bytes;     // bytes of the buffers, each buffer counted once
 
   std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
   bool ops_at_most() const { return work ? work->is_most : executed_at_most; }
@@ -64,6 +65,7 @@ struct DevicePeak {
   std::string_view arch, card;
   double flops = 0;  // float32 operations a second, without matrix instructions
   double bytes = 0;  // bytes a second of device memory
+  uint32_t simds = 0;  // of AMD's GPUs
 };
 const DevicePeak* device_peak(std::string_view arch);  // null: unknown
 

@@ -11,7 +11,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNodes = 10000;  // of an index expression
+constexpr size_t kMostNodes = 10000;  // largest index expression
 
 // Returns 0 to 2 for the number of a thread in its work group along an axis.
 std::optional<size_t> local_axis(UOp u) {
@@ -65,13 +65,35 @@ class Lane {
   std::unordered_map<UOp, Arg> values_;
 };
 
-// Returns the INDEX of an access to global memory, or an empty UOp.
-UOp global_index(UOp access) {
+// Returns the INDEX of an access to memory that `definition` makes, or an empty UOp.
+UOp index_of(UOp access, Op definition) {
   if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
   UOp index = access.src(0);
   while (index.is(Op::CAST)) index = index.src(0);
-  return index.is(Op::INDEX) && index.num_src() > 1 && index.src(0).is(Op::DEFINE_GLOBAL) ? index : UOp();
+  if (!index.is(Op::INDEX) || index.num_src() < 2) return {};
+  UOp buffer = index.src(0);
+  while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
+  return buffer.is(definition) ? index : UOp();
 }
+UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
+
+// Returns the addresses of the lanes whose gate is open, in bytes from the buffer's begin; empty: one is not known.
+std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
+  const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
+  std::vector<int64_t> out;
+  for (uint32_t lane = 0; lane < std::min<int64_t>(wave_size, threads); lane++) {
+    Lane evaluator(lane, sizes);
+    if (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_)
+      if (auto gate = evaluator.value(index.src(2)); gate && gate->is_integral() && !gate->to_const().truthy())
+        continue;
+    auto value = evaluator.value(index.src(1));
+    if (!value || value->kind() != Arg::Kind::Int) return {};
+    out.push_back(value->small_int() * item);
+  }
+  return out;
+}
+
+DType accessed_type(UOp access) { return access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype(); }
 
 }  // namespace
 
@@ -86,23 +108,14 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const UOp index = global_index(access);
   if (!index) return {};
-  DType dtype = access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype();
-  const int64_t item = index.src(0).dtype().base().itemsize(), bytes = dtype.itemsize();
+  const int64_t bytes = accessed_type(access).itemsize();
   LaneAccess out{.bytes = uint32_t(bytes)};
+  auto found = lane_addresses(index, wave_size, sizes);
+  if (!found) return {};
+  const std::vector<int64_t>& addresses = *found;
   std::set<int64_t> lines;
-  std::vector<int64_t> addresses;
-  const int64_t threads = sizes[0] * sizes[1] * sizes[2];
-  for (uint32_t lane = 0; lane < std::min<int64_t>(wave_size, threads); lane++) {
-    Lane evaluator(lane, sizes);
-    if (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_)
-      if (auto gate = evaluator.value(index.src(2)); gate && gate->is_integral() && !gate->to_const().truthy())
-        continue;
-    auto value = evaluator.value(index.src(1));
-    if (!value || value->kind() != Arg::Kind::Int) return {};
-    int64_t address = value->small_int() * item;
-    addresses.push_back(address);
+  for (int64_t address : addresses)
     for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
-  }
   out.lanes = uint32_t(addresses.size());
   if (out.lanes < 2) return {};
   out.lines = uint32_t(lines.size());
@@ -113,6 +126,39 @@ std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std:
   out.stride = addresses[1] - addresses[0];
   for (size_t n = 2; n < addresses.size(); n++)
     if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
+  return out;
+}
+
+std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
+  constexpr int64_t kBanks = 32, kWord = 4;
+  const UOp index = index_of(access, Op::DEFINE_LOCAL);
+  if (!index) return {};
+  auto addresses = lane_addresses(index, wave_size, sizes);
+  if (!addresses || addresses->size() < 2) return {};
+  const int64_t bytes = accessed_type(access).itemsize(), words = std::max<int64_t>(1, bytes / kWord);
+  BankAccess out{.lanes = uint32_t(addresses->size()), .bytes = uint32_t(bytes)};
+  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes whose words the banks hold once
+  for (size_t first = 0; first < addresses->size(); first += at_once) {
+    std::array<std::set<int64_t>, kBanks> words_of;  // by bank
+    for (size_t n = first; n < std::min(first + at_once, addresses->size()); n++)
+      for (int64_t w = 0; w < words; w++) {
+        const int64_t word = (*addresses)[n] / kWord + w;
+        words_of[size_t(word % kBanks + kBanks) % kBanks].insert(word);
+      }
+    size_t most = 0;
+    for (const auto& bank : words_of) most = std::max(most, bank.size());
+    out.cycles += uint32_t(most), out.fewest++;
+  }
+  return out;
+}
+
+UOp loop_of(UOp access) {
+  UOp index = index_of(access, Op::DEFINE_GLOBAL);
+  if (!index) index = index_of(access, Op::DEFINE_LOCAL);
+  if (!index) return {};
+  UOp out;
+  for (UOp u : toposort(index.src(1)))
+    if (u.is(Op::RANGE)) out = u;
   return out;
 }
 

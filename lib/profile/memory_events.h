@@ -10,7 +10,7 @@ namespace tgc::profile {
 
 struct BufferUse {
   std::string kernel;
-  size_t number = 0;  // which of the kernel's buffers
+  size_t number = 0;  // number of the buffer among those of the kernel
   bool reads = false, writes = false;
 };
 struct BufferLife {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "lib/profile/salvage.h"
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
 #include "lib/support/counted.h"
@@ -17,7 +18,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
-constexpr uint64_t kMostValues = uint64_t(1) << 24;  // of all counters
+constexpr uint64_t kMostValues = uint64_t(1) << 24;  // most values of all counters together
 
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
@@ -85,18 +86,30 @@ class TraceReader {
                          .expected = "profile.pkl; --with takes a rewrites.pkl, tgc view and records show it"});
     if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
     // programs and devices first: events refer to those that follow them, too
-    for (size_t i = 0; i < list.size(); i++) {
-      std::string_view type = list[i].class_name();
-      if (type == "ProfileProgramEvent") add_program(list[i]);
-      else if (type == "ProfileDeviceEvent") add_device(list[i]);
-      else if (type.empty()) fail("an item of the list is no event");
-    }
-    for (size_t i = 0; i < list.size(); i++) add(list[i]);
+    for (size_t i = 0; i < list.size(); i++)
+      take([&] {
+        std::string_view type = list[i].class_name();
+        if (type == "ProfileProgramEvent") add_program(list[i]), known_++;
+        else if (type == "ProfileDeviceEvent") add_device(list[i]), known_++;
+        else if (type.empty()) fail("an item of the list is no event");
+      });
+    for (size_t i = 0; i < list.size(); i++)
+      if (!list[i].class_name().empty()) take([&] { add(list[i]), known_++; });
+    if (lost_ && !known_) throw Failure(*first_lost_);
+    if (lost_) to_.damage.push_back(counted(lost_, "event") + " cannot be read: " + first_lost_->message);
     add_seconds();
     guess_release();
   }
 
  private:
+  // Reads an event; one that cannot be read is lost. A profile that needs too much memory is an error.
+  template <class Read>
+  void take(Read&& read) {
+    auto status = catch_failures([&] { return read(), Unit{}; });
+    if (status) return;
+    budget_.spend(0);
+    if (lost_++ == 0) first_lost_ = status.diag();
+  }
   // The n-th run of a kernel is the n-th event of its name on its device.
   void add_seconds() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
@@ -116,7 +129,7 @@ class TraceReader {
   }
   static size_t entries_of(const PickleValue& state) {
     size_t entries = state.size();
-    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // of a class with slots
+    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // the state of a class with slots
     return entries;
   }
   void add(const PickleValue& event) {
@@ -314,6 +327,8 @@ class TraceReader {
   std::map<std::string, int64_t, std::less<>> sm_versions_;
   std::map<std::pair<std::string, std::string>, size_t> runs_;
   std::map<std::string, size_t> run_numbers_;
+  size_t known_ = 0, lost_ = 0;  // events
+  std::optional<Diag> first_lost_;
   bool has_tag_ = false, has_key_ = false, has_tdiff_ = false;
 };
 
@@ -353,9 +368,22 @@ Result<Trace> parse_trace(std::string bytes) {
   });
 }
 
+Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
+  return catch_failures([&] {
+    Trace out;
+    auto salvaged = salvage_list(bytes, is_tinygrad_name, why.message);
+    if (!salvaged) throw Failure(why);
+    out.damage.push_back(std::move(salvaged->damage));
+    out.pickle = std::make_unique<Pickle>(std::move(salvaged->pickle));
+    TraceReader(out).read(out.pickle->root());
+    return out;
+  });
+}
+
 Result<Trace> read_trace(const std::string& path) {
   return catch_failures([&] {
     auto trace = parse_trace(read_bytes(path));
+    if (!trace && path != "-") trace = parse_damaged_trace(read_bytes(path), trace.diag());
     if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
     return std::move(*trace);
   });

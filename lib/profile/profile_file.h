@@ -27,7 +27,7 @@ struct KernelRun {
   std::string arch;  // "gfx1100"; empty if the file does not say
   const Program* program = nullptr;
   std::optional<double> seconds;   // by the host's timeline
-  std::vector<size_t> sqtt;        // its traces: indices in Trace::sqtt
+  std::vector<size_t> sqtt;        // the kernel's traces: indices in Trace::sqtt
 };
 
 struct SqttEvent {
@@ -57,7 +57,7 @@ struct RangeEvent {
   std::string_view device;
   std::string name;
   double begin = 0, end = 0;
-  std::optional<double> bytes;  // of a copy; not every release says them
+  std::optional<double> bytes;  // bytes of a copy; not every release records them
   bool is_copy = false;
   bool is_graph = false;        // a kernel of a graph
 };
@@ -70,6 +70,7 @@ struct PointEvent {
 struct Trace {
   std::unique_ptr<Pickle> pickle;
   std::string release;  // the tinygrad releases that write files of this form: "0.13.0"
+  std::vector<std::string> damage;  // what is lost of a damaged file; empty: nothing
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile, whose cycles count packets; else empty
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<KernelRun> kernels;
@@ -82,8 +83,12 @@ struct Trace {
   std::map<std::string, PickleValue, std::less<>> asts;   // UOps, by the name of the kernel's function
 };
 
+// Reads a profile. Of a damaged one, and of one with events that this tgc does not know, reads the other events, and
+// says in Trace::damage what is lost. Fails if no event is left.
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> parse_trace(std::string bytes);
+// Reads what is left of a profile that parse_trace() refuses because of `why`.
+Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 
 // Returns true if a pickle begins as a profile does: for the detection of an input's format.
 bool looks_like_pickle(std::string_view bytes);

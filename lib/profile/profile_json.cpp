@@ -1,8 +1,11 @@
 #include <charconv>
 
+#include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
+#include "lib/profile/stalls.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc::profile {
@@ -94,6 +97,33 @@ void write_sources(JsonWriter& json, const Profile& p) {
   });
 }
 
+// Why an instruction stalls, and what it waits for.
+void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
+  json.key("reasons").object([&] {
+    for (size_t r = 0; r < kStallReasons; r++)
+      if (s.reasons[r].cycles) json.member(stall_reason_name(StallReason(r)), s.reasons[r].cycles);
+  });
+  if (s.waited_for.cycles) json.member("waited_for", s.waited_for.cycles);
+  if (s.waits_for.empty()) return;
+  json.key("waits_for").array([&] {
+    for (auto& [n, time] : s.waits_for)
+      json.object([&] { json.member("pc", code->address_of(n)).member("cycles", time.cycles); });
+  });
+}
+
+void write_hints(JsonWriter& json, const Profile& p, Listings& listings) {
+  json.key("hints").array([&] {
+    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
+      if (!p.chosen[n]) continue;
+      for (const Hint& h : hints(p, n, listings.of(n), stalls_of(p, n, listings.of(n))))
+        json.line().object([&] {
+          json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.gain);
+          json.member("measured", h.measured).member("change", h.change);
+        });
+    }
+  });
+}
+
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -103,6 +133,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       if (times.empty()) continue;
       const auto& listing = listings.of(n);
       const CodeSource* source = p.source_of(n);
+      const StallReport stalls = stalls_of(p, n, listing);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -111,6 +142,8 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
+          if (i < stalls.instructions.size() && !stalls.is_modeled)
+            write_stalls(json, p.code_of(n), stalls.instructions[i]);
           if (source) write_line(json, *source, pc);
         });
       }
@@ -191,10 +224,17 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     write_sqtt(json, p);
     write_counters(json, p);
     write_instructions(json, p, listings);
+    write_hints(json, p, listings);
     write_waves(json, p, out, print);
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
+    if (!p.trace.damage.empty()) json.member("damage", p.trace.damage);
+    json.key("inconsistent").array([&] {
+      for (size_t n = 0; n < p.trace.kernels.size(); n++)
+        for (const std::string& what : p.chosen[n] ? check_traces(p, n, listings.of(n)) : std::vector<std::string>())
+          json.line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
+    });
   });
   print(out += "\n");
 }

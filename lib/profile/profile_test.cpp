@@ -371,6 +371,38 @@ TEST_CASE("profile: a section is found by its whole name, also if names have no 
   CHECK_FALSE(find_section(elf, ".text2"));
 }
 
+TEST_CASE("profile: of a file that ends early or is damaged, the whole events are read, and it is said what is lost") {
+  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
+  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  const size_t all = parse_trace(whole).value_or_throw().ranges.size();
+  size_t least = all, most = 0, refused = 0;
+  for (size_t size = whole.size() - 1; size > 0; size -= std::min<size_t>(size, 7)) {
+    const std::string part = whole.substr(0, size);
+    auto error = parse_trace(part);
+    REQUIRE_FALSE(error);
+    auto trace = parse_damaged_trace(part, error.diag());
+    if (!trace) {
+      refused++;
+      continue;
+    }
+    REQUIRE_FALSE(trace->damage.empty());
+    CHECK(trace->damage[0].find("the rest is lost") != std::string::npos);
+    least = std::min(least, trace->ranges.size()), most = std::max(most, trace->ranges.size());
+  }
+  CHECK(most == all);
+  CHECK(least == 0);
+  CHECK(refused < whole.size() / 7 / 2);  // only those without a whole event
+  // an event of an unknown class is lost, the others are read
+  std::string unknown = whole;
+  const size_t at = unknown.find("ProfilePMCEvent");
+  REQUIRE(at != std::string::npos);
+  unknown[at + 7] = 'X';
+  auto trace = parse_trace(unknown);
+  if (!trace) trace = parse_damaged_trace(unknown, trace.diag());
+  REQUIRE(trace);
+  CHECK_FALSE(trace->damage.empty());
+}
+
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
   CHECK_FALSE(parse_trace(""));
   CHECK_FALSE(parse_trace(std::string("\x80\x04K\x01.", 5)));

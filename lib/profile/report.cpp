@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/pma.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/run/run_report.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
@@ -65,6 +67,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
   std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
                                                : "written by tinygrad ") + p.trace.release + archs + "\n";
   if (is_emulated) out += std::string(kEmulatedCosts) + "\n";
+  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
   for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
@@ -90,13 +93,13 @@ constexpr size_t kMostSource = 90;  // characters of a source line
 struct Row {
   uint64_t address = 0;
   InstructionTimes times;
-  std::string assembly;
+  std::string reason, assembly;
 };
 
 std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* source) {
   std::vector<std::string> out{std::to_string(r.times.hits), std::to_string(r.times.cycles),
                                formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0),
-                               std::to_string(r.times.stall), std::to_string(r.times.idle),
+                               std::to_string(r.times.stall), std::to_string(r.times.idle), r.reason,
                                formatted("%#x", unsigned(r.address)), r.assembly};
   if (!source) return out;
   uint32_t line = source->line_at(r.address);
@@ -122,6 +125,8 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
   if (!p.trace.emulator.empty()) out += std::string(kEmulatedCosts) + "\n";
+  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : check_traces(p, kernel, listings.of(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
     const SqttSummary& s = p.summaries[i];
@@ -134,12 +139,19 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   uint64_t all = 0;
   auto times = p.instructions_of(kernel);
   const Listings::Listing& listing = listings.of(kernel);
+  const StallReport stalls = stalls_of(p, kernel, listing);
   out += figures_text(p, kernel, figures_of(p, kernel, listing));
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].hits) continue;
     uint64_t address = p.code_of(kernel)->address_of(n);
     auto text = listing.find(address);
-    rows.push_back({address, times[n], text == listing.end() ? "" : text->second});
+    Row row{address, times[n], "", text == listing.end() ? "" : text->second};
+    if (n < stalls.instructions.size()) {
+      const InstructionStalls& s = stalls.instructions[n];
+      if (times[n].stall > times[n].hits) row.reason = stall_reason_name(StallReport::main_reason(s));
+      if (std::string waits = waits_text(p, kernel, stalls, n); !waits.empty()) row.assembly += "  <- " + waits;
+    }
+    rows.push_back(std::move(row));
     all += times[n].cycles;
   }
   if (rows.empty()) {
@@ -149,10 +161,11 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   } else {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all));
+    out += stalls_text(p, kernel, stalls, listing);
     const CodeSource* source = p.source_of(kernel);
     if (source) out += source_text(*source);
     if (source && !source->problem.empty()) source = nullptr;
-    std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "address", "instruction"};
+    std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
     if (source) header.insert(header.end(), {"line", "source", "UOp"});
     std::vector<Row> hottest = rows;
     std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });
@@ -161,9 +174,9 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     for (const Row& r : hottest) lines.push_back(cells(r, all, source));
     lines.push_back({"in the order of the code:"});
     for (const Row& r : rows) lines.push_back(cells(r, all, source));
-    out += table(lines, "rrrrrr r");
+    out += table(lines, "rrrrr r r");
   }
-  for (const std::string& hint : hints(p, kernel, listing)) out += "hint: " + hint + "\n";
+  for (const Hint& hint : hints(p, kernel, listing, stalls)) out += "hint: " + hint.text() + "\n";
   return out;
 }
 

@@ -58,15 +58,12 @@ std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p
 // Values computed from counters, such as ("VALU utilization", 12.5), in percent.
 std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t kernel);
 
-// Advice, each with its evidence, from counters and from the times of instructions.
-std::vector<std::string> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing);
-
 // The timed events of one name on one device: runs of a kernel, copies, or calls of the host.
 struct Total {
   std::string device, name;
   double seconds = 0;
   size_t count = 0;
-  std::optional<double> flops, bytes;  // of one execution
+  std::optional<double> flops, bytes;  // work of one execution
   bool flops_at_most = false;          // not known exactly (KernelFigures::ops_at_most)
   bool is_copy = false;
   std::string arch;

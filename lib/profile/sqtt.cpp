@@ -89,7 +89,8 @@ constexpr NamedOp kOpsRdna4[] = {TGC_INST_OPS_RDNA4(X)};
 constexpr NamedOp kOpsCdna[] = {TGC_INST_OPS_CDNA(X)};
 #undef X
 
-// Operations of the compute unit's other SIMDs: the numbers `first` to `last` are OTHER_NAME_n, from `cycles` on.
+// Operations of the compute unit's other SIMDs, by number: `first` is named OTHER_NAME_n with n = `cycles`, the next
+// ones up to `last` have n + 1, n + 2, ...
 struct OtherOps {
   std::string_view name;
   uint32_t first, last, cycles;

@@ -28,7 +28,7 @@ struct PacketType {
   Packet id;
   std::string_view name;
   uint8_t mask_bits, encoding, nibbles, delta_low, delta_bits;
-  std::array<PacketField, 12> fields;  // those without a name are unused
+  std::array<PacketField, 12> fields;  // fields without a name are unused
 
   // Returns the value of a field of a packet; 0 if the packet has no such field.
   uint64_t field(uint64_t bits, std::string_view field_name) const;
@@ -51,8 +51,8 @@ struct DecodeRow {
   Packet packet = Packet::NOP;
   uint8_t count_low = 0;        // where the operation of an instruction is
   uint16_t count_mask = 0;
-  uint16_t count_base = 0;      // the first counter of this packet: PacketCounts::counts
-  uint8_t wave_low = 0;         // of an Instruction: where the wave is
+  uint16_t count_base = 0;      // the first counter of this packet: SqttSummary::counts
+  uint8_t wave_low = 0;         // for an Instruction: where the wave is
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;

@@ -75,16 +75,19 @@ class Clock {
   explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
-  void dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
+  Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
     if (time != now_) now_ = time, busy_++;
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
+    Issue out{.wave = wave, .instruction = instruction};
     at.hits++;
     if (uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0))) {
       uint64_t stall = cycles - 1, others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0)));
-      at.cycles += cycles, at.stall += stall, at.idle += stall - others;
+      out.cycles = cycles, out.stall = stall, out.idle = stall - others;
+      at.cycles += cycles, at.stall += stall, at.idle += out.idle;
     }
     w = {time, busy_};
+    return out;
   }
 
  private:
@@ -97,14 +100,19 @@ class Clock {
   int64_t now_ = INT64_MIN, busy_ = 0;  // cycles with a packet of an instruction
 };
 
-template <bool kMaps>
-void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out) {
+struct NoObserver {
+  void start(uint32_t) {}
+  void issue(const Issue&) {}
+};
+
+template <bool kMaps, class Observer>
+void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out, Observer& observer) {
   static const MappingTable mapping;
   WaveList waves(out.waves);
   [[maybe_unused]] InstructionMap map(code);
   [[maybe_unused]] Clock clock(out.instructions);
   [[maybe_unused]] auto hit = [&](uint32_t wave, uint32_t n, int64_t time) {
-    if (n != InstructionMap::kNone) clock.dispatch(wave, n, time);
+    if (n != InstructionMap::kNone) observer.issue(clock.dispatch(wave, n, time));
   };
   uint64_t packets = 0;
   int64_t time = 0;
@@ -121,7 +129,8 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
       case Action::Start: {
         WaveSpan wave = wave_of(p);
         waves.start(wave, p.time);
-        if (kMaps && wave.cu == 0 && wave.simd == 0) map.start(wave.wave), clock.start(wave.wave, p.time);
+        if (kMaps && wave.cu == 0 && wave.simd == 0)
+          map.start(wave.wave), clock.start(wave.wave, p.time), observer.start(wave.wave);
         break;
       }
       case Action::End: {
@@ -175,10 +184,17 @@ SqttSummary::NamedCounts SqttSummary::named_counts() const {
 
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code) {
   SqttSummary out;
+  NoObserver none;
   if (code) out.instructions.resize(code->instructions().size());
-  if (code) summarize<true>(blob, code, out);
-  else summarize<false>(blob, nullptr, out);
+  if (code) summarize<true>(blob, code, out, none);
+  else summarize<false>(blob, nullptr, out, none);
   return out;
+}
+
+void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer) {
+  SqttSummary unused;
+  unused.instructions.resize(code.instructions().size());
+  summarize<true>(blob, &code, unused, observer);
 }
 
 }  // namespace tgc::profile

@@ -21,17 +21,17 @@ struct WaveSpan {
 struct InstructionTimes {
   uint64_t hits = 0;
   uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one
-  uint64_t stall = 0;   // of `cycles`: all but one of each hit
-  uint64_t idle = 0;    // of `stall`: the cycles in which the SIMD issued no instruction of another wave either
+  uint64_t stall = 0;   // part of `cycles`: all but one cycle of each hit
+  uint64_t idle = 0;    // part of `stall`: the cycles in which the SIMD issued no instruction of another wave either
 };
 
 struct SqttSummary {
-  Layout layout = Layout::Rdna3;  // of the first packet
+  Layout layout = Layout::Rdna3;  // layout of the first packet
   uint64_t packets = 0;
   int64_t first_time = 0, last_time = 0;
   std::vector<std::pair<uint16_t, uint64_t>> counts;  // counters that are not 0; see DecodeRow::count_base
   std::vector<WaveSpan> waves;
-  std::vector<InstructionTimes> instructions;  // of `code`; empty if there is no code or an error
+  std::vector<InstructionTimes> instructions;  // one for each of `code`; empty if there is no code or an error
   std::string error;  // why the packets could not be mapped to instructions
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
@@ -43,6 +43,22 @@ struct SqttSummary {
 
 // Summarizes a trace. With `code`, maps packets to instructions as tinygrad does: those of compute unit 0 and SIMD 0.
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
+
+// An instruction that a followed wave issued.
+struct Issue {
+  uint32_t wave = 0, instruction = 0;
+  uint64_t cycles = 0, stall = 0, idle = 0;  // as in InstructionTimes
+};
+
+// Receives what the followed waves do, in the order of the trace.
+class WaveObserver {
+ public:
+  virtual ~WaveObserver() = default;
+  virtual void start(uint32_t wave) = 0;
+  virtual void issue(const Issue& issue) = 0;
+};
+// Follows the waves of a trace through its code once more.
+void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
 // Follows the waves of compute unit 0, SIMD 0 through the code. Mirrors tinygrad's map_insts.
 class InstructionMap {

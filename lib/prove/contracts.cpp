@@ -323,7 +323,9 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   UOp reg = behind_after(after.src(0));
   if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2) return false;
   UOp end = after.src(0).src(1);
-  if (!end.is(Op::END) || !after.src(1).is_const()) return false;
+  // A gate, as a third source, would leave out an iteration or read another value.
+  auto has_gate = [](UOp u) { return u.num_src() != 2; };
+  if (!end.is(Op::END) || !after.src(1).is_const() || has_gate(after)) return false;
   std::unordered_set<UOp> loops;
   for (UOp s : before.src().subspan(1))
     if (s.is(Op::RANGE)) loops.insert(s);
@@ -338,7 +340,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
       if (behind_after(x.src(0).src(0)) != reg) continue;
       if (!x.src(0).src(1).is_const()) return UOp();
       if (!(x.src(0).src(1).arg() == after.src(1).arg())) continue;
-      is_only &= !out, out = x;
+      is_only &= !out && !has_gate(x) && !has_gate(x.src(0)), out = x;
     }
     return is_only ? out : UOp();
   };
@@ -355,8 +357,8 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
     if (reads) register_read = u;
     else rest.push_back(u);
   }
-  if (!register_read || !(register_read.src(1).arg() == after.src(1).arg()) || !register_read.src(0).is(Op::AFTER))
-    return false;
+  if (!register_read || has_gate(register_read) || !register_read.src(0).is(Op::AFTER)) return false;
+  if (!(register_read.src(1).arg() == after.src(1).arg())) return false;
   // The register is read after its initialization, once for each iteration of the loops.
   UOp start = register_read.src(0);
   std::unordered_set<UOp> needs = set_of(start.src().subspan(1));

@@ -70,8 +70,9 @@ std::vector<Const> special_values(const Input& in) {
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns points of these values: all combinations if there are not too many, those of the first values first; else
-// the combinations of the first values, and random ones.
+// Returns points, each with one of `values` for each input. If there are at most `most_points` combinations, returns
+// all of them, ordered by the sum of the indices of their values. Else returns the combinations of the first values of
+// each input, and random ones.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};

@@ -67,7 +67,7 @@ class Intervals {
 // The value of one lane of a node.
 struct SmtValue {
   std::string term;
-  Interval interval = {};  // of an integer
+  Interval interval = {};  // bounds of an integer
   std::string defined = "";  // a formula: whether the value is defined; "": always
   // With IntSense::Numbers, the value of a sum or product before it wraps around; "": the same as `term`. Further sums
   // and products use it, and wrap around once at the end, so that Z3 can compare polynomials.
@@ -99,7 +99,7 @@ class Encoder {
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // The terms of all float values so far that are no constants, for FloatSense::Finite.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
-  // What FloatSense::Finite assumes of the values so far: formulas.
+  // The formulas that FloatSense::Finite assumes of the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Returns whether an op was encoded as an unknown function. Then a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }

@@ -306,7 +306,7 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
     if (da.scalar() != db.scalar() && senses_.floats != FloatSense::Real)
       throw Unencodable{"sides of different dtypes"};
     const bool is_any_zero = senses_.floats == FloatSense::ButNan || senses_.floats == FloatSense::Finite;
-    const std::string same = call("=", a.term, b.term);  // of NaNs, too
+    const std::string same = call("=", a.term, b.term);  // two NaNs count as the same, too
     if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
     return call("or", same, call("fp.eq", a.term, b.term));
   }

@@ -47,7 +47,7 @@ class LaneForms {
   std::map<std::string, Form> forms_;
   std::map<std::pair<uint64_t, Position>, Form> known_;
   bool reorders_ = false;
-  int depth_ = 0;  // of the recursion
+  int depth_ = 0;  // depth of the recursion
 };
 
 // The values of lanes of nodes, which are computed from those of their sources.

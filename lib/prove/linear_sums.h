@@ -33,7 +33,7 @@ class LinearSums {
   LinearSum times(const LinearSum& a, const Int& by) const { return plus({}, a, by); }
   LinearSum product(const LinearSum& a, const LinearSum& b);
   LinearSum quotient(const LinearSum& a, const Int& by);  // rounds down; by > 0
-  LinearSum remainder(const LinearSum& a, const Int& by);  // from 0 to by - 1
+  LinearSum remainder(const LinearSum& a, const Int& by);  // the remainder is 0 to by - 1
   // Returns what an integer of `bits` bits holds of the sum, which wraps around.
   LinearSum wrapped(const LinearSum& a, int bits, bool is_signed);
   Interval interval(const LinearSum& s) const;
@@ -51,7 +51,7 @@ class LinearSums {
   LinearSum reduced(const LinearSum& a, const Int& by, bool is_symmetric) const;
 
   std::map<std::string, uint32_t> numbers_;
-  std::map<uint32_t, Interval> intervals_;  // of atoms
+  std::map<uint32_t, Interval> intervals_;  // bounds of the atoms
   std::map<uint32_t, Quotient> quotients_;  // atoms that are quotients
 };
 

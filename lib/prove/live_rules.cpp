@@ -55,7 +55,7 @@ bool has_float_bits(UOp root) {
 constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
 constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
 
-constexpr double kRuleSeconds = 30;  // of processor time for one rule, if no other limit is set
+constexpr double kRuleSeconds = 30;  // processor time for one rule, if no other limit is set
 constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
 constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
 
@@ -82,7 +82,7 @@ class LiveRulesProver {
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.instances && !is_decided) {
-        number--;  // it was cut short
+        number--;  // do not count an instance that was cut short
         break;
       }
       if (proof && pairs.empty()) {
@@ -384,10 +384,8 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
-  size_t number = 0;
   for (const GoldenMetadata& m : in.record->metadata) {
     if (m.name.empty()) continue;
-    if (options.is_selected && !options.is_selected(number++)) continue;
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
       rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());

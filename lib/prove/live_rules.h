@@ -22,7 +22,7 @@ struct LiveInstance {
 
 struct LiveRuleProof {
   std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
-  std::string function = {};  // its name; empty: a lambda
+  std::string function = {};  // name of the rule's function; empty: a lambda
   // "proven": all instances, and the sides with unknown values for all operands; "instances": all instances;
   // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
   // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
@@ -30,7 +30,7 @@ struct LiveRuleProof {
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
   size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
-  bool without_fp8 = false;  // these pairs are not proven for floats of 8 bits, which then are not part of the verdict
+  bool without_fp8 = false;  // pairs on floats of 8 bits are not proven, and are not part of the verdict
   std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
   size_t instances = 0, proven = 0;
@@ -38,9 +38,9 @@ struct LiveRuleProof {
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
-  std::string before = {}, after = {}, why = {};  // of an instance that is not proven
+  std::string before = {}, after = {}, why = {};  // an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
-  std::vector<std::string> before_nodes = {}, after_nodes = {};  // with their values there, see node_values()
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // nodes of both sides with their values there
   // values, among them NaN and infinities, at which the sides of an instance differ that is proven in a weak sense
   std::map<std::string, std::string> special = {};
   std::map<std::string, std::string> zeros = {};  // values at which only the sign of a zero differs
@@ -48,12 +48,11 @@ struct LiveRuleProof {
   // refuted, and those that need the condition.
   using Shown = std::pair<std::string, std::map<std::string, std::string>>;
   std::vector<Shown> wrong = {}, conditional = {};
-  ShownProgram program = {};  // that shows the value of an instance that is wrong or conditional, with --program
+  ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance
   std::vector<LiveInstance> list = {};  // if they are asked for
 };
 
 struct LiveRuleOptions {
-  std::function<bool(size_t)> is_selected;  // by the number of the rule
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
   std::optional<double> seconds = {};  // time limit for one rule; 0: none; unset: 30 seconds of processor time
   size_t most_wrong = 1;  // number of refuted instances to find of a rule

@@ -18,7 +18,8 @@ struct MutantOptions {
 struct MutantReport {
   size_t candidates = 0;  // number of mutants of all rules
   size_t refuted = 0;  // each counterexample is confirmed by REF
-  size_t refuted_by_rule = 0;  // of these: because the rule keeps a NaN, an infinity or a sign, or has a smaller error
+  // number of refuted mutants where the rule keeps a NaN, an infinity or a sign, or has a smaller error
+  size_t refuted_by_rule = 0;
   size_t equivalent = 0;  // both sides are proven equal for all values of each instance
   size_t open = 0;
   size_t drawn() const { return refuted + equivalent + open; }

@@ -192,8 +192,8 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   return changed_at(out, right.change.path, right.change, match, left_side);
 }
 
-// Lists the right sides as data where the mutant has them: those of the rule, with a guard less or negated, or on
-// another left side. What only `call` computes is listed as a function.
+// Lists the right sides of a mutant as data, as far as it has them: those of the rule, without one guard or with a
+// negated one, or for another left side. A right side that only `call` can compute is listed as a function.
 std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;

@@ -34,10 +34,10 @@ struct ResultChange {
 struct MutantRight {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
-  std::vector<Folding> foldings = {};  // of the original
+  std::vector<Folding> foldings = {};  // foldings of the original rule
   uint64_t names = 0;  // bit set of the names that the pattern binds
   Guard guard = Guard::Kept;
-  size_t folding = 0, number = 0;  // of the guard that is not kept
+  size_t folding = 0, number = 0;  // the guard that is dropped or negated: its folding, and its number there
   bool has_change = false;
   ResultChange change = {};
 };

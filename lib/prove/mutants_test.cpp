@@ -50,7 +50,7 @@ TEST_CASE("mutants: errors of each kind are refuted, right mutants are not") {
   CHECK(mask.verdict("right side: AND becomes its source 0") == Kind::Refuted);
   CHECK(mask.verdict("right side.1: constant plus 1") == Kind::Refuted);
   CHECK(mask.verdict("left side: MOD becomes IDIV") == Kind::Refuted);
-  CHECK(less.verdict("guard is_positive(c) dropped") == Kind::Proven);  // it is right for all c
+  CHECK(less.verdict("guard is_positive(c) dropped") == Kind::Proven);  // the rule is right for all c
   CHECK(less.verdict("right side: operands of CMPLT exchanged") == Kind::Refuted);
   CHECK(self.verdict("left side: any node for the second x") == Kind::Refuted);
   CHECK(self.verdict("right side: constant minus 1") == Kind::Refuted);

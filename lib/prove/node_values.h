@@ -20,9 +20,9 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
 // Returns a counterexample as text, the leaves before the sides: "data1 = 3, before = 1, after = 0".
 std::string point_text(const std::map<std::string, std::string>& point);
 
-// What becomes of values that are proven in a weak sense only. A comparison, a BITCAST, or a cast to a narrower dtype
-// or an integer may make a large difference of a tiny one. So the graph around a weakly proven rewrite decides whether
-// its proof holds.
+// How the graph around a rewrite uses values that are proven equal in a weak sense only. A comparison, a BITCAST, or a
+// cast to a narrower dtype or an integer may make a large difference of a tiny one. So the graph around a weakly proven
+// rewrite decides whether its proof holds.
 
 // Returns whether the graph has an op that may make a large difference of a tiny one.
 bool has_decisions(UOp root);

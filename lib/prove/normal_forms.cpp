@@ -168,7 +168,7 @@ NormalForms::Value NormalForms::function(UOp u, int lane) {
 NormalForms::Value NormalForms::wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
   const DType d = u.dtype().scalar();
   if (is_index(d)) return of(sum, std::move(conditions));
-  const Interval i = intervals_.of(u, lane);  // that of the dtype if the result may wrap around
+  const Interval i = intervals_.of(u, lane);  // the interval of the dtype if the result may wrap around
   const bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
   return of(may_wrap ? sums_.wrapped(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }

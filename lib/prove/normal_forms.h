@@ -22,7 +22,7 @@ class NormalForms {
   using Form = uint32_t;  // equal for two values only if the values are
   struct Value {
     Form form;
-    LinearSum sum = {};  // of an integer
+    LinearSum sum = {};  // the normal form of an integer
     std::set<Form> conditions = {};  // the value is defined where these hold
   };
   const Value& value(UOp u, int lane);
@@ -60,7 +60,7 @@ class NormalForms {
   LaneValues<Value> known_;
   std::unordered_map<Form, Choice> choices_;
   std::unordered_map<Form, Form> negations_;
-  std::unordered_map<Form, std::set<Form>> parts_;  // of conjunctions
+  std::unordered_map<Form, std::set<Form>> parts_;  // the parts of each conjunction
   const Form true_ = sums_.number_of("true"), false_ = sums_.number_of("false");
 };
 

@@ -74,7 +74,7 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     size_t depth;
   };
   std::map<uint64_t, Item, std::greater<>> todo;
-  size_t depth = 0;  // of the nodes that are pushed
+  size_t depth = 0;  // depth of the nodes that push() adds
   auto push = [&](UOp u, int at, uint8_t sides) {
     if (!u) return;
     if (u.dtype().count() <= 1) at = 0;
@@ -198,7 +198,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
       out = ask(session, options + question + "(check-sat)\n", limits_.seconds);
     }
-    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // it is global
+    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // the option is global
   }
   const double seconds = seconds_since(begin);
   counts_.z3_seconds += seconds;

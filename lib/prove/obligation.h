@@ -15,7 +15,7 @@
 
 namespace tgc {
 
-// What Z3 said about a text.
+// Z3's answer to a text.
 enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 
 // The answers for all obligations so far, by their text. The text has no names of the kernel, so obligations that are
@@ -45,7 +45,7 @@ class ProofCache {
 // The statement that one lane of two sides differs for some values of the leaves.
 struct Obligation {
   std::string text = {};  // SMT-LIB: the sides are equal if it is unsatisfiable
-  std::string assumptions = {};  // of FloatSense::Finite: the text without the sides; it must be satisfiable
+  std::string assumptions = {};  // for FloatSense::Finite: the text without the sides, which must be satisfiable
   bool is_trivial = false;  // both sides have the same text
 };
 
@@ -56,7 +56,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };
   Kind kind = Kind::Open;
-  FloatSense sense = FloatSense::Uninterpreted;  // of a proof: the weakest sense that was needed
+  FloatSense sense = FloatSense::Uninterpreted;  // for a proof: the weakest sense that was needed
   bool has_floats = false;
   bool is_settled = false;  // if Open: no other encoding of integers can prove it
   std::string why = {};  // if Open: why no proof was found
@@ -68,13 +68,13 @@ struct ProofLimits {
   uint64_t numbers_rlimit = 600'000;  // the same, for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;  // the same, for IEEE 754
   uint64_t brief_rlimit = 100'000;  // the same, for a first attempt alone
-  double seconds = 5;  // of processor time, for each question: Z3 does not count the work on very large numbers
+  double seconds = 5;  // processor time for each question: Z3 does not count the work on very large numbers
   double brief_seconds = 2;  // the same, for a first attempt in a context that questions share; twice what it needs
   size_t small_text = 450;  // bytes of a text, of one op on floats, that gets all resources at once
   size_t long_text = 8000;  // bytes of a text about numbers that gets few resources: Z3 decides it at once or never
   uint64_t shared_rlimit = 60'000;  // the same, for the first attempt in a context that questions share
   size_t most_nodes = 400;  // nodes of an expression that are encoded; deeper nodes are unknown values
-  size_t many_nodes = 100;  // of a large expression on floats, the nodes near its root are decided first
+  size_t many_nodes = 100;  // for a large expression on floats: the nodes near its root are decided first
   size_t most_expanded = 60;  // nodes that both sides contain and that are encoded, not unknown values
 };
 

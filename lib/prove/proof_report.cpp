@@ -21,7 +21,7 @@ constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unk
 
 struct Counted {
   const RewriteProof* proof;
-  size_t count = 1;  // of rewrites that are equal up to renaming
+  size_t count = 1;  // number of rewrites that are equal up to renaming
 };
 
 // Returns each refuted rewrite, and the first of those that are sampled or unknown by one rule for one reason.

@@ -21,10 +21,10 @@ struct KernelProof {
   ProofCounts counts;
   double seconds = 0;
   std::optional<Diag> error;  // a stage failed
-  bool is_schedule = false;  // of a tensor graph; else of one kernel, which says nothing of the schedule before it
+  bool is_schedule = false;  // else it proves one kernel, not the schedule before it
   size_t checked_stages = 0;  // stages whose graphs REF ran at sample inputs
-  std::string checked = {};  // of a schedule: what REF shows
-  ShownProgram program = {};  // that shows a refuted rewrite, with --program
+  std::string checked = {};  // for a schedule: what REF shows
+  ShownProgram program = {};  // with --program: a program that shows a refuted rewrite
 
   size_t count(RewriteProof::Kind kind) const;
   size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once

@@ -14,9 +14,9 @@ namespace tgc {
 
 // Where a rewrite was made. The texts are those of the compilation or the recording.
 struct RewritePlace {
-  size_t stage_number = SIZE_MAX;  // from 0; SIZE_MAX: before the stages
+  size_t stage_number = SIZE_MAX;  // number of the stage, from 0; SIZE_MAX: before the stages
   std::string_view stage, rule, branch = {};
-  std::string_view file = {};  // of the rule
+  std::string_view file = {};  // file of the rule
   size_t line = 0;
   uint64_t number = 0;  // among the rewrites of this rule in this stage, from 1
 };
@@ -30,10 +30,10 @@ struct RewriteProof {
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
-  FloatSense sense = FloatSense::Uninterpreted;  // of a proof
+  FloatSense sense = FloatSense::Uninterpreted;  // for a proof: what it says of floats
   std::string_view by = {};  // what decided: "values", "same", the name of a contract, "samples"
   std::string why = {};  // why it was not proven
-  std::optional<double> error = {};  // of a proof over the reals: the largest one at samples, in ulp
+  std::optional<double> error = {};  // for a proof over the reals: the largest error at samples, in ulp
   std::string form = {};  // a hash, the same for rewrites that are equal up to renaming; empty: unlike all others
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};

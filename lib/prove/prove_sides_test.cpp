@@ -105,11 +105,17 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     return of.graph().node(Op::AFTER, of.dtype(), deps);
   };
   // element 0 adds the loads 0 and 1, element 1 the loads 2 and `last`
-  auto element = [&](int64_t i, int64_t last, int64_t place = 1) {
+  auto gated = [](UOp index, UOp gate) {  // without a gate: the index itself
+    std::vector<UOp> sources(index.src().begin(), index.src().end());
+    if (gate) sources.push_back(gate);
+    return index.graph().node(Op::INDEX, index.dtype(), sources);
+  };
+  auto element = [&](int64_t i, int64_t last, int64_t place = 1, UOp store_gate = {}, UOp load_gate = {}) {
     UOp reg = g.node(Op::DEFINE_REG, dtypes::float32.ptr(2, AddrSpace::REG), {}, 0);
     UOp init = g.group({reg.index_ptr(num(0)).store(zero), reg.index_ptr(num(1)).store(zero)});
     UOp start = after(reg, {init, r});
-    UOp first = reg.index_ptr(num(0)).store(start.index(num(0)) + (load(0) + load(1)));
+    UOp old = gated(start.index(num(0)), load_gate);
+    UOp first = gated(reg.index_ptr(num(0)), store_gate).store(old + (load(0) + load(1)));
     UOp second = reg.index_ptr(num(place)).store(start.index(num(1)) + (load(2) + load(last)));
     return after(reg, {g.group({first, second}).end(r)}).index(num(i));
   };
@@ -119,6 +125,9 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);  // stored twice
+  const UOp gate = r.lt(num(7));  // the last iteration adds nothing, or adds to another value
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, gate)).kind != RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, {}, gate)).kind != RewriteProof::Kind::Proven);
 }
 
 TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {

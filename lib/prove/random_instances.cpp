@@ -85,7 +85,7 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   RandomInstances instances(rule, rule.line);
   const Matcher matcher({&rule});
   constexpr size_t kTries = 60;  // for each instance: the guards of a rule may hold for few of them
-  constexpr size_t kMostNodes = 20'000;  // of all instances together
+  constexpr size_t kMostNodes = 20'000;  // limit for all instances together
   size_t nodes = 0;
   for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
     Graph graph;

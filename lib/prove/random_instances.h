@@ -24,7 +24,7 @@ class RandomInstances : public RuleInstances {
   bool one_in(size_t n) { return random_() % n == 0; }
 
   std::mt19937_64 random_;
-  std::vector<Int> constants_;  // of this instance
+  std::vector<Int> constants_;  // constants of this instance
 };
 
 // Evaluates up to `count` random instances of the rule in REF. If one of them is refuted, makes `out` refuted.

@@ -227,7 +227,7 @@ class RecordedHistory : public RewriteHistory {
     TopRewrite top{nullptr, sink_of(row.input), false, {}, {}};
     for (const Rewrite& m : row.rewrites) {
       UOp before = m.before, after = m.after;
-      if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // it gets a list, a source or a binary
+      if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // a PROGRAM gets a list, a source or a binary
         if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
         before = before.src(0), after = after.src(0);
       }

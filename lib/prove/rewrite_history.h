@@ -18,7 +18,7 @@ namespace tgc {
 struct HistoryStage {
   std::string_view name;
   UOp input, result;  // `result` is empty if the recording lacks the graph
-  std::vector<size_t> tops = {};  // its graph rewrites, in order: indices into RewriteHistory::tops()
+  std::vector<size_t> tops = {};  // the stage's graph rewrites, in order: indices into RewriteHistory::tops()
 
   bool changes_graph() const { return !(result == input); }
 };

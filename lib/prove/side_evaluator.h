@@ -24,7 +24,7 @@ class SideEvaluator {
   struct Input {
     UOp load;  // the LOAD in the isolated expressions
     UOp leaf;  // the node of the leaf; null for a memory
-    DType dtype;  // of the values
+    DType dtype;  // dtype of the values
     Int least, most;  // bounds of an integer
     std::string name;
   };
@@ -64,7 +64,7 @@ class SideEvaluator {
   Graph& graph_;
   const int64_t points_;
   std::vector<Input> inputs_;
-  std::vector<Array> arrays_;  // of the inputs
+  std::vector<Array> arrays_;  // arrays of the inputs
   std::vector<std::pair<int64_t, Array>> memories_;  // by the number of the DEFINE_GLOBAL
   uint64_t runs_ = 0;
   double scale_ = 1;  // the largest float of the points
@@ -76,7 +76,7 @@ class SideEvaluator {
   std::optional<Counterexample::Kind> difference(const Lane& lane, size_t i) const;
   std::vector<Lane> lanes_;
   DType dtype_;
-  bool is_sine_;  // its size does not depend on the leaves
+  bool is_sine_;  // true for a sine, whose size does not depend on the leaves
   size_t defined_ = kNone, after_defined_ = kNone;
   UOp at_;  // the RANGE over the points
   std::vector<UOp> stores_;

@@ -38,7 +38,7 @@ class SpecialInputs {
   const std::vector<std::map<std::string, std::string>> points_;
   std::vector<Const> numbers_;  // constants of the sides
   bool rounds_ = false;  // whether the kernel computes floats, so that large ones may overflow on the way
-  int64_t elements_ = 0;  // of all arrays
+  int64_t elements_ = 0;  // number of elements of all arrays
 };
 
 }  // namespace tgc

@@ -226,7 +226,8 @@ class StageCheck {
     bug.counterexample["stored"] = difference + after;
   }
 
-  // Of several rewrites of wrong stages whose sides differ, leaves those out around which the graphs store the same.
+  // If several rewrites of wrong stages have sides that differ, removes those before and after which the graphs store
+  // the same elements.
   void clear_innocent(std::vector<RewriteProof*>& known) {
     constexpr size_t kMost = 8;
     if (known.size() < 2 || known.size() > kMost) return;
@@ -241,8 +242,8 @@ class StageCheck {
     r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
   }
 
-  // Of the open rewrites of wrong stages, those are wrong before which the graph stores the right elements, and after
-  // which it does not. Returns whether there is one.
+  // Marks an open rewrite of a wrong stage as wrong if the graph stores the right elements before the rewrite, and
+  // wrong ones after it. Returns whether there is such a rewrite.
   bool name_guilty(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
     bool is_found = false;
@@ -275,7 +276,7 @@ class StageCheck {
   }
 
   static constexpr size_t kTrials = 3;  // draws of inputs
-  static constexpr double kSearchSeconds = 3;  // of processor time, for searches of inputs
+  static constexpr double kSearchSeconds = 3;  // processor time for searches of inputs
 
   KernelProof& out_;
   RewriteHistory& history_;

@@ -25,7 +25,7 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
 
 namespace {
 
-constexpr double kSmallPart = 0.075;  // of the work of one run: a kernel with less is run at several draws of inputs
+constexpr double kSmallPart = 0.075;  // a kernel with a smaller share of a run's work is run at several draws of inputs
 constexpr size_t kMostTrials = 3;
 constexpr const char* kRace = "different values are stored to one element";
 constexpr size_t kMostStored = 256;  // elements of each array of a kernel that is run in parts

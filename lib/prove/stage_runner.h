@@ -18,7 +18,7 @@ struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
-  std::string notes = {};  // of REF, about the AST
+  std::string notes = {};  // REF's notes about the AST
   mutable std::map<Places, Arrays> parts = {};  // elements of the AST's arrays that were computed so far
 };
 

@@ -33,7 +33,7 @@ struct GoldenStage {
 struct GoldenRule {
   std::string place;  // the rule's line in tinygrad: "uop/symbolic.py:102"
   int64_t matches = 0, attempts = 0;
-  double match_seconds = 0, seconds = 0;  // of the matches, and of all attempts
+  double match_seconds = 0, seconds = 0;  // time of the matches, and of all attempts
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
@@ -50,7 +50,7 @@ std::string program_text(const GoldenProgram& program);
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
-  std::vector<GoldenBuffer> multi;  // of several devices: one buffer for each; the other fields are then not set
+  std::vector<GoldenBuffer> multi;  // for several devices: one buffer for each; the other fields are then not set
 };
 
 // The Tensor method that a kernel implements.
@@ -74,7 +74,7 @@ struct GoldenStored {
     std::string by;   // an op; may be empty
   };
   std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: not known
-  std::string added_for;  // of a CONTIGUOUS that a rule added: the op for which it did
+  std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
   std::vector<GoldenMetadata> made_by;  // the method that made the value
   int64_t buffers = 0;      // how many buffers the value reads

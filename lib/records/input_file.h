@@ -42,7 +42,7 @@ class LineReader {
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
   std::unique_ptr<RewriteTrace> rewrites_;  // set if the file is a rewrites.pkl
-  std::string recorded_;                    // the last line of its recording
+  std::string recorded_;  // the line that rewrites_ returned last
   std::string_view left_;  // the part of chunk_ that next() has not returned yet
 };
 

@@ -15,8 +15,8 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // of a source in a node's text
-constexpr int kMostDepth = 1000;  // of values within values, as lib/text's readers allow
+constexpr size_t kSourceBytes = 8;  // bytes of a source in a node's text
+constexpr int kMostDepth = 1000;  // deepest nesting of values, as lib/text's readers allow
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
 
@@ -374,7 +374,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   };
   if (name == "ConstFloat") {
     positional(1);
-  } else if (name == "CallInfo") {  // its repr shows all but `aux`
+  } else if (name == "CallInfo") {  // the repr of a CallInfo shows all members but `aux`
     positional(dialect_.release >= Release::v0_14 ? 4 : 5);
   } else if (name == "ParamArg" && state && state->kind() == Pickle::Dict) {
     auto field = [&](std::string_view key) {
@@ -395,7 +395,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
     };
     std::string driver = joined({"interface", "indices"});
     return R"({"raw":)" + json_string(driver + (driver.empty() ? "" : "+") + joined({"device", "renderer", "arch"})) + "}";
-  } else if (name == "Kernel" && state) {  // its metadata is not a part of the graph
+  } else if (name == "Kernel" && state) {  // a Kernel's metadata is not a part of the graph
     auto ast = state->find("ast");
     if (!ast) fail("a Kernel has no AST");
     auto number = ast->number();

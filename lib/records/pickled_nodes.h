@@ -61,7 +61,7 @@ class PickledNodes {
   const PickledFields* fields_;
   PickledFields objects_;         // UOps by pickle id
   PickleBudget budget_;
-  int nesting_ = 0;               // of nodes within args of nodes
+  int nesting_ = 0;               // depth of nodes within args of nodes
   std::unordered_map<Key, size_t, Hash> known_;       // kOpen: its sources are being written
   std::vector<std::string> lines_;
 };

@@ -86,7 +86,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   struct Running {
     const Rewrite* rewrite;
     bool is_stage;
-    size_t first;  // its place in `pending`
+    size_t first;  // the position of its first rewrite in `pending`
   };
   constexpr size_t kMostNesting = 1000;
   std::vector<Running> running;  // outermost first
@@ -354,7 +354,7 @@ struct RewriteTrace::State {
   size_t group = 0;                     // the next one
   bool has_header = false, has_record = false;
   std::set<uint32_t> listed = {};        // the lists of rewrites of the groups before
-  std::map<std::string, int> uses = {};  // of an id
+  std::map<std::string, int> uses = {};  // number of uses of each id
   std::optional<Diag> problem = {};      // the last one
   PickleBudget budget = {};
   static constexpr size_t kMatchBytes = 8;

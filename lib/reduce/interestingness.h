@@ -27,7 +27,7 @@ struct Criterion {
 struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
-  uint64_t rewrite = 0;  // which application of the rule in its stage is to blame, from 1
+  uint64_t rewrite = 0;  // number of the application to blame among those of the rule in its stage, from 1
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
   std::string text() const;  // for example "wrong: rewrite mul-distribute, postopt symbolic"

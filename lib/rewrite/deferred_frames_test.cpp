@@ -14,7 +14,7 @@ namespace {
 
 // tinygrad's algorithm, the reference of the test: takes the front frame of a queue; a blocked frame goes to the end.
 struct Plain {
-  std::deque<std::pair<uint32_t, UOp>> queue;  // of each frame, its number and the node that it waits for
+  std::deque<std::pair<uint32_t, UOp>> queue;  // for each frame, its number and the node that it waits for
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
     for (size_t i = 0; i < queue.size(); i++) {
       auto frame = queue.front();

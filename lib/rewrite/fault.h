@@ -26,7 +26,7 @@ struct FaultSpec {
   std::string rule;          // name of a rule, of a shortcut or of an LLVM fault (kLlvmFaults), or OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
   In in = In::Kernel;
-  std::vector<FaultSpec> others = {};  // of a list A,B,...: the faults B,..., which have no `others` themselves
+  std::vector<FaultSpec> others = {};  // for a list A,B,...: the faults B,..., which have no `others` themselves
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
 };

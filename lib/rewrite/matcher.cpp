@@ -205,7 +205,8 @@ class NotCounted {
 }  // namespace
 
 // The policy of the match loop that counts into a RuleStats. Only every kEvery-th match is timed, because reading the
-// clock takes longer than matching. Of a rule's right side, the first kFirst calls and every kSome-th call are timed.
+// clock takes longer than matching. The first kFirst calls of a rule's right side, and
+// every kSome-th call after them, are timed.
 class CountedMatch {
  public:
   using Bucket = RuleStats::Bucket;

@@ -35,7 +35,7 @@ std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 // The arrays of a tensor graph, and the constants of its kernels.
 struct ProgramSizes {
   std::vector<ScheduledKernel> kernels;
-  std::vector<size_t> whole;  // of each array: the array that it is a part of, or itself
+  std::vector<size_t> whole;  // for each array: the array that it is a part of, or itself
   std::vector<Sizes> sizes;
 };
 // Returns the sizes of the arrays of `program`. Those with a part of another dtype, or on several devices, are usual.

@@ -10,7 +10,7 @@
 namespace tgc::calls {
 namespace {
 
-constexpr size_t kMostRanges = 1 << 12;  // of bytes that a kernel accesses
+constexpr size_t kMostRanges = 1 << 12;  // most ranges of bytes that a kernel accesses
 
 bool is_scalar(UOp u) {
   while (u.in({Op::AFTER, Op::BIND}) && u.num_src()) u = u.src(0);

@@ -56,7 +56,7 @@ struct Event {
   std::vector<Argument> arguments;
   std::vector<Pieces> reads;  // for each argument; empty: not read
   std::vector<bool> writes;
-  int64_t content = 0;  // that the kernel makes
+  int64_t content = 0;  // number of the content that the kernel makes
 };
 
 // The kernels of a list in order, and the contents of memory after the last one.

@@ -82,7 +82,7 @@ class OwnCandidate : public RunCandidate {
     return Unit{};
   }
 
-  std::optional<Compilation> compilation_;  // of a copy of the graph; set by refusal()
+  std::optional<Compilation> compilation_;  // compilation of a copy of the graph; set by refusal()
 };
 
 // The linear list of the golden record, as tinygrad recorded it, and on the record's own device its source.
@@ -107,8 +107,8 @@ class RecordedListCandidate : public OwnCandidate {
   }
 };
 
-// What another release compiled: the recorded source on its own device; else the recorded list in REF, or the last
-// recorded graph that REF can run. A graph without a record runs in REF as it is.
+// Runs what another release compiled: the recorded source on its device; if that is impossible, the recorded linear
+// list in REF, or the last recorded graph that REF can run. A graph without a record runs in REF as it is.
 class ImportedCandidate : public RunCandidate {
  public:
   ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}

@@ -41,7 +41,8 @@ class RunCandidate {
   // Returns why nothing could be compared; "" if the results tell why; unset if a run may compare nothing.
   virtual std::optional<std::string> not_compared() const { return std::nullopt; }
 
-  // What runs if it is not what the input says, as reports name it: "the recorded source"; else "". Set by prepare().
+  // Returns how reports name the thing that runs, if it is not the input itself: "the recorded source"; else "". Set by
+  // prepare().
   const std::string& ran() const { return ran_; }
   // The recorded linear list, if --recorded asks for it; and whether its recorded source runs. Set by prepare().
   std::span<const UOp> recorded_list() const { return list_; }

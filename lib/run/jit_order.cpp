@@ -17,7 +17,7 @@ class Explainer {
   Explainer(Simulator& simulator, const Run& meant, const Run& run, std::string function,
             const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
-    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // of a kernel in `run`
+    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // the uses of each kernel in `run`
     for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body, run.events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;
     for (const Event& e : meant.events) {

@@ -20,8 +20,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostBytes = 64 << 20;  // of a find; its parsed form takes up to 25 times as much memory
-constexpr int kMostDepth = 512;          // of a find's objects and arrays
+constexpr size_t kMostBytes = 64 << 20;  // largest text of a find; its parsed form takes up to 25 times as much memory
+constexpr int kMostDepth = 512;          // deepest nesting of a find's objects and arrays
 
 // The name that a recording's own files begin with: "out" of "folder/out.jsonl.gz".
 std::string stem_of(std::string recording) {

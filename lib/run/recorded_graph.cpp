@@ -132,7 +132,7 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   std::map<int64_t, size_t> by_slot;  // the number of a buffer's array
   for (size_t i = 0; i < reference.inputs.size(); i++)
     if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole[i]);
-  if (schedule) {  // its buffers follow, but those of the graph are the same arrays
+  if (schedule) {  // the schedule's buffers follow, but the graph's buffers are the same arrays
     const Schedule& recorded = schedule->kernels.schedule;
     const size_t first = arrays.sizes.size();
     arrays.sizes.resize(first + recorded.buffers.size(), Sizes::All);

@@ -46,7 +46,7 @@ class RecordedTensorGraph {
   TensorParameters parameters;
   TensorReference reference;
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
-  Arrays given;  // of the file of --inputs
+  Arrays given;  // arrays of the file of --inputs
   TensorArrays buffers;
   Floats floats = Floats::Normal;
 

@@ -289,7 +289,7 @@ class ScheduleReader {
       int64_t buffer = slot;
       if (is_call && parameters_.slots.contains(slot)) buffer = parameters_.slots.at(slot);
       else if (is_call || !std::ranges::any_of(parameters_.slots, [&](auto& p) { return p.second == slot; })) continue;
-      auto& known = out[buffer];  // of an argument before, if arguments are parts of one buffer
+      auto& known = out[buffer];  // set by an argument before, if arguments are parts of one buffer
       if (known != bases) known.insert(known.end(), bases.begin(), bases.end());
     }
     return out;

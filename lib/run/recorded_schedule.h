@@ -33,10 +33,10 @@ struct RecordedSchedule {
 struct TensorParameters {
   std::map<int64_t, int64_t> slots;  // the BUFFER's slot, by the PARAM's slot
   TensorVariables variables;
-  std::shared_ptr<Graph> graph;  // of the arguments
+  std::shared_ptr<Graph> graph;  // graph of the arguments
   std::vector<UOp> arguments;    // by the PARAM's slot
   std::map<std::string, std::string> sources;  // of each variable: "3, recorded" or "3, given"
-  std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // of the variables: the smallest and the largest value
+  std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // bounds of the variables, smallest and largest
 };
 // Reads them from the AST of `record`, if it is a call, else from the last stage that is one. `given` overrides the
 // recorded values of variables.

@@ -41,8 +41,8 @@ struct ModelReport {
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // of a recorded graph: "3, recorded" or "3, given"
-  std::string hazard = {};           // of two iterations of a recorded kernel; empty: none was found
-  OrderReport order = {};            // of the kernels of a recorded schedule
+  std::string hazard = {};           // a race of two iterations of a recorded kernel; empty: none was found
+  OrderReport order = {};            // faults in the order of a recorded schedule's kernels
   std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
   std::vector<std::string> also_tried = {};  // values of variables with which a schedule passed, too: "pos=31"

@@ -273,7 +273,7 @@ class ModelRun {
     report_.is_computed_in_ref = true;
     ScheduleResult out{.kernels = program->kernels.size()};
     for (size_t i = 0; i < arrays.size(); i++) {
-      if (values[i].is(Op::CONST)) continue;  // it needs no buffer
+      if (values[i].is(Op::CONST)) continue;  // a constant needs no buffer
       std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
       if (buffers.empty()) buffers.push_back(0);  // the schedule has lost an output
       for (size_t d = 0; d < buffers.size(); d++) {

@@ -53,7 +53,7 @@ constexpr uint8_t kSchedule = kRunSchedule | kBisectSchedule, kBisect = kBisectS
 // An option that some tasks do not honour.
 struct Row {
   const char* option;
-  uint8_t refused_by;  // of RunTask
+  uint8_t refused_by;  // bit set of the RunTask values that refuse the option
   bool (*is_set)(const RunOptions& o);
   const char* instead;
 };

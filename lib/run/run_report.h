@@ -35,7 +35,7 @@ struct StageDifference {
   std::string stage;            // name of the stage; empty if the results are right after every stage
   std::string before = {};      // the last stage before it after which the results are right; empty: none was run
   size_t stages_run = 0;
-  std::vector<std::string> refused;  // of an imported kernel: the recorded stages that cannot be imported, and why
+  std::vector<std::string> refused;  // for an imported kernel: the recorded stages that cannot be imported, and why
   std::vector<Comparison> arrays;  // comparisons after `stage`; if it is empty, after the last stage with left_out > 0
 
   std::string text() const;  // indented lines

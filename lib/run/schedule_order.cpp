@@ -37,7 +37,7 @@ class OrderGraph {
     std::vector<UOp> nodes;
     UOpSet seen(graph);
     collect(sink, nodes, seen);
-    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // of equal calls in the list
+    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // positions of equal calls in the list
     for (size_t i = 0; i < list.num_src(); i++) {
       if (!calls_kernel(list.src(i))) throw Failure("a kernel is no call of a graph");
       numbers[key(copy_into(graph, list.src(i)))].push_back(i);
@@ -252,7 +252,7 @@ class OrderChecker {
   struct Use {
     size_t first = 0, last = 0;   // kernels
     int64_t base = 0;             // the memory that the planner gave the buffer, by the recorded number
-    int64_t begin = 0, end = 0;   // its bytes there
+    int64_t begin = 0, end = 0;   // the buffer's bytes in that memory
     bool is_planned = true;       // memory between kernels; else a buffer of the graph, which is used all the time
   };
   using Buffer = std::pair<int64_t, size_t>;  // the slot before planning, with kExternal for a PARAM, and the device
@@ -346,8 +346,8 @@ class OrderChecker {
   const RecordedSchedule& recorded_;
   const TensorParameters& parameters_;
   VariableValues variables_;
-  std::vector<std::vector<BufferAccess>> accesses_;  // of each kernel, by its arguments
-  std::vector<std::vector<std::string>> names_;      // of the buffers of the arguments
+  std::vector<std::vector<BufferAccess>> accesses_;  // accesses of each kernel, by its arguments
+  std::vector<std::vector<std::string>> names_;      // names of the buffers of the arguments
   std::optional<TensorText> split_, list_;
   std::vector<TensorText> texts_;
   const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;

@@ -81,7 +81,7 @@ const HandWrittenKernel& chosen(const std::vector<HandWrittenKernel>& kernels, c
 // The arguments of a kernel: buffers, then variables.
 struct Arguments {
   std::vector<BufferSpec> buffers;
-  std::vector<std::string> names;  // of the buffers
+  std::vector<std::string> names;  // names of the buffers
   std::vector<VariableSpec> variables;
   VariableValues values;
 };
@@ -130,11 +130,11 @@ Language language_of(const Target& target) {
   return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
 
-// Fails if the target takes no launch of this size. Of the CPU, the work groups are its threads; the number of threads
-// of an OpenCL work group is left to the driver.
+// Fails if the target accepts no launch of this size. On the CPU, each work group is a thread. For OpenCL, the driver
+// checks the number of threads of a work group.
 void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
                        const std::array<uint32_t, 3>& block) {
-  constexpr int64_t kThreads = 1024;  // of a work group: the most that CUDA, HIP and Metal take
+  constexpr int64_t kThreads = 1024;  // threads of a work group: the most that CUDA, HIP and Metal take
   const bool is_cpu = target.device == "CPU";
   int64_t threads = 1, most = is_cpu ? 1 : target.device == "CL" ? INT64_MAX : kThreads;
   for (size_t i = 0; i < 3; i++) {

@@ -24,8 +24,8 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 struct SourceRunReport {
   std::string kernel, device;
   Arrays results;                   // the arrays that are no const pointers, by the parameters' names
-  std::vector<Comparison> compared; // of each array of --expect with the result; empty without --expect
-  std::vector<double> seconds;      // of timed runs
+  std::vector<Comparison> compared; // each array of --expect compared with the result; empty without --expect
+  std::vector<double> seconds;      // times of timed runs
   bool passed() const;
   std::string text() const;
   std::string json() const;

@@ -87,7 +87,7 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
 }
 
 struct FaultyOutput {
-  size_t output;  // its kernel cannot run to its end
+  size_t output;  // number of the output whose kernel cannot run to its end
   std::string text;
 };
 

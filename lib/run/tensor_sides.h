@@ -21,7 +21,7 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
 // `stages`.
 struct RangedDifference {
   UOp culprit;              // the node of the graph before whose rewrite is wrong; empty if all values are the same
-  EquivalenceResult sides;  // its values; Open if the graph after the stage accesses memory out of bounds
+  EquivalenceResult sides;  // how its values compare; Open if the graph after the stage accesses memory out of bounds
   size_t compared = 0;      // the number of values
 };
 Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,

@@ -48,7 +48,7 @@ struct Comparison {
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  int64_t non_finite = 0;  // of the different elements, those that are infinite or NaN in one array
+  int64_t non_finite = 0;  // number of different elements that are infinite or NaN in one array
   // The first differing element, and the element that exceeds its tolerance most.
   std::optional<ElementDifference> first, worst;
   // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values

@@ -116,7 +116,7 @@ TEST_CASE("npz: the sum of all sizes is limited, also if entries share their byt
   for (size_t first = good.find("PK\1\2"), i = 1; i < 3; i++) {
     size_t entry = first + i * 79;                           // size of an entry of the directory in bytes
     bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a,
-    bad.replace(entry + 55, 24, good, first + 55, 24);       // and its two sizes and its offset
+    bad.replace(entry + 55, 24, good, first + 55, 24);       // replaces its two sizes and its offset, too
   }
   scratch.write("bad.npz", bad);
   CHECK(read_arrays(scratch("bad.npz")).ok());

@@ -88,7 +88,7 @@ class Generator {
   bool is_wide_;
   bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
   double denormal_ = 0;
-  std::vector<size_t> kinds_;  // of the next integers of the row, the next one last
+  std::vector<size_t> kinds_;  // kinds of the next integers of the row, the next one last
 };
 
 template <class T, class Draw>

@@ -304,7 +304,7 @@ std::optional<PickleValue> PickleValue::find(std::string_view key) const {
   PickleValue dict = *this;
   if (kind() == Pickle::Object) {
     auto s = state();
-    if (s && s->kind() == Pickle::Tuple && s->size() == 2) s = (*s)[1];  // of a class with slots: (dict, slots)
+    if (s && s->kind() == Pickle::Tuple && s->size() == 2) s = (*s)[1];  // a class with slots: (dict, slots)
     if (!s) return {};
     dict = *s;
   }

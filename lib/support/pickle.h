@@ -36,7 +36,7 @@ class Pickle {
   friend class PickleReader;
   struct Node {
     Kind kind = None;
-    bool is_big = false;           // of a Number: it does not fit 64 bits, `text` has its little-endian bytes
+    bool is_big = false;           // for a Number: it does not fit 64 bits, and `text` has its little-endian bytes
     uint32_t end = 0;              // Tuple, Object: one past the last item in items_
     uint32_t begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;
@@ -72,7 +72,7 @@ class PickleValue {
   uint32_t id() const { return node_; }  // equal ids: the same Python object
 
   std::string_view text() const;   // Text, Bytes, or the name of a Global
-  std::string_view module() const;  // of a Global
+  std::string_view module() const;  // module of a Global
   std::optional<int64_t> number() const;  // Bool, or a Number of 64 bits
   std::optional<uint64_t> unsigned_number() const;  // a Number from 0 to 2^64 - 1
   std::optional<double> real() const;     // Number or Float
@@ -84,9 +84,9 @@ class PickleValue {
   // The value of a Dict's text key; of an Object, of a field of its state.
   std::optional<PickleValue> find(std::string_view key) const;
 
-  std::string_view class_name() const;     // of an Object
-  std::string_view class_module() const;   // of an Object
-  std::optional<PickleValue> state() const;  // of an Object: what BUILD gave it
+  std::string_view class_name() const;     // class of an Object
+  std::string_view class_module() const;   // module of an Object's class
+  std::optional<PickleValue> state() const;  // what BUILD gave an Object
 
  private:
   const Pickle::Node& node() const { return pickle_->nodes_[node_]; }

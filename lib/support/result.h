@@ -56,8 +56,8 @@ class [[nodiscard]] Result {
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // Returns the value, or throws the Diag as a Failure. For use inside a library only. Of a temporary Result the value
-  // itself is returned, so that a loop over it, or a reference to it, does not outlive it.
+  // Returns the value, or throws the Diag as a Failure. For use inside a library only. A temporary Result returns the
+  // value itself, not a reference, so that a loop over the value does not outlive it.
   T& value_or_throw() & {
     if (!ok()) throw Failure(diag());
     return std::get<0>(v_);

@@ -65,14 +65,14 @@ class Watcher {
  public:
   struct Question {
     void* context;
-    clockid_t clock;  // of the thread that asks
-    double end;  // of that clock, in seconds
+    clockid_t clock;  // clock of the thread that asks
+    double end;  // time limit on that clock, in seconds
     bool is_over = false;
   };
   using Place = std::list<Question>::iterator;
 
   static Watcher& instance() {
-    static Watcher& watcher = *new Watcher;  // its thread never ends
+    static Watcher& watcher = *new Watcher;  // the watcher's thread never ends
     return watcher;
   }
   Place add(void* context, double seconds) {

@@ -213,7 +213,7 @@ class ListingReader : public PyValues {
   // Reads the sources [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // of each constant: its index among the sources, its value
+    std::vector<std::pair<size_t, std::string>> constants;  // each: its index among the sources, its value
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;

@@ -117,8 +117,8 @@ class Provenance::History {
     return node;
   }
 
-  // Returns the node of the result that comes from `node` of the input; the empty UOp if there is none. Of several,
-  // returns one of the same op, else the last.
+  // Returns the node of the result that comes from `node` of the input; the empty UOp if there is none. If there
+  // are several, returns one of the same op, else the last.
   UOp heir(UOp node) const {
     UOp out;
     if (!stage_.result) return out;  // the stage failed

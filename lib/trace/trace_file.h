@@ -84,7 +84,7 @@ class TraceWriter : public TraceConsumer {
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
-  Graph* graph_ = nullptr;  // that of the current kernel
+  Graph* graph_ = nullptr;  // graph of the current kernel
   // the number of each rule; key: file, line, branch
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };

@@ -151,7 +151,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
     const std::optional<Array> loaded = is_known ? addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
     const int64_t unit = places.unit(buffer, load.src(0));
-    std::vector<std::pair<int64_t, int64_t>> by_unit;  // with the iteration
+    std::vector<std::pair<int64_t, int64_t>> by_unit;  // each a unit and the iteration that stores to it
     for (int64_t i = 0; i < loops.count; i++)
       if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) {
         const auto [first, count] = places.units(buffer, a, unit);

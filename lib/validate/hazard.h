@@ -14,7 +14,7 @@ struct Hazard {
   std::string buffer;  // "data0"
   int64_t element = 0;
   std::map<std::string, int64_t> stores, loads;  // the values of the loops of the two iterations
-  int64_t iterations = 0;  // of the loops around the store
+  int64_t iterations = 0;  // iterations of the loops around the store
   bool stores_first = false;  // the storing iteration comes first, so that a loop in order loads the new element, too
   // "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order"
   std::string text() const;

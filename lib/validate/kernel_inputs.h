@@ -31,7 +31,7 @@ using ChosenVariables = std::map<std::string, ChosenVariable>;
 struct VariableSources {
   VariableValues options = {};      // --var
   const Arrays* arrays = nullptr;   // --inputs: an array of one integer with the variable's name; null: no file
-  VariableValues recorded = {};     // those that the recorded program bound
+  VariableValues recorded = {};     // values that the recorded program bound
   std::optional<uint64_t> seed = {};  // a random value within the variable's bounds; unset: none
 };
 

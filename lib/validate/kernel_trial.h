@@ -20,9 +20,9 @@ namespace tgc {
 struct TrialInputs {
   Arrays arrays = {};                 // given arrays, by name (data0), and variables as arrays of one integer
   std::string file = {};              // the file of `arrays`, for messages
-  std::optional<uint64_t> seed = 0;   // of arrays and variables that are not given; unset: all must be given
+  std::optional<uint64_t> seed = 0;   // seed of arrays and variables that are not given; unset: all must be given
   VariableValues variables = {};      // --var
-  VariableValues recorded = {};       // those that the recorded program bound
+  VariableValues recorded = {};       // values that the recorded program bound
 };
 
 // Converts the arrays of the file `file` to the dtypes of the kernel. Fails unless they are exactly those that the

@@ -11,9 +11,9 @@ namespace tgc::local_races {
 namespace {
 
 constexpr int64_t kMostPoints = 1 << 18;  // threads and iterations of one access
-constexpr size_t kMostAccesses = 1 << 14;  // with each loop's body twice
+constexpr size_t kMostAccesses = 1 << 14;  // most accesses, with each loop's body counted twice
 constexpr size_t kMostPairs = 1 << 18;
-constexpr size_t kMostLoops = 6;  // around an access
+constexpr size_t kMostLoops = 6;  // most loops around an access
 constexpr int64_t kMostOperand = 1 << 30;  // so that no result overflows; no index into shared memory is larger
 
 using Values = std::unordered_map<UOp, int64_t>;

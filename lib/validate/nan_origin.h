@@ -14,7 +14,7 @@ namespace tgc {
 
 // An operation on the way from the origin to the output: all its operands are numbers, or it makes a NaN of infinities.
 struct NanStep {
-  UOp node;  // of the AST
+  UOp node;  // node of the AST
   std::string text;  // "log2(0) = -inf"
   std::string operands;  // how its operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
   std::string place;  // values of the loops around it: "r0=7, r1=6"; empty: none

@@ -244,9 +244,9 @@ class Gatherer {
     if (!compiled || (!plan_.run && !plan_.bisect)) return Unit{};
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
       return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
-    if (in.is_tensor_graph)
-      return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a tensor graph of " +
-                             in.info.producer, .file = in.file};
+    if (in.is_tensor_graph && plan_.bisect)
+      return Diag{.message = "--bisect means nothing for a tensor graph of " + in.info.producer, .file = in.file};
+    if (in.is_tensor_graph) return Unit{};  // --run runs its kernels
     Session imports = session_;
     imports.over.imports = true;
     auto imported = imports.compiler()->import(in);
@@ -285,13 +285,18 @@ class Gatherer {
       auto add_wanted = [&](const InputGraph& in) -> Status {
         auto at = wanted.find(in.info.name);
         if (at == wanted.end()) return Unit{};
-        if (auto status = add_as_recorded(in); !status) return status;
+        if (auto status = add_foreign(in); !status) return status;
         place_in_schedule(at->second);
         wanted.erase(at);
         return Unit{};
       };
       if (auto status = for_each_graph(session_, kernels, "", add_wanted, true); !status) return status;
     }
+    if (plan_.run && content_.measured_on.empty())
+      return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
+                  .expected = "the recording of its kernels, '" + kernels + "'"};
+    if (plan_.run && !content_.measured_on.starts_with("REF"))
+      if (auto peaks = peaks_of(session_, content_.measured_on)) content_.peaks = *peaks;
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
@@ -306,7 +311,7 @@ class Gatherer {
       }
     return Unit{};
   }
-  // Notes that the last graph is a kernel of a schedule. Of several schedules with the same kernel, it is of the first.
+  // Notes that the last graph is a kernel of a schedule: the first one, if several schedules have the kernel.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
     graph.schedule_of = places[0].first;

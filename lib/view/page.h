@@ -19,7 +19,7 @@ struct ViewContent {
   std::string schedule;               // schedule of a tensor graph as JSON (schedule_text.h); else empty
   std::string measured_on;            // the device that ran the kernels; empty: not run
   std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
-  std::optional<Peaks> peaks;         // of that device; nullopt: not measured
+  std::optional<Peaks> peaks;         // peaks of that device; nullopt: not measured
 };
 
 // Returns the list of graphs, without their contents, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.

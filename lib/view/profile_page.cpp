@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "lib/driver/source.h"
+#include "lib/profile/hints.h"
 #include "lib/profile/report.h"
+#include "lib/profile/trace_checks.h"
 #include "lib/records/input_file.h"
 #include "lib/records/rewrite_trace.h"
 #include "lib/support/json_writer.h"
@@ -150,7 +152,7 @@ class PageWriter {
     auto times = p_.instructions_of(run);
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
-    std::vector<uint64_t> addresses;  // of the instructions
+    std::vector<uint64_t> addresses;  // addresses of the instructions
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
         auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
@@ -178,7 +180,33 @@ class PageWriter {
       });
       if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
-      json.member("hints", profile::hints(p_, run, listing));
+      const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
+      write_stalls(json, stalls);
+      json.key("hints").array([&] {
+        for (const profile::Hint& h : profile::hints(p_, run, listing, stalls)) json.value(h.text());
+      });
+      std::vector<std::string> found = p_.trace.damage;
+      std::ranges::move(profile::check_traces(p_, run, listing), std::back_inserter(found));
+      json.member("damage", found);
+    });
+  }
+
+  // The names of the reasons, and by instruction: the reason of most of its stalls, the cycles that waits for it took,
+  // and the instructions that it waits for with their cycles.
+  static void write_stalls(JsonWriter& json, const profile::StallReport& stalls) {
+    json.key("reasons").array([&] {
+      for (size_t r = 0; r < profile::kStallReasons; r++)
+        json.array([&] {
+          json.value(profile::stall_reason_name(profile::StallReason(r)));
+          json.value(stalls.reasons[r].cycles).value(stalls.reasons[r].idle);
+        });
+    });
+    json.key("stalls").array([&] {
+      for (const profile::InstructionStalls& s : stalls.instructions)
+        json.array([&] {
+          json.value(int(profile::StallReport::main_reason(s))).value(s.waited_for.cycles);
+          for (auto& [n, time] : s.waits_for) json.value(n).value(time.cycles);
+        });
     });
   }
 

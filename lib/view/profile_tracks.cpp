@@ -41,9 +41,9 @@ constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental"
 // The kind of an instruction's operation, and the unit that executes it.
 struct Operation {
   SliceKind kind = SliceKind::Other;
-  std::optional<Unit> unit;  // that executes it, with a packet of its own
-  bool is_other = false;     // of another SIMD
-  int64_t cycles = 1;        // of the execution
+  std::optional<Unit> unit;  // unit that executes the operation and sends a packet of its own
+  bool is_other = false;     // true for an operation of another SIMD
+  int64_t cycles = 1;        // cycles that the execution takes
 };
 
 Operation read_operation(TraceLayout layout, uint32_t number) {

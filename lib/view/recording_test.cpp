@@ -24,5 +24,20 @@ TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
   CHECK(made.data.find(R"("rewrites":3,"discarded":1)") != std::string::npos);
 }
 
+TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones different") {
+  auto data_of = [](const std::string& text) {
+    Graph graph;
+    Recorder recorder;
+    recorder.kernel("k", "", graph.sink({graph.node(Op::CUSTOM, dtypes::void_, {}, graph.str(text))}));
+    return recorder.finish(nullptr, {}).data;
+  };
+  const std::string same(300, 'a'), a = data_of(same + "x"), b = data_of(same + "\\'" + same + "y");
+  CHECK(a.find(std::string(100, 'a')) == a.npos);
+  CHECK(b.find(std::string(100, 'a')) == b.npos);
+  CHECK(a != b);
+  CHECK(data_of("short").find("'short'") != a.npos);
+  CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);  // the name of a kernel
+}
+
 }  // namespace
 }  // namespace tgc

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/support/pytext.h"
+#include "lib/support/sha256.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/repr.h"
@@ -17,6 +18,8 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMaxText = 4000;  // maximum number of characters of an arg; the rest is cut
+constexpr size_t kMaxLiteral = 200;   // maximum number of characters of a literal; a longer one is shortened
+constexpr size_t kShortLiteral = 40;  // number of characters that remain of a shortened literal
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -39,6 +42,27 @@ std::string with_near_names(std::string_view text) {
     } else {
       out += text.substr(i, end - i);
     }
+    i = end;
+  }
+  return out;
+}
+
+// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program. The
+// page has the source as a text of its own. Part of a hash stays, so that different literals stay different. A string
+// with colours is the name of a kernel, which stays.
+std::string with_short_literals(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const char quote = text[i];
+    size_t end = i + 1;
+    if (quote == '\'' || quote == '"') {
+      while (end < text.size() && text[end] != quote) end += text[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, text.size());
+    }
+    const std::string_view piece = text.substr(i, end - i);
+    const bool is_name = piece.find("\\x1b[") != piece.npos && (i == 0 || text[i - 1] != 'b');
+    if (piece.size() <= kMaxLiteral || is_name) out += piece;
+    else out.append(piece.substr(0, kShortLiteral)).append("...").append(to_hex(sha256(piece)).substr(0, 8)) += quote;
     i = end;
   }
   return out;
@@ -157,7 +181,7 @@ void RecordingWriter::choose_nodes() {
 
 std::string RecordingWriter::text_of_arg(UOp u) {
   if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) return u.arg()[1].repr();
-  std::string out = shown_arg(u).is_none() ? "" : own_arg_text(u);
+  std::string out = shown_arg(u).is_none() ? "" : with_short_literals(own_arg_text(u));
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
@@ -321,7 +345,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       return;
     }
     json_.key("lines").array([&] {  // each line's index in the table of lines, minus that of the previous line
-      std::string near = with_near_names(placed->text);
+      std::string near = with_near_names(with_short_literals(placed->text));
       int64_t last = 0;
       for (size_t from = 0; from < near.size();) {
         size_t end = std::min(near.find('\n', from), near.size());

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFactor = 4;         // from one level's bin to the next
+constexpr int64_t kFactor = 4;         // ratio of the widths of bins in two adjacent levels
 constexpr uint32_t kChunk = 8192;      // new slices of a chunk
 constexpr size_t kCoarsest = 2000;     // no level is made of a level with fewer slices
 constexpr double kGain = 0.5;          // a level with more of the slices of the finer level is left out

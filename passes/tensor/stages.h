@@ -78,10 +78,10 @@ struct IndexingContext {
 
   // Why a value is stored in a buffer.
   enum class Why : uint8_t {
-    Output,       // it is a source of the sink
-    OwnKernel,    // it is an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
+    Output,       // the value is a source of the sink
+    OwnKernel,    // the value is made by an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
     Source,       // the op `by` reads a buffer: COPY, MSELECT, ASSIGN
-    UsersDiffer,  // its users index it differently
+    UsersDiffer,  // users of the value index it differently
     LoopsEnd,     // an EXPAND above it would compute it again in each iteration of the expanded loops
   };
   // The axes over which a value is stored in a buffer.
@@ -164,7 +164,7 @@ const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_coll
 struct KeptBufferize {
   bool is_removable = true;   // false: BufferizeOpts forbid it
   size_t buffers = 0;         // the number of buffers that its value reads; more than 3 are kept
-  bool reduces_buffer = false;  // its value has a reduction of a buffer, which would be computed for each use
+  bool reduces_buffer = false;  // the value has a reduction of a buffer, which would be computed for each use
 };
 KeptBufferize what_keeps(UOp bufferize);
 

@@ -92,6 +92,12 @@ def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
   assert {True} <= {low for low, _ in edges} & {high for _, high in edges}
 
 
+def test_shards_divide_the_rules(tmp_path: pathlib.Path) -> None:
+  lines = [f"  (UPat.var('x') + {n}, lambda x: x if {n} == 0 else None),\n" for n in range(5)]
+  (tmp_path / "five.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\nfive = PatternMatcher([\n" + "".join(lines) + "])\n")
+  assert [write_rules(tmp_path / "rules.gz", f"{tmp_path}/five.py", part, 3) for part in (1, 2, 3)] == [2, 2, 1]
+
+
 def test_rules_of_a_file_outside_of_the_pipeline_are_written(tmp_path: pathlib.Path) -> None:
   (tmp_path / "mine.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\n\nmine = PatternMatcher([\n  (UPat.var('x') + 0, lambda x: x)])\n")
   written = tmp_path / "rules.gz"

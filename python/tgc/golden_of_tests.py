@@ -10,6 +10,7 @@ from typing import Any
 
 from tgc.export.golden import golden_lines, tagged_path
 from tgc.export.kinds import JSON
+from tgc.rule_changes import RuleChanges
 
 LEVELS = ("tensor", "kernel")  # a rule that changes a schedule changes the kernels' ASTs, too
 BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"ParamArg":\{"\*":\[)(\d+)')
@@ -19,6 +20,19 @@ def numbered_buffers(graph: str) -> str:
   """Numbers the buffers of a graph by their first use: tinygrad numbers them by process."""
   numbers: dict[str, int] = {}
   return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), graph)
+
+
+def with_numbered_buffers(record: JSON) -> JSON:
+  """Returns a record of a schedule whose buffers are numbered by their first use, in all of its graphs alike."""
+  numbers: dict[str, int] = {}
+  def number(text: str) -> str: return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), text)
+  out = record | {"ast": number(record["ast"])}
+  for name in ("stages", "kernels"):
+    out[name] = [part | {key: number(part[key]) for key in ("ir", "full", "ast") if isinstance(part.get(key), str)} for part in record.get(name, ())]
+  if "rewrites" in record:
+    nodes = [json.loads(number(json.dumps(node, separators=(",", ":")))) for node in record["rewrites"].get("nodes", ())]
+    out["rewrites"] = record["rewrites"] | {"nodes": nodes}
+  return out
 
 
 def digest(*parts: Any) -> bytes: return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
@@ -46,7 +60,10 @@ class Golden:
     for level in LEVELS:
       file = path if level == "kernel" else tagged_path(path, level)
       lines = golden_lines(file) if file.exists() else iter(())
-      self.headers[level] = next(lines, "")
+      header = json.loads(next(lines, "{}"))
+      if level == "kernel": self.changes = RuleChanges(header)
+      header.pop("rule_hashes", None)
+      self.headers[level] = json.dumps(header)
       for line in lines:
         record = json.loads(line)
         key, made = digests(level, record)

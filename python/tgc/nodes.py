@@ -15,7 +15,7 @@ from tgc.process import JSON, visible
 INFIX = {"ADD": "+", "SUB": "-", "MUL": "*", "IDIV": "//", "CDIV": "//", "FLOORDIV": "//", "MOD": "%", "CMOD": "%", "FLOORMOD": "%", "FDIV": "/",
          "POW": "**", "SHL": "<<", "SHR": ">>", "AND": "&", "OR": "|", "XOR": "^", "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "=="}
 BUFFERS = ("DEFINE_GLOBAL", "PARAM")
-MOST_NODES = 60  # of an expression
+MOST_NODES = 60  # largest expression that is shown
 NUMBER = re.compile(r"-?\d+")
 
 

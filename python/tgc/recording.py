@@ -35,7 +35,7 @@ class Rewrite:
   after: str
   depth: int
   record: Record = field(repr=False, compare=False)
-  numbers: tuple[int, int] = field(repr=False, compare=False)  # of both nodes in the record's JSON
+  numbers: tuple[int, int] = field(repr=False, compare=False)  # numbers of both nodes in the record's JSON
 
   @functools.cached_property
   def before_expression(self) -> str: return expression(self.record.facts["rewrites"]["nodes"], self.numbers[0])

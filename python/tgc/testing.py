@@ -31,8 +31,9 @@ from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime, set_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.versions import installed_version
-from tgc.golden_of_tests import LEVELS, Golden, digests, test_of
+from tgc.golden_of_tests import LEVELS, Golden, digests, test_of, with_numbered_buffers
 from tgc.process import TgcError, visible
+from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
 FIRST_BUFFER = 1 << 20  # the number of a process's first buffer: the scheduler numbers temporary buffers of a schedule from 0
 SECONDS = 30  # limit of the search for the rule of a kernel that computes a wrong result
@@ -123,6 +124,7 @@ class Plugin:
     self.missing: list[str] = []  # ids of the golden's records that no test made
     self.verdicts: dict[tuple[bytes, bytes], Problem | None] = {}  # digests of a kernel: what is wrong with its results
     self.rules: dict[str, list[str]] = {}  # rule: the tests that fail because of it
+    self.hashes: dict[str, str] = {}  # of all rules, for the header of the golden
     # With xdist, the workers record, and the controller merges their files.
     self.records = self.is_worker or not getattr(option, "numprocesses", None)
     self.recorder = self.begin() if self.records else None
@@ -196,10 +198,15 @@ class Plugin:
         if not lines:
           texts.append(f"tgc: the golden has no {what} like {len(changed)} of this test; --tgc-update replaces its records")
           continue
-        old = write_recording(folder, "golden", self.golden.headers[level], lines)
-        new = write_recording(folder, "now", header_of(level, recorder), [json.dumps(r) for r, _ in changed])
+        before, after = [json.loads(line) for line in lines], [r for r, _ in changed]
+        if level == "tensor": before, after = [with_numbered_buffers(r) for r in before], [with_numbered_buffers(r) for r in after]
+        old = write_recording(folder, "golden", self.golden.headers[level], [json.dumps(r) for r in before])
+        new = write_recording(folder, "now", header_of(level, recorder), [json.dumps(r) for r in after])
         found = diff(old, new, show=3)
         own = dict.fromkeys(visible(r.rule) for r in found.differing if r.rule)
+        # a rule that the comparison names may only match because another one changed: edited rules, if any, are the cause
+        edited = [visible(r) for r in self.golden.changes.among(matched_rules(before), matched_rules(after))]
+        if edited: own = dict.fromkeys(sorted(edited, key=lambda rule: not any(rule in o.split(" -> ") for o in own)))
         rules |= own
         texts.append(f"tgc: a {what} of this test differs from the golden" + (f"; first rule: {', '.join(sorted(own))}" if own else ""))
         texts.append(found.text.replace(folder + os.sep, "").rstrip())
@@ -255,9 +262,10 @@ class Plugin:
       if key == "tgc_rule": self.rules.setdefault(str(value), []).append(report.nodeid)
 
   @pytest.hookimpl(optionalhook=True)
-  def pytest_testnodedown(self, node: Any) -> None:  # of xdist, in the controller
+  def pytest_testnodedown(self, node: Any) -> None:  # xdist calls this in the controller
     self.seen.update(bytes.fromhex(key) for key in node.workeroutput.get("tgc_seen", ()))
     self.config.stash.setdefault(NOT_RUN, []).extend(node.workeroutput.get("tgc_not_run", ()))
+    self.hashes |= node.workeroutput.get("tgc_rules", {})
 
   def find_missing(self, session: pytest.Session) -> None:
     golden = self.golden or Golden(pathlib.Path(self.config.option.tgc_golden))
@@ -266,9 +274,11 @@ class Plugin:
 
   def pytest_sessionfinish(self, session: pytest.Session) -> None:
     if self.recorder: self.recorder.writer.close()
+    if self.recorder and self.config.option.tgc_update and "tinygrad.uop.ops" in sys.modules: self.hashes = rule_hashes()
     if self.is_worker:
       output = self.config.workeroutput  # type: ignore[attr-defined]
       output["tgc_seen"], output["tgc_not_run"] = [key.hex() for key in self.seen], self.config.stash.get(NOT_RUN, [])
+      output["tgc_rules"] = self.hashes
       return
     if self.config.option.tgc_golden and not self.config.option.tgc_update: self.find_missing(session)
     if not self.writes_file: return
@@ -285,7 +295,8 @@ class Plugin:
       before = list(golden_lines(old)) if old.exists() else []
       now = list(golden_lines(new)) if new.exists() else before[:1]
       kept = [line for line in before[1:] if test_of(json.loads(line)["id"]) not in self.ran]
-      write_lines(old, [*now[:1], *kept, *now[1:]])
+      header = json.loads(now[0]) | (header_entry(self.hashes) if level == "kernel" and self.hashes else {})
+      write_lines(old, [json.dumps(header), *kept, *now[1:]])
       new.unlink(missing_ok=True)
     jit = tagged_path(self.output, "jit")
     if jit.exists(): shutil.move(jit, tagged_path(self.target, "jit"))

@@ -3,13 +3,14 @@ import itertools, json, pathlib, queue, subprocess, threading, time
 
 
 class Client:
-  def __init__(self, command, capabilities=None, **popen):
+  def __init__(self, command, capabilities=None, initializationOptions=None, **popen):
     self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **popen)
     self.ids, self.answers, self.notified, self.requests = itertools.count(1), {}, queue.Queue(), []
     self.arrived = threading.Condition()
     self.closed = False
     threading.Thread(target=self._read, daemon=True).start()
-    self.capabilities = self.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities or {}})["capabilities"]
+    self.capabilities = self.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities or {},
+                                                   "initializationOptions": initializationOptions})["capabilities"]
     self.notify("initialized", {})
 
   def _read(self):

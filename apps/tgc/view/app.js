@@ -105,12 +105,20 @@ export class App {
   /** The graph that has the schedule of the page, or that of the shown graph; -1: none. */
   get scheduled() {
     const {graphs, schedule} = this.index, {g} = this.state, of = g < 0 ? -1 : graphs[g].schedule_of ?? -1;
-    if (schedule) return graphs.findIndex((graph) => graph.schedule || graph.kind === "tensor");
+    const own = graphs.findIndex((graph) => graph.schedule);
+    if (schedule) return own >= 0 ? own : graphs.findIndex((graph) => graph.kind === "tensor");
     return of >= 0 ? of : g >= 0 && graphs[g].schedule ? g : -1;
   }
   get schedule() {
     const {graphs, schedule} = this.index, of = this.scheduled;
     return schedule || of >= 0 && graphs[of].schedule || null;
+  }
+  /** The seconds of each item of the shown schedule, 0: not timed; null: no item was timed. */
+  get measured() {
+    const {graphs, measured} = this.index, {scheduled, schedule} = this;
+    if (measured || !schedule) return measured || null;
+    const out = schedule.kernels.map((_, item) => (graphs[this.graphOfItem(item, scheduled)] || {}).measured || 0);
+    return out.some(Boolean) ? out : null;
   }
   /** Whether the page shows all graphs as a list: it has no schedule, or the state asks for the list. */
   get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
@@ -148,7 +156,10 @@ export class App {
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
     const accused = state.s < 0 ? this.accusedPlace(g) : null;
-    if (accused) return this.show({...state, ...accused});
+    if (accused) {
+      this.isUnseen = before !== opened.graph;
+      return this.show({...state, ...accused});
+    }
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
@@ -308,6 +319,7 @@ export class App {
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;
+    this.canvas.usesRoom &&= !state.v;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
       const showStart = () => {
@@ -324,7 +336,7 @@ export class App {
     else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
     this.shown = scene.drawing;
     byId("model").hidden = !state.m;
-    const panes = {model: state.m, "no-stages": this.isList || state.h.includes("s"), "no-texts": state.h.includes("t"),
+    const panes = {model: state.m, "no-stages": state.m || state.h.includes("s"), "no-texts": state.h.includes("t"),
       "no-details": state.h.includes("d"), two: state.u !== ""};
     for (const [name, isOn] of Object.entries(panes)) byId("main").classList.toggle(name, isOn);
     const shown = [this.state.e, this.isList || this.scheduled].join();

@@ -42,7 +42,7 @@ export function timeline(items, total, opened) {
   return root;
 }
 
-const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLeastLabel = 60, kLeastLabelHeight = 12;  // of the memory plan
+const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLeastLabel = 60, kLeastLabelHeight = 12;  // for the memory plan
 
 /** Returns round numbers from 0 to `most`, at most `count` + 1 of them. */
 function ticks(most, count) {

@@ -3,6 +3,7 @@ import {Size} from "./box.js";
 import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
 import {plain} from "./data.js";
 import {nameOf} from "./expressions.js";
+import {startOf} from "./layout.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 
@@ -80,13 +81,9 @@ export class GraphCanvas {
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
     // a graph that is only too high is as wide as the view
     this.view.scale = Math.max(kFirst, Math.min(kRead, (width - 60) / (d.right - d.left)));
-    const start = (at, low, high, room, margin) => {
-      if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
-      return Math.max(low - margin, Math.min(at, high + margin - room));
-    };
     const {scale} = this.view, across = (width - kAside) / scale, down = height / scale, margin = 50 / scale;
-    this.view.x = start(end.x + Size.width / 2 - across / 2, d.left, d.right, across, 20);
-    this.view.y = start(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
+    this.view.x = startOf(end.x + Size.width / 2 - across / 2, d.left, d.right, across, 20);
+    this.view.y = startOf(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
     this.redraw();
   }
   /** Shows the whole graph above the legend. */
@@ -103,11 +100,13 @@ export class GraphCanvas {
   isReadable() { return this.view.scale >= kReadable; }
   zoom(factor, at = null) {
     const {width, height} = this.#size(), p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
+    this.usesRoom = false;
     this.view.scale = Math.max(kFewest, Math.min(kMost, before * factor));
     this.view.x += p.x / before - p.x / this.view.scale, this.view.y += p.y / before - p.y / this.view.scale;
     this.redraw();
   }
   pan(dx, dy) {
+    this.usesRoom = false;
     this.view.x += dx / this.view.scale, this.view.y += dy / this.view.scale;
     this.redraw();
   }
@@ -120,6 +119,7 @@ export class GraphCanvas {
       v.x = box.x + Size.width / 2 - width / 2 / v.scale;
     if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin)
       v.y = box.y - height / 2 / v.scale;
+    this.#useRoom();
     this.redraw();
   }
 
@@ -138,7 +138,15 @@ export class GraphCanvas {
     if (v.scale >= kText && isSeen) return;
     v.scale = Math.min(scale, v.scale < kText ? kRead : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
+    this.#useRoom();
     this.redraw();
+  }
+  // Moves the view so that it shows no space beyond the graph's margins, also later, until the user moves the view.
+  #useRoom() {
+    const d = this.drawing, v = this.view, {width, height} = this.#size();
+    v.x = startOf(v.x, d.left, d.right, width / v.scale, 20);
+    v.y = startOf(v.y, d.top, d.bottom, height / v.scale, 50 / v.scale);
+    this.usesRoom = true;
   }
 
   /** Returns the box at a point of the canvas. @returns {Box | null} */
@@ -178,6 +186,7 @@ export class GraphCanvas {
     if (was.width && this.size.width) {  // what is in the middle stays there
       this.view.x += (was.width - this.size.width) / 2 / scale;
       this.view.y += (was.height - this.size.height) / 2 / scale;
+      if (this.usesRoom) this.#useRoom();
     }
     if (share && this.size.width && !isKept(this.shareSeen(), share)) this.begin(true);
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
@@ -463,9 +472,9 @@ export class GraphCanvas {
     c.fillText(cut(title, Math.max(3, Math.floor((right - left) / big / 0.62))), left, line, right - left + 4);
     const dtype = this.graph.dtypeName(box.n), isTold = box.lines.length > 0 && box.lines[0].startsWith("data");
     if (scale >= kText && dtype && title.length < 15 && !isTold) {
+      const room = Math.floor((right - left - 6 - c.measureText(title).width) / small / 0.6);
       c.fillStyle = this.strength > 0.24 ? p.text : p.quiet;
       c.font = `${small - 0.5}px ${p.mono}`, c.textAlign = "right";
-      const room = Math.floor((right - left - title.length * big * 0.66) / small / 0.6);
       if (room > 3) c.fillText(cut(dtype, room), right, line);
     }
     c.textAlign = "left", c.font = `${small}px ${p.mono}`;

@@ -16,16 +16,17 @@ const kMostRanges = 12;
 /** @param {App} app */
 export function showHeader(app) {
   const {graph, state, scene} = app, boxes = scene.drawing.boxes.length;
-  const own = app.index.graphs[state.g], {isList} = app, name = nameOfGraph(own, state.g);
+  const {isList} = app, isModel = state.m && !isList, g = isModel ? app.scheduled : state.g;
+  const own = app.index.graphs[g], name = nameOfGraph(own, g);
   byId("graph-button").textContent = (isList ? "all graphs" : name) + " \u25be";
-  byId("graph-button").title = `all graphs (g); this is ${plain(graph.name)}`;
+  byId("graph-button").title = `all graphs (g); this is ${plain(own.name)}`;
   document.title = (isList ? plain(app.index.title) : name) + " \u2013 tgc view";
   const where = [own.function ? graph.name : "", shownTarget(graph.target), app.placeName(state.s),
     counted(boxes, "box", "boxes")];
-  byId("where").textContent = isList ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
+  byId("where").textContent = isList || isModel ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
-  caption.title = caption.textContent;  // its end is cut if there is no room
+  caption.title = caption.textContent;  // the style cuts the end of a caption that has no room
   app.announce(caption.textContent + (state.n >= 0 ? ". Selected " + nodeTitle(graph, state.n) : ""));
   const search = byId("search");
   if (document.activeElement !== search && search.value !== state.q) search.value = state.q;
@@ -36,7 +37,7 @@ export function showHeader(app) {
 export function showFound(app) {
   const {query, state, found, story} = app, rewrites = query.empty ? [] : app.foundRewrites();
   const of = (at, count) => (at < 0 ? "" : at + 1 + " of ") + count;
-  const all = app.foundAt.size > story.last ? app.foundAnywhere.size : 0;  // they are counted in idle time
+  const all = app.foundAt.size > story.last ? app.foundAnywhere.size : 0;  // counted in idle time
   const says = [];
   if (found.length || all || !rewrites.length) says.push(of(found.indexOf(state.n), found.length) + " in this stage");
   if (all) says.push(all + " in all");

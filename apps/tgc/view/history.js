@@ -25,7 +25,7 @@ export class StageHistory {
   }
 
   #read() {
-    const e = this.stage.events, length = [6, 2, 6, 3, 2];  // of an event, by kind
+    const e = this.stage.events, length = [6, 2, 6, 3, 2];  // numbers in an event, by its kind
     for (let at = 0, depth = -1; at < e.length; at += length[e[at]]) {
       if (e[at] === Kind.Begin) depth++;
       else if (e[at] === Kind.End) depth--;

@@ -191,3 +191,10 @@ export function withBounds(drawing) {
   if (!drawing.boxes.length) drawing.left = drawing.top = drawing.right = drawing.bottom = 0;
   return drawing;
 }
+
+/** Returns where a view of size `room` begins along one axis: at `at`, but the view shows no space beyond the margins
+ * of the graph, which reaches from `low` to `high`. A graph that fits is in the middle. */
+export function startOf(at, low, high, room, margin) {
+  if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
+  return Math.max(low - margin, Math.min(at, high + margin - room));
+}

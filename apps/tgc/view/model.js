@@ -9,6 +9,7 @@ import {nameOfGraph} from "./overview.js";
 
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
+const kLongText = 24;  // letters of a cell that is wrapped
 const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
 
 /** An item of the schedule. `graph`: number of its kernel's graph, -1: none; `estimate` and `measured` are in seconds,
@@ -20,14 +21,14 @@ const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
  * @param {import("./app.js").App} app @param {boolean} estimated
  *  @returns {Item[]} */
 export function itemsOf(app, estimated) {
-  const {index, schedule, scheduled} = app, isMeasured = Boolean(index.measured) && !estimated;
+  const {index, schedule, scheduled} = app, times = app.measured, isMeasured = Boolean(times) && !estimated;
   return schedule.kernels.map((k, number) => {
     const graph = app.graphOfItem(number, scheduled), of = graph >= 0 ? index.graphs[graph] : null;
     const touched = [...new Set(k.buffers)].reduce((sum, b) => sum + schedule.buffers[b].bytes, 0);
     const ops = of && /^\d+$/.test(of.ops) ? Number(of.ops) : 0;
     const bytes = of && /^\d+$/.test(of.mem) ? Number(of.mem) : touched;
     const estimate = Math.max(ops / kOpsPerSecond, bytes / kBytesPerSecond, 1e-9);
-    const measured = (index.measured && index.measured[number]) || 0;
+    const measured = (times && times[number]) || 0;
     const madeFor = k.made_for || (of ? of.made_for : "");
     const name = of ? nameOfGraph(of, graph) : k.op, nodes = of ? of.nodes : k.ast_nodes;
     const seconds = isMeasured ? measured : estimate, {reads, writes} = k;
@@ -38,7 +39,7 @@ export function itemsOf(app, estimated) {
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
 export async function showModel(home, app) {
   const {index, schedule} = app;
-  const isMeasured = Boolean(index.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
+  const isMeasured = Boolean(app.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
   const items = itemsOf(app, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
   const {graph, story} = await app.open(app.scheduled);
   const nodes = nodesOfKernels(graph, story);
@@ -55,7 +56,7 @@ export async function showModel(home, app) {
   const fastest = "The fastest of several runs of each kernel on ";
   if (isMeasured) facts(inTime(total), " in all. ", fastest, plain(index.measured_on), "; M: estimated times.");
   else facts(inTime(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
-    index.measured ? "M: measured times." : "Not measured; tgc view --run measures.");
+    app.measured ? "M: measured times." : "Not measured; tgc view --run measures.");
   out.push(timeline(items, total, (item) => openItem(app, item)));
   const showBuffer = (i) => {
     const row = byId("buffer-" + i), old = home.querySelector("tr.shown");
@@ -85,12 +86,18 @@ export async function showModel(home, app) {
     heading("Why each kernel is one of its own");
     out.push(element("pre", "", plain(schedule.why)));
   }
-  home.replaceChildren(...out);
+  home.replaceChildren(...out.map((part) => {
+    if (part.tagName !== "TABLE") return part;
+    const box = element("div", "scroll");
+    box.append(part);
+    return box;
+  }));
 }
 
 function cells(row, ...texts) {
   for (const text of texts) {
-    const isNumber = Array.isArray(text), td = element("td", isNumber ? "num" : "");
+    const isNumber = Array.isArray(text), long = (text.textContent ?? text).length > kLongText ? "long" : "";
+    const td = element("td", isNumber ? "num" : long);
     td.append(isNumber ? text[0] : text);
     row.append(td);
   }
@@ -157,9 +164,9 @@ function boundOf({bytes, ops, seconds}, peaks) {
 }
 
 function table(app, items, total, peaks, names, showBuffer) {
-  const measured = app.index.measured ? ["#measured"] : [];
-  const out = tableOf(["#item", "kernel", "#share", "#estimate", ...measured, "#bytes", "#operations", "#GB/s",
-    "#Gop/s", "bound by", "#nodes", "writes", "reads", "made for"]);
+  const measured = app.measured ? ["#measured"] : [];
+  const out = tableOf(["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", "#operations",
+    "#GB/s", "#Gop/s", "bound by", "#nodes", "writes", "reads"]);
   const buffers = (list) => {
     const cell = element("span");
     for (const b of list) {
@@ -174,10 +181,10 @@ function table(app, items, total, peaks, names, showBuffer) {
     const share = (100 * item.seconds / total).toFixed(1) + " %";
     const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
     const bound = boundOf(item, peaks);
-    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)), [share],
-      [inTime(item.estimate)], ...took, [amount(item.bytes, "B")], [item.ops ? amount(item.ops, "") : ""],
-      [rate(item.bytes, item)], [rate(item.ops, item)], bound, [String(item.nodes)], buffers(item.writes),
-      buffers(item.reads), plain(item.madeFor)));
+    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)),
+      plain(item.madeFor), [share], [inTime(item.estimate)], ...took, [amount(item.bytes, "B")],
+      [item.ops ? amount(item.ops, "") : ""], [rate(item.bytes, item)], [rate(item.ops, item)], bound,
+      [String(item.nodes)], buffers(item.writes), buffers(item.reads)));
   }
   return out;
 }

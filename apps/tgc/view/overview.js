@@ -34,7 +34,8 @@ export function entriesOf(app) {
   const {graphs, measured = []} = app.index, hasSides = graphs.some((g) => g.side > 0);
   const out = graphs.map((graph, g) => {
     const pair = app.pairs.get(g), other = pair ? pair.with : -1, [verdict, isWrong] = findingOf(graph);
-    const seconds = graph.measured || graph.numbers.reduce((sum, n) => sum + (measured[n] || 0), 0);
+    const seconds = graph.measured * Math.max(1, graph.numbers.length) ||
+      graph.numbers.reduce((sum, n) => sum + (measured[n] || 0), 0);
     return {g, other, only: hasSides && !pair ? "only in " + (graph.side ? "B" : "A") : "", verdict, isWrong, seconds,
       differs: pair ? firstDifference(graph, graphs[other]) : ""};
   }).filter(({g, other}) => other < 0 || graphs[g].side === 0);

@@ -50,7 +50,7 @@ export function exampleText({before, after, stored, ...inputs}) {
   return [sides, stored].filter(Boolean).join("; ");
 }
 
-const kShownDigits = 7;  // of a number, unless it needs more to differ from another
+const kShownDigits = 7;  // digits that are shown of a number, unless it needs more to differ from another one
 
 /** Returns "expected 1, got 2 for r0 = 0". @param {string} right @param {string} wrong @param {string} where */
 export function expectedText(right, wrong, where) {

@@ -4,7 +4,7 @@ import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kArrow = " \u2192 ";
-const kMostNodes = 10, kMostOfSide = 72;  // of one side
+const kMostNodes = 10, kMostOfSide = 72;  // most nodes, and most characters, that are shown of one side
 
 /** Which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
 class Shown {

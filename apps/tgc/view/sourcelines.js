@@ -124,7 +124,8 @@ class LineFinder {
       || /s_barrier|fence\(/.test(rest)) this.#block(/^BARRIER$/, at);
     else if (rest) this.#statement(rest, at);
   }
-  // Links a line to the next row of a kind. Of several ENDs, prefers that of the loop of row `of`.
+  // Links a line to the next row whose op matches `kind`. If several rows match, prefers one that has row `of` as a
+  // source: the END of its loop.
   #block(kind, at, of = -1, name = "") {
     const {rows} = this, all = rows.map((_, i) => i).filter((i) => i >= this.next && kind.test(rows[i].op));
     const [row] = [...(of < 0 ? [] : all.filter((i) => rows[i].sources.includes(of))), ...all];

@@ -13,7 +13,8 @@ import {changeText, loopChanges} from "./rewrites.js";
  *   rules: import("./data.js").Rule[]}} Row */
 
 const kRowHeight = 25;
-const kLongestPeriod = 4, kLeastRounds = 3;  // of rewrites of several rules in turn, which form one group
+// Rewrites of several rules in turn form one group: most rules in a turn, and least number of turns.
+const kLongestPeriod = 4, kLeastRounds = 3;
 
 /** Returns how many rewrites from `from` on recur, as A B A B A B does after 2; 1: none.
  * @template T @param {T[]} list @param {number} from @param {(a: T, b: T) => boolean} isSame */

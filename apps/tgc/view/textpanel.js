@@ -71,7 +71,7 @@ export class TextPanel {
     const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
     const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
     view.show(text.lines);
-    view.box.classList.toggle("table", text.kind === "linear");  // its columns are aligned
+    view.box.classList.toggle("table", text.kind === "linear");  // a linear list has aligned columns
     view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
     view.reveal(selected, marks.own);
     return marks;

@@ -108,7 +108,7 @@ function saidOfOther(app) {
   const all = entriesOf(app), differing = all.filter((e) => e.differs);
   if (all.length > 1) {
     const differ = differing.length === 1 ? "differs" : "differ";
-    items.push(span(`  ${differing.length} of ${counted(all.length, "graph")} ${differ}`));
+    items.push(span(`. ${differing.length} of ${counted(all.length, "graph")} ${differ}`));
     if (nextDiffering(app, 1)) items.push(buttonOf("next that differs", () => nextDiffering(app, 1)()));
   }
   items.push(buttonOf(state.p < 0 && pair ? pair.by : "your choice", () => choosePartner(app)));

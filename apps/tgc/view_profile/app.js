@@ -6,7 +6,8 @@ import {byId, element} from "../view/list.js";
 import {TimeCanvas} from "./canvas.js";
 import {colorOf, saysOf} from "./kinds.js";
 import {lanesOf} from "./lanes.js";
-import {CodeList, countersOf, detailsOf, hasLines, kTabs, kernelsOf, rowsOf, sourceRowsOf} from "./panel.js";
+import {CodeList, countersOf, detailsOf, firstHintOf, hasLines, kTabs, kernelsOf, rowsOf,
+  sourceRowsOf} from "./panel.js";
 import {addressOf, kStart, stateOf} from "./state.js";
 import {Track} from "./track.js";
 /** @typedef {import("./lanes.js").Group} Group */
@@ -43,12 +44,19 @@ export class ProfileApp {
     this.#makeTools(), this.#makeTabs(), installDialog();
     document.addEventListener("keydown", (e) => this.#key(e));
     addEventListener("hashchange", () => {
-      if (location.hash !== addressOf(this.state)) this.open(stateOf(location.hash, this.index.runs.length));
+      if (location.hash !== addressOf(this.state))
+        this.open(stateOf(location.hash, this.index.runs.length, this.#slowest()));
     });
   }
 
+  /** The slowest run: by its time, or by its traces if no time is known. */
+  #slowest() {
+    const cost = (run) => run.seconds || 1e-15 * run.traces.reduce((most, t) => Math.max(most, t.last - t.first), 0);
+    return this.index.runs.reduce((best, run, n, runs) => (cost(run) > cost(runs[best]) ? n : best), 0);
+  }
+
   /** Shows a state: a run, its view and its selection. */
-  async open(state = stateOf(location.hash, this.index.runs.length)) {
+  async open(state = stateOf(location.hash, this.index.runs.length, this.#slowest())) {
     if (state.r < 0 && !this.index.host.track.rows.length && this.index.runs.length) state.r = 0;
     if (!this.run || state.r !== this.state.r) await this.#load(state.r);
     this.state = {...state};
@@ -71,7 +79,7 @@ export class ProfileApp {
     if (r >= 0) {
       if (!this.documents.has(r)) this.documents.set(r, unpacked(byId("run" + r).textContent));
       this.run = {...this.index.runs[r], ...await this.documents.get(r)};
-      this.rows = rowsOf(this.run.instructions, this.run.source);
+      this.rows = rowsOf(this.run.instructions, this.run.source, this.run);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
         title: "SE " + trace.se + this.#saysOf(raw), trace: n, track: new Track(raw, arrived)})));
       this.canvas.texts = this.rows.map((row) => row.text);
@@ -278,8 +286,8 @@ export class ProfileApp {
         `${plain(t.device)}: ${counted(t.count, "range")}, ${inTime(t.seconds)} in all`)));
     }
     box.replaceChildren(...detailsOf(i >= 0 && this.rows[i] || null, {isHost: this.state.r < 0, hits: count, all,
-      execution, source: this.run.source, actions: [["\u25c2 Previous", () => this.step(-1), !count],
-        ["Next \u25b8", () => this.step(1), !count],
+      execution, source: this.run.source, rows: this.rows, select: (n) => this.select(n),
+      actions: [["\u25c2 Previous", () => this.step(-1), !count], ["Next \u25b8", () => this.step(1), !count],
         ["Zoom to its wave", () => this.zoomToWave(), !e]]}));
     if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
   }
@@ -314,6 +322,7 @@ export class ProfileApp {
       const isCdna = /^gfx9/.test(this.run.arch || "") && !this.run.traces.some((t) => t.hits !== undefined);
       for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plain(text)));
       if (isCdna) panel.append(element("p", "note", kUnmapped));
+      panel.append(...firstHintOf(this.run, () => this.tab("counters")));
       if (!this.rows.length) panel.append(element("p", "note", this.#whyNoCode()));
       else {
         const label = {code: "instructions", source: "source lines", hot: "hottest instructions"}[name];

@@ -173,7 +173,7 @@ export class TimeCanvas {
           c.fillRect(x, y + item * step + 0.5, w, Math.max(1, step - (step > 3 ? 1 : 0)));
           continue;
         }
-        if (right <= last) continue;  // its pixels are painted
+        if (right <= last) continue;  // the pixels of this item are painted already
         last = Math.max(right, Math.floor(x) + 1);
         c.fillStyle = color;
         if (style === "count" || style === "place") {

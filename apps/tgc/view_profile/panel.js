@@ -7,7 +7,8 @@ import {RowList, element} from "../view/list.js";
  * its source line (0: unknown; about: an approximate one) with the nodes of the kernel's linear list that print it. In
  * the table of source lines, a line with the sums of its instructions; n is then its instruction with the most cycles.
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
- *   idle: number, line: number, source: string, uop: string, about?: boolean}} Row */
+ *   idle: number, line: number, source: string, uop: string, about?: boolean, reason?: string, waited?: number,
+ *   waits?: number[][]}} Row */
 
 export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"],
   ["source", "Source"]];
@@ -20,11 +21,19 @@ function rate(n) {
 }
 
 /** Returns the instructions without the padding after them.
- * @param {any[]} raw @param {any} source of the run; undefined: unknown @returns {Row[]} */
-export function rowsOf(raw, source) {
+ * @param {any[]} raw @param {any} source of the run; undefined: unknown @param {any} run with its stalls
+ * @returns {Row[]} */
+export function rowsOf(raw, source, {reasons = [], stalls = []} = {}) {
+  const stallOf = (n, hits, stall) => {
+    const [reason, waited, ...pairs] = stalls[n] || [0, 0];
+    const waits = [];
+    for (let k = 0; k < pairs.length; k += 2) waits.push([pairs[k], pairs[k + 1]]);
+    waits.sort((a, b) => b[1] - a[1]);
+    return {reason: stalls[n] && stall > hits ? plain(reasons[reason][0]) : "", waited, waits};
+  };
   const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
   return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
-    {n, address, text: plain(text), hits, cycles, stall, idle,
+    {n, address, text: plain(text), hits, cycles, stall, idle, ...stallOf(n, hits, stall),
       ...lineOf(source, hasLines(source) ? source.line_of[n] : 0), about: hasLines(source) && !source.exact[n]}));
 }
 export const hasLines = (source) => Boolean(source && source.lines);
@@ -47,11 +56,12 @@ export function sourceRowsOf(rows, source) {
 const kColumns = new Map([["bar", "the share of the cycles; dark: idle, the part that costs time"],
   ["hits", "executions by the followed waves"], ["cycles", "since the wave's previous instruction"],
   ["stall", "cycles without the cycle of the issue"],
-  ["idle", "cycles of the stall in which no other wave of the SIMD issued"], ["address", ""], ["instruction", ""],
+  ["idle", "cycles of the stall in which no other wave of the SIMD issued"],
+  ["reason", "of most of the stall"], ["address", ""], ["instruction", ""],
   ["line", "number of the source line; ~: approximate"], ["source", "the source line that made the instruction"],
   ["UOp", "the nodes that print the source line, and those printed inside it; numbers of the linear list"]]);
 const kTimes = ["bar", "hits", "cycles", "stall", "idle"];
-const kOfCode = [...kTimes, "address", "instruction"], kOfLines = ["line", "source", "UOp"];
+const kOfCode = [...kTimes, "reason", "address", "instruction"], kOfLines = ["line", "source", "UOp"];
 const kNumbers = new Set(["hits", "cycles", "stall", "idle"]);
 
 /** A list of instructions, in the order of the code or the hottest first, or of source lines. */
@@ -96,6 +106,7 @@ export class CodeList {
 /** @param {string} name of a column @param {Row} item */
 function cellOf(name, item) {
   if (kNumbers.has(name)) return element("span", name, item.hits ? item[name].toLocaleString("en") : "");
+  if (name === "reason") return element("span", name, item.reason || "");
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
   if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
   if (name === "line") return element("span", name, item.line ? (item.about ? "~" : "") + item.line : "");
@@ -125,12 +136,31 @@ export function tableOf(heads, rows) {
   return table;
 }
 
+/** The first hint of a run, and what is damaged, above its code. @param {() => void} more shows all hints */
+export function firstHintOf(run, more) {
+  const out = (run.damage || []).map((text) => element("p", "note", "Damaged: " + plain(text)));
+  if (!run.hints.length) return out;
+  const hint = element("p", "hint", plain(run.hints[0]) + " ");
+  if (run.hints.length > 1) {
+    const link = element("button", "link", `${run.hints.length - 1} more`);
+    link.addEventListener("click", more), hint.append(link);
+  }
+  return [...out, hint];
+}
+
 /** Hints with their evidence, and the counters of a run. */
 export function countersOf(run) {
   const out = element("div", "facts");
   const add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);
   add("Hints", ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plain(text)))
     : [element("p", "quiet", "No counter and no stall is above the threshold of a hint.")]));
+  const stalls = (run.reasons || []).filter(([, cycles]) => cycles);
+  if (stalls.length) {
+    const all = run.instructions.reduce((sum, [, , , cycles = 0]) => sum + cycles, 0) || 1;
+    stalls.sort((a, b) => b[1] - a[1]);
+    add("Stalls by reason", tableOf(["reason", "#cycles", "#% of all", "#idle"], stalls.map(([name, cycles, idle]) => [
+      plain(name), cycles.toLocaleString("en"), (100 * cycles / all).toFixed(1), idle.toLocaleString("en")])));
+  }
   if (run.derived.length || Object.keys(run.derived).length)
     add("Computed from counters", tableOf(["value", "#percent"], Object.entries(run.derived)
       .map(([name, value]) => [name, Number(value).toFixed(1)])));
@@ -233,7 +263,7 @@ function sourceFacts(row, source) {
 }
 
 /** What is known of the selected instruction and execution. @param {Row | null} row @param {any} facts */
-export function detailsOf(row, {isHost, hits, all, execution, actions, source}) {
+export function detailsOf(row, {isHost, hits, all, execution, actions, source, rows, select}) {
   const out = [];
   if (!row) {
     out.push(element("p", "quiet", isHost ? kOnHost : kOnRun));
@@ -251,12 +281,23 @@ export function detailsOf(row, {isHost, hits, all, execution, actions, source}) 
     const shown = hits && hits !== row.hits ? `, ${number(hits)} of them in the timeline` : "";
     facts.push(["hits", number(row.hits) + shown],
       ["cycles", `${number(row.cycles)}, ${share(row.cycles)} of all; ${(row.cycles / row.hits).toFixed(1)} a hit`],
-      ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`]);
+      ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`
+        + (row.reason ? `; mostly ${row.reason}` : "")]);
+    if (row.waited) facts.push(["waited for", `${number(row.waited)} cycles, ${share(row.waited)} of all`]);
   } else facts.push(["hits", "no followed wave executed this instruction"]);
   if (execution) facts.push(["execution", execution]);
   facts.push(...sourceFacts(row, source));
   const list = element("dl");
   for (const [name, text] of facts) list.append(element("dt", "", name), element("dd", "", text));
+  // what it waits for, as links to these instructions
+  for (const [n, cycles] of row.waits || []) {
+    const other = rows[n], place = element("dd");
+    const link = element("button", "link", other ? other.text || "?" : "?");
+    link.addEventListener("click", () => select(n));
+    const line = other && other.line ? `, line ${other.line} ${other.source.trim()}` : "";
+    place.append(link, ` ${share(cycles)} of all cycles${line}`);
+    list.append(element("dt", "", "waits for"), place);
+  }
   out.push(buttons, list);
   return out;
 }

@@ -5,7 +5,7 @@
  * start, by number
  * @typedef {{r: number, v: number[] | null, i: number, e: number[] | null, t: string, c: number[]}} State */
 
-export const kStart = {r: 0, v: null, i: -1, e: null, t: "code", c: []};
+export const kStart = {r: -2, v: null, i: -1, e: null, t: "code", c: []};
 const kTables = ["code", "source", "hot", "counters", "kernels"];
 
 /** @param {State} state */
@@ -20,8 +20,9 @@ export function addressOf(state) {
   return "#" + out.toString();
 }
 
-/** @param {string} address @param {number} runs @returns {State} */
-export function stateOf(address, runs) {
+/** @param {string} address @param {number} runs @param {number} slowest the run that a page opens with
+ * @returns {State} */
+export function stateOf(address, runs, slowest) {
   const from = new URLSearchParams(address.replace(/^#/, ""));
   const numbers = (key, separator) => (from.get(key) || "").split(separator).filter(Boolean).map(Number)
     .filter(Number.isFinite);
@@ -30,7 +31,7 @@ export function stateOf(address, runs) {
     return Number.isInteger(n) && n >= least && n <= most ? n : otherwise;
   };
   const v = numbers("v", "_"), e = numbers("e", "_"), t = from.get("t") || kStart.t;
-  return {r: whole("r", -1, runs - 1, runs ? 0 : -1), v: v.length === 2 && v[0] < v[1] ? v : null,
+  return {r: whole("r", -1, runs - 1, runs ? slowest : -1), v: v.length === 2 && v[0] < v[1] ? v : null,
     i: whole("i", 0, 1e7, -1), e: e.length === 3 ? e : null, t: kTables.includes(t) ? t : kStart.t,
     c: numbers("c", ".")};
 }

@@ -1,8 +1,8 @@
 // The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
 import {unpacked} from "../view/data.js";
 
-const kMost = 20000, kFew = 3000;  // slices of a level to draw; few enough to draw them even if they are short
-const kBlur = 3;      // pixels of a bin that are not seen as coarse
+const kMost = 20000, kFew = 3000;  // most slices to draw of a level; up to kFew are drawn even if they are short
+const kBlur = 3;      // a bin of at most this many pixels does not look coarse
 const kKept = 160;    // chunks kept in memory
 
 /** The slices of a chunk, ordered by row and begin. `rows`: for each row, its first slice and the one after its last.

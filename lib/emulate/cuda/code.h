@@ -38,7 +38,7 @@ struct Op {
   uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join = kNone;     // of a jump: index of the op at which lanes that took different ways reconverge
+  uint32_t join = kNone;     // for a jump: index of the op at which lanes that took different ways reconverge
 
   bool more_is_registers() const { return more != kNone; }
 };
@@ -67,7 +67,7 @@ struct Preset {
   uint8_t bytes;           // bytes per lane; 0 for a predicate
   uint32_t place;
   ptx::Special special{};
-  uint32_t offset = 0;     // of a parameter: offset in the parameter block
+  uint32_t offset = 0;     // for a parameter: its offset in the parameter block
   std::array<uint64_t, 2> value{};
 };
 

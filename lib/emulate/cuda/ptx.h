@@ -104,7 +104,7 @@ struct Variable {
   uint64_t bytes = 0;
   uint64_t align = 1;
   bool is_extern = false;
-  uint64_t offset = 0;               // of a parameter: offset in the parameter block
+  uint64_t offset = 0;               // for a parameter: its offset in the parameter block
   std::vector<std::byte> initial = {};
 };
 

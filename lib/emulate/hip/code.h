@@ -51,15 +51,15 @@ struct Op {
   bool is_vector = false;  // true: executes once per active lane
   bool clamp = false;  // true: clamps the result to [0, 1]
   int8_t scale = 0;  // multiplies the result by 2^scale, before clamping
-  Part to_part = Part::Whole;  // of a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
-  uint8_t words = 1;  // of a memory operation: registers per lane
-  uint8_t bytes = 0;  // of a memory operation: bytes per lane
+  Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
+  uint8_t words = 1;  // for a memory operation: registers per lane
+  uint8_t bytes = 0;  // for a memory operation: bytes per lane
   Counter counter = Counter::None;
   bool wide_address = false;  // true: the vector part of the address has 64 bits
   bool narrow_base = false;  // true: the scalar part of the address has 32 bits
   bool loads = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
-  uint32_t target = 0;  // of a jump: index of the target operation
+  uint32_t target = 0;  // for a jump: index of the target operation
   uint32_t instruction = 0;  // index in TranslatedKernel::instructions
 };
 

@@ -18,7 +18,7 @@ struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
   uint32_t place = 0, count = 1;  // for registers: index of the first register, number of registers
   int64_t integer = 0;
-  bool is_literal = false;  // of an Integer: a literal (printed in hexadecimal), not an inline constant
+  bool is_literal = false;  // for an Integer: true for a literal (printed in hexadecimal), false for an inline constant
   double number = 0;  // value of a Float
   bool negative = false, absolute = false, sign_extended = false;
   std::string_view text;

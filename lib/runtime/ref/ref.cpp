@@ -63,7 +63,7 @@ class Run {
  private:
   struct Padded {
     RefBuffer buffer;
-    HostMemory memory;  // its content, and the rest of its last word
+    HostMemory memory;  // content of the array, and the rest of its last word
   };
 
   static int64_t item_of(const MemoryInfo& info) {

@@ -133,6 +133,7 @@ def main() -> int:
   parser.add_argument("--viz", metavar="FILE", help="convert a trace that the same release's VIZ saved (rewrites.pkl)")
   parser.add_argument("--rules", action="store_true", help="write instances of tinygrad's rewrite rules, for `tgc prove --rules --live`")
   parser.add_argument("--only", default="", metavar="FILE:LINE", help="with --rules: only rules at places that contain this text")
+  parser.add_argument("--shard", default="1/1", metavar="K/N", help="with --rules: only the Kth of N parts of the rules")
   parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, one line each, and write no file")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
@@ -140,7 +141,8 @@ def main() -> int:
   if not options.output: parser.error("the following arguments are required: -o/--output")
   if options.rules:
     from tgc.export.rules import write_rules
-    write_rules(pathlib.Path(options.output), options.only)
+    part, of = map(int, options.shard.split("/"))
+    write_rules(pathlib.Path(options.output), options.only, part, of)
     return 0
   if options.watch_nan and not command: parser.error("--watch-nan needs a program after --")
   if options.stop and not options.watch_nan: parser.error("--stop needs --watch-nan")

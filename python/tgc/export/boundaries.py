@@ -22,7 +22,7 @@ from tgc.export.origins import ORIGIN, origins_of
 
 REASON, ADDED_FOR, ASKED_FOR = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for"
 STAGES = {"STAGE", "BUFFERIZE"}
-VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # between a value that is stored and its buffer
+VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # ops that may lie between a stored value and its buffer
 MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # what a value reads
 
 
@@ -128,7 +128,7 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
     found = about(node) | {"reasons": [{"why": "own"}]}
   if not isinstance(found, dict): return
   if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | cost(node.src[0]) if name in STAGES else found
-  elif name == "BUFFER": new.__dict__[REASON] = found  # it may be a part of a buffer that the memory plan gives to several values
+  elif name == "BUFFER": new.__dict__[REASON] = found  # the memory plan may give parts of one buffer to several values
   elif below_views(new).op.name in STAGES: below_views(new).__dict__[REASON] = found
 
 

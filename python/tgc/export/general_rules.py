@@ -18,9 +18,9 @@ from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
 from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Run, Value, contains_unknown, is_unknown
 
-MOST_COMBINATIONS = 6000  # of dtypes and ops that the pattern of a rule admits
-MOST_SIDES = 3000  # of one rule
-PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # they ask the unknown values, which decide or refuse
+MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern of a rule admits
+MOST_SIDES = 3000  # most pairs of sides of one rule
+PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that ask the unknown values, which decide or refuse
 INSPECTING = (eval, exec, locals, globals, vars, dir)
 STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
 
@@ -179,7 +179,7 @@ class General:
     if any(p.is_any for p in below): raise NotGeneral("its pattern has alternatives")
     if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
     casts = {Ops.CAST, Ops.BITCAST}
-    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # they choose the dtypes of operands themselves
+    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # such ops choose the dtypes of operands themselves
       self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
     values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}  # no vector is made
     for p in below:

@@ -97,7 +97,7 @@ class Writer:
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
     if self.path.is_symlink(): self.path = self.path.resolve()
     self.producer = f"tinygrad {NATIVE_RELEASE}"
-    self.commit: str | None = None  # of tinygrad, if it lies in a git checkout
+    self.commit: str | None = None  # commit of tinygrad, if it lies in a git checkout
     self.files: dict[str, tuple[int, pathlib.Path]] = {}  # level: (descriptor, path)
     self.modes: dict[pathlib.Path, int] = {}  # path: permission bits of a file that an earlier run left
     self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)

@@ -148,7 +148,7 @@ class GraphRecorder(Recorder):
     self.note_settings()
     rewrite = ops.graph_rewrite
     replace_everywhere(rewrite, self.watched_rewrite(rewrite))
-    if self.version.startswith("0.11"):  # its schedules use graph_rewrite_map, which returns what became of each node
+    if self.version.startswith("0.11"):  # schedules of 0.11 use graph_rewrite_map, which returns what became of each node
       rewrite_map = ops.graph_rewrite_map
       replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     for (module, function), stage in STAGES.items():

@@ -18,11 +18,11 @@ from tgc.export.kinds import JSON, Node
 
 MAX_TEXT = 16 << 20  # characters of a text
 MAX_COUNT = 1 << 16  # elements of a vector
-MAX_DEPTH = 1000     # of nested expressions, about: frames that ast.parse may use
+MAX_DEPTH = 1000     # deepest nesting of expressions, about: frames that ast.parse may use
 
 METHODS = {"after", "assign", "barrier", "bitcast", "broadcast", "cast", "contiguous", "copy_to_device", "detach", "encdec", "end", "eq", "exp2", "expand", "flip", "forced_reshape", "gep", "index", "load", "log2", "logical_not", "maximum", "minimum", "ne", "pad", "permute", "r", "reciprocal", "reduce", "reshape", "rtag", "shrink", "sin", "sink", "sqrt", "store", "threefry", "trunc", "where"}
 STATIC_METHODS = {"const", "new_buffer", "range", "sink", "special", "unique", "unique_const", "variable"}
-KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}  # of methods and of UOp
+KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}  # keyword arguments of methods and of UOp
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift,
              ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,

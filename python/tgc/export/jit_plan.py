@@ -79,7 +79,7 @@ class Plan:
     # by a call of the last list: the captured kernels that such calls run. Different kernels may be compiled to one program.
     self.bodies: dict[Any, list[Node]] = {}
     self.kernels = {c.src[0] for c in captured}
-    self.lists: list[tuple[str, list[Node]]] = []  # of the stages, with calls of the captured kernels
+    self.lists: list[tuple[str, list[Node]]] = []  # the list after each stage, with calls of the captured kernels
     self.slots: dict[str, int] = {}   # by the name of an argument: its input
     self.seen: set[Any] = set()  # kinds of replays that were recorded
 
@@ -118,13 +118,13 @@ class Plan:
 class PlanRecorder:
   def __init__(self, recorder: Any) -> None:
     self.recorder, self.plans = recorder, 0
-    self.places: dict[str, list[str]] = {}  # of each stage: the line of tinygrad's function
+    self.places: dict[str, list[str]] = {}  # for each stage: the line of tinygrad's function
     self.captured: list[Node] = []        # the calls of the capture that runs
-    self.onetime: list[Node] = []         # of them, those that prune takes out
-    self.plan: Plan | None = None         # of the list that is being lowered
+    self.onetime: list[Node] = []         # the captured calls that prune takes out
+    self.plan: Plan | None = None         # the plan of the list that is being lowered
     self.calls: list[tuple[Any, Any]] = []  # arguments of the calls that run
-    self.replayed: Plan | None = None     # of the replay that runs
-    self.copies: dict[Any, Any] | None = None  # its copies of inputs: by the new buffer, the copied one
+    self.replayed: Plan | None = None     # the plan of the replay that runs
+    self.copies: dict[Any, Any] | None = None  # the replay's copies of inputs: by the new buffer, the copied one
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 

@@ -143,7 +143,7 @@ class LiveRecorder(GraphRecorder):
         shape = [d if isinstance(d, int) else int(sizes.get(d, 1)) for d in kind.shape]
         inputs[name] = Tensor.zeros(*shape, dtype=kind.dtype).contiguous().realize()
       outputs = [v for v in model(inputs).values() if isinstance(v, Tensor)]
-      for known in (self.kernels, self.kernel_ids): known.clear()  # those of the inputs
+      for known in (self.kernels, self.kernel_ids): known.clear()  # forget the kernels of the inputs
       Tensor.realize(*outputs)
     return [*self.kernels]
 

@@ -16,7 +16,7 @@ from tgc.export.graphs import Nodes
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
-MOST_LINES = 8  # of a rule's text
+MOST_LINES = 8  # most lines that are kept of a rule's text
 
 
 def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "location", None) or ("?", 0)))

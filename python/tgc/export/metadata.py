@@ -38,7 +38,7 @@ def watch_metadata() -> None:
   from tinygrad.helpers import Metadata
   from tinygrad.uop import ops
   kind: Any = Metadata
-  if "caller" not in Metadata.__dataclass_fields__:  # as a field, it is kept where tinygrad copies the metadata for a gradient
+  if "caller" not in Metadata.__dataclass_fields__:  # a field, unlike an attribute, is kept where tinygrad copies the metadata for a gradient
     kind = dataclasses.make_dataclass("Metadata", [("caller", str, "")], bases=(Metadata,), frozen=True, repr=False)
   def make_metadata(name: str, caller: str = "", backward: bool = False) -> Any:
     line, function = program_call()

@@ -65,7 +65,7 @@ class FollowedNodes(dict[Any, Any]):
     self.metadata = metadata      # where new nodes are noted, too, since the program may ask for their gradient; None in a schedule
     self.kernel = kernel          # the origins of a kernel's nodes while it is made; None: they are noted with the nodes
     self.fresh = fresh            # nodes that got an origin in this rewrite, or in this schedule
-    self.root: Any = None         # of the graph that is rewritten
+    self.root: Any = None         # root of the graph that is rewritten
     self.known: set[Any] | None = None  # the nodes of that graph
 
   def __setitem__(self, node: Any, new: Any) -> None:
@@ -182,13 +182,13 @@ def origins_of(ast: Node) -> dict[Any, Any]:
 
 
 def metadata_of(ast: Node, numbers: dict[Any, int] | None = None) -> list[JSON]:
-  """Returns the methods that made a kernel as the list that a record holds. `numbers`: of the nodes in the recorded graph; each
-  entry of the list then has those of its nodes."""
+  """Returns the methods that made a kernel, as a record lists them. With `numbers`, the numbers of the nodes in the recorded
+  graph, each entry of the list has the numbers of the nodes that its method made."""
   from tgc.export.metadata import metadata_list
   origins = origins_of(ast)
   needed = {m for made_by in origins.values() if len(made_by) == 1 for m in made_by}
   nodes: dict[Any, list[int]] = {}
-  for u, made_by in origins.items():  # of a node that several lines make, the lines that make other nodes of the kernel count
+  for u, made_by in origins.items():  # if several methods made a node, those that also made a node alone count
     for m in [m for m in made_by if m in needed] or made_by:
       nodes.setdefault(m, []).extend([numbers[u]] if numbers and u in numbers else ())
   return [entry | ({"nodes": sorted(nodes[m])} if nodes[m] else {}) for m, entry in zip(nodes, metadata_list(nodes))]

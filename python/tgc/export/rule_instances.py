@@ -12,8 +12,8 @@ from tgc.export.kinds import Node
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
 FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
 
-INDEX_LIMIT = 1 << 40  # of the bounds of variables
-MOST_ITERATIONS = 1 << 14  # of a loop
+INDEX_LIMIT = 1 << 40  # largest bound of a variable
+MOST_ITERATIONS = 1 << 14  # most iterations of a loop
 MOST_SHIFT = 130  # Python computes 1 << n of any n
 
 OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
@@ -58,9 +58,9 @@ class Maker:
     self.dtype, self.random = dtype, choose
     self.named: dict[str, Node] = {}
     self.leaves = 0
-    self.bounds: list[int] = []  # of variables: constants at bounds show guards that are wrong by one
+    self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes = guards or [], changes or {}
-    self.numbers: list[Any] = []  # in the order in which they were chosen
+    self.numbers: list[Any] = []  # numbers in the order in which they were chosen
 
   def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
 

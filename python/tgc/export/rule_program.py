@@ -21,7 +21,7 @@ from tgc.export.versions import installed_version
 
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
-MOST_ELEMENTS = 1 << 16  # of an array
+MOST_ELEMENTS = 1 << 16  # most elements of an array
 LONGEST = 70  # characters of an expression that gets no name of its own
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
 OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the same for all releases and dtypes
@@ -138,7 +138,7 @@ class Writer:
       self.arrays[slot] = f"data{slot}", base, int(size)
       return f"data{slot}"
     if op == "LOAD" and len(src) == 1: return self.of(src[0])
-    if op == "LOAD" and (gate := self.gate_of(node)) is not None:  # as before the gate became a part of the load
+    if op == "LOAD" and (gate := self.gate_of(node)) is not None:  # write the load as it was before the gate became a part of it
       memory, at, gate_text = self.of(src[0].src[0]), self.of(src[0].src[1]), self.of(gate)
       return f"{gate_text}.where({memory}.index({gate_text}.where({at}, {self.invalid()})), {self.of(src[1])})"
     if op == "INDEX" and len(src) == 2 and slot_of(src[0]) is not None: return f"{self.of(src[0])}.index({self.of(src[1])})"

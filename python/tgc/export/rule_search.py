@@ -20,11 +20,11 @@ MOST_TRIES = 600  # by chance
 MOST_FAILURES = 200  # tries by chance without any instance
 MOST_MOVES = 1500  # tries with a moved number
 FARTHEST = 1 << 33  # distance by which a number is moved
-MOST_SECONDS = 0.3  # of processor time for a try; what needs longer is no instance
+MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
 MOST_OF_SEARCH = 6  # seconds of processor time, after which no numbers are moved any more
 MOST_NAMED = 32  # numbers of a table that a rule's code names
 NUMBERS = (int, float, tuple, list, set, frozenset, dict)
-LARGEST = 1 << 62  # of a number in a rule's code
+LARGEST = 1 << 62  # largest number in a rule's code
 
 
 class TooSlow(Exception):
@@ -103,7 +103,7 @@ class Search:
         after = self.matcher.rewrite(before, {})
     except Exception: return None  # the rule or a node does not accept these operands
     if after is None or after is before or not hasattr(after, "src"): return None
-    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # it has no precision yet
+    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # such a node has no precision yet
     kind = (before.op, before.dtype, *[s.dtype for s in before.src], *[(name, u.dtype) for name, u in sorted(maker.named.items())])
     return self.known.setdefault(before, Found(seed, tuple(maker.numbers), kind, before, after))
 

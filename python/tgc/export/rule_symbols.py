@@ -12,7 +12,7 @@ from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import constant_of
 
 MOST_CHOICES = 24  # decisions of one run
-MOST_RUNS = 64  # of one rule and dtype
+MOST_RUNS = 64  # most runs of one rule with one dtype
 # Methods that build nodes, and do not depend on their operands but for dtypes.
 BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
             "sqrt", "exp2", "log2", "sin"}
@@ -20,7 +20,7 @@ OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "flo
              "truediv": operator.truediv, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
              "rshift": operator.rshift}
 COMPARISONS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
-# What Python calls of an object, and nothing here answers: numbers, texts, hashes, and the classes of objects.
+# The methods that Python calls on an object for which an unknown value has no answer, such as its number, text or hash.
 REFUSED = ("bool", "hash", "index", "int", "float", "complex", "iter", "next", "len", "getitem", "contains", "call", "str", "repr", "format", "round",
            "trunc", "floor", "ceil", "pow", "rpow", "divmod", "rdivmod", "matmul", "rmatmul", "abs", "neg", "pos", "invert", "reduce_ex", "bytes")
 

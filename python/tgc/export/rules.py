@@ -26,8 +26,8 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
          "tinygrad.schedule", "tinygrad.renderer")
 # Rules that check graphs, write text or select instructions make no other value.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
-MOST_INSTANCES = 24  # of one rule
-MOST_OF_FEW = 48  # of one rule, if there are few rules
+MOST_INSTANCES = 24  # most instances of one rule
+MOST_OF_FEW = 48  # most instances of one rule, if there are few rules
 MOST_NEAR = 5  # rules that an error names
 FEW = 4  # a rule with fewer instances gets some from programs
 
@@ -100,8 +100,9 @@ def depends_on_context(pattern: Any, function: Function) -> bool:
   return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
-def write_rules(path: pathlib.Path, only: str) -> int:
-  """Writes a recording of instances of all rules whose place contains `only`; returns the number of rules."""
+def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> int:
+  """Writes a recording of instances of the rules whose place contains `only`: of the part-th of `of` equal parts of
+  their places. Returns the number of rules."""
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
@@ -114,6 +115,8 @@ def write_rules(path: pathlib.Path, only: str) -> int:
     except Exception as e: others, why = [], f"the file raises {type(e).__name__} when it is imported: {str(e)[:100]}"
     rules = selected(others)
   most = MOST_OF_FEW if len(rules) <= FEW else MOST_INSTANCES
+  in_part = set(list(dict.fromkeys(rule_location(p) for p, _ in rules))[part - 1::of])
+  rules = [(p, f) for p, f in rules if rule_location(p) in in_part]
   for pattern, function in rules:
     where = rule_location(pattern)
     words = places.setdefault(where, set())

@@ -34,7 +34,7 @@ def commit_of(checkout: pathlib.Path) -> str | None:
   """Returns the commit that a git checkout is at, without running git; None if the folder is no checkout."""
   git = checkout / ".git"
   try:
-    if git.is_file(): git = (checkout / git.read_text().removeprefix("gitdir:").strip()).resolve()  # of a worktree
+    if git.is_file(): git = (checkout / git.read_text().removeprefix("gitdir:").strip()).resolve()  # the .git of a worktree is a file that names a folder
     head = (git / "HEAD").read_text().strip()
     if not head.startswith("ref: "): return head
     shared = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git

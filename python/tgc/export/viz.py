@@ -36,7 +36,7 @@ CLASSES = {
 }
 # Classes whose objects a pickle makes by a call. Such an object never gets a state.
 STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
-MOST_VALUES = 1 << 24  # to which a value of the trace may expand, shared values counted each time
+MOST_VALUES = 1 << 24  # most values to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
 INNER = {"get_kernel_graph", "run_rangeify"}
 CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
@@ -117,7 +117,7 @@ class Builder:
 
   def state_of(self, record: Record) -> dict[str, Any]:
     state = record.state
-    if isinstance(state, tuple) and len(state) == 2: state = {**(state[0] or {}), **(state[1] or {})}  # of slots
+    if isinstance(state, tuple) and len(state) == 2: state = {**(state[0] or {}), **(state[1] or {})}  # a class with slots has the state (dict, slots)
     if isinstance(state, list) and dataclasses.is_dataclass(kind := self.kind(record.module, record.name)):
       state = {f.name: v for f, v in zip(dataclasses.fields(kind), state)}
     return state if isinstance(state, dict) else {}
@@ -131,7 +131,7 @@ class Builder:
     return self.kinds[module, name]
 
   def object_of(self, record: Record, args: list[Any], state: dict[str, Any]) -> Any:
-    if (record.module, record.name) == ("builtins", "getattr"):  # with which Python 3.11.2 stores the members of enums
+    if (record.module, record.name) == ("builtins", "getattr"):  # Python 3.11.2 stores members of enums as a call of getattr
       owner = record.args[0] if len(record.args) == 2 else None
       kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, Record) else None
       return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else Inert(())

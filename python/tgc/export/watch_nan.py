@@ -57,7 +57,7 @@ class NanWatcher(ArraySaver):
   def watch(self) -> None:
     super().watch()
     from tinygrad.engine import realize
-    if (item := getattr(realize, "ExecItem", None)) is None: return  # which allocates, in 0.12, before the kernel is called
+    if (item := getattr(realize, "ExecItem", None)) is None: return  # in 0.12, ExecItem allocates memory before the kernel is called
     run = item.run
     def watched_run(one: Any, *args: Any, **kwargs: Any) -> Any:
       if one.ast.op.name == "SINK": self.note_new(one.bufs)  # no copy
@@ -93,7 +93,7 @@ class NanWatcher(ArraySaver):
     outputs = {n: after for n in facts.outs if (after := contents(buffers.get(n))) is not None}
     made = {n: sorted(bad_elements(after, self.infinite) - (bad_elements(before[n], self.infinite) if before.get(n) else set())) for n, after in outputs.items()}
     made = {n: elements for n, elements in made.items() if elements}
-    for n in facts.ins:  # of a view that had no memory of its own, or of memory that nobody wrote
+    for n in facts.ins:  # such a buffer is a view that had no memory of its own, or memory that nobody wrote
       if n not in facts.outs and before.get(n) is None: before[n] = contents(buffers.get(n))
     unwritten = [n for n in facts.ins if n in buffers and buffers[n].base in self.unwritten]
     bad_inputs = [n for n in facts.ins if before.get(n) and bad_elements(before[n], self.infinite)]

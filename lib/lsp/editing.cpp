@@ -1,0 +1,184 @@
+// Completions and renaming.
+#include <algorithm>
+#include <ranges>
+
+#include "lib/lsp/features.h"
+#include "lib/lsp/scan.h"
+#include "lib/support/visible.h"
+#include "lib/uop/release.h"
+
+namespace tgc {
+
+namespace {
+
+// The names of all releases of tinygrad that tgc knows.
+constexpr std::string_view kOps[] = {
+#define RELEASE(name)
+#define OP(name) #name,
+#define NAME(name)
+#define CLASS(name, fields)
+#include "lib/uop/releases.def"
+#undef OP
+#undef NAME
+};
+constexpr std::string_view kMembers[] = {  // "dtypes.half", "AxisType.LOOP"
+#define OP(name)
+#define NAME(name) name,
+#include "lib/uop/releases.def"
+#undef RELEASE
+#undef OP
+#undef NAME
+#undef CLASS
+};
+
+class Completer {
+ public:
+  Completer(const Analysis& a, size_t at) : a_(a), text_(a.text), release_(release_of_text()) {
+    out_.begin = out_.end = std::min(at, text_.size());
+    while (out_.begin > 0 && is_name(text_[out_.begin - 1])) out_.begin--;
+    typed_ = text_.substr(out_.begin, out_.end - out_.begin);
+  }
+
+  Completions run() {
+    const std::string_view before = text_.substr(0, out_.begin);
+    const bool is_json = a_.kind == InputKind::Json || a_.kind == InputKind::Repro;
+    if (!is_json && in_string_or_comment()) return std::move(out_);
+    if (before.ends_with('.')) {
+      size_t begin = before.size() - 1;
+      while (begin > 0 && is_name(text_[begin - 1])) begin--;
+      members(before.substr(begin));
+    } else if (is_json) {
+      if (before.ends_with("\"op\":\"")) ops();
+      else if (before.ends_with("\"dtype\":\"")) members("", "dtypes.");
+    } else if (a_.kind != InputKind::Uops && !defines_a_name()) {
+      names();
+      for (const char* name : {"UOp", "Ops", "dtypes", "AxisType"}) add({name, Completion::Kind::Class});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Release release_of_text() const {
+    std::string producer = a_.info.producer;
+    if (producer.empty()) producer = info_before(a_.kind, text_).producer;
+    if (producer.empty()) producer = a_.producer;
+    return producer.empty() ? Release::Other : release_of(producer);
+  }
+
+  void add(Completion c) {
+    constexpr size_t kMost = 200;
+    if (!std::string_view(c.label).starts_with(typed_)) return;
+    if (out_.list.size() == kMost) return void(out_.is_cut = true);
+    if (std::ranges::find(out_.list, c.label, &Completion::label) == out_.list.end()) out_.list.push_back(std::move(c));
+  }
+
+  bool is_known(std::string_view member) const { return release_ == Release::Other || has_name(release_, member); }
+
+  void ops() {
+    for (std::string_view op : kOps)
+      if (release_ == Release::Other || has_op(release_, op))
+        add({std::string(op), Completion::Kind::Op});
+  }
+
+  // Adds the names that begin with `qualifier`, without it; only those that begin with `only`.
+  void members(std::string_view qualifier, std::string_view only = "") {
+    if (qualifier == "Ops.") return ops();
+    for (std::string_view name : kMembers)
+      if (name.starts_with(qualifier) && name.starts_with(only) && is_known(name))
+        add({std::string(name.substr(qualifier.size())),
+             name.starts_with("dtypes.") ? Completion::Kind::Type : Completion::Kind::Op});
+  }
+
+  // Adds the names of the definitions above. A function's names are visible in the function only, which sees no others.
+  void names() {
+    std::vector<const Definition*> functions;  // the functions around the current place, from the outside in
+    std::vector<std::vector<const Definition*>> visible(1);
+    auto leave_functions = [&](size_t at) {
+      for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();
+    };
+    for (const Definition& d : a_.links.definitions) {
+      if (d.begin >= out_.begin) break;
+      leave_functions(d.begin);
+      if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // not the statement of this place
+      if (!is_function(d)) continue;
+      functions.push_back(&d);
+      visible.emplace_back();
+    }
+    leave_functions(out_.begin);
+    for (const Definition* d : visible.back() | std::views::reverse) {
+      const UOp node = a_.node_of(*d);
+      add({d->name, is_function(*d) ? Completion::Kind::Function : Completion::Kind::Name,
+           node ? std::string(shown_op(node)) + " " + std::string(node.dtype().repr()) : ""});
+    }
+  }
+
+  bool is_function(const Definition& d) const { return text_.substr(d.begin, 4) == "def "; }
+
+  bool in_string_or_comment() const {
+    for (const Token& t : tokens_of(a_))
+      if (t.begin < out_.end && out_.end <= t.end &&
+          (t.kind == Token::Kind::Comment || (t.kind == Token::Kind::String && out_.end < t.end)))
+        return true;
+    return false;
+  }
+
+  bool defines_a_name() const {
+    return std::ranges::any_of(a_.links.definitions, [&](const Definition& d) { return d.name_begin == out_.begin; });
+  }
+
+  const Analysis& a_;
+  std::string_view text_, typed_;
+  Release release_;
+  Completions out_;
+};
+
+std::string with_name_at(const std::string& text, std::vector<std::pair<size_t, size_t>> places,
+                         std::string_view name) {
+  std::ranges::sort(places);
+  std::string out;
+  size_t done = 0;
+  for (auto [begin, end] : places) {
+    out.append(text, done, begin - done).append(name);
+    done = end;
+  }
+  return out.append(text, done);
+}
+
+}  // namespace
+
+Completions completions_at(const Analysis& analysis, size_t at) { return Completer(analysis, at).run(); }
+
+Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& a, size_t at) {
+  const auto target = a.links.target_at(at);
+  if (!target) return Diag{"there is no name of a node here"};
+  if (a.kind != InputKind::Pyrender && a.kind != InputKind::Repr)
+    return Diag{"the nodes of this text have numbers, not names"};
+  const Definition& d = a.links.definitions[*target];
+  std::vector<std::pair<size_t, size_t>> out{{d.name_begin, d.name_end}};
+  for (const Link& link : a.links.links)
+    if (link.target == *target) out.push_back({link.begin, link.end});
+  return out;
+}
+
+Result<Unit> check_renaming(const Analysis& a, const std::vector<std::pair<size_t, size_t>>& places,
+                            std::string_view name) {
+  const std::string shown = "'" + visible(std::string(name)) + "'";
+  if (name.empty() || !is_name_start(name[0]) || name_end(name, 0) != name.size())
+    return Diag{shown + " is not a name: a name has letters, digits and underscores"};
+  if (std::ranges::find(a.links.definitions, name, &Definition::name) != a.links.definitions.end())
+    return Diag{shown + " is already a name in this graph"};
+  const std::string text = with_name_at(a.text, places, name);
+  const Links links = find_links(a.kind, text);
+  if (!std::ranges::equal(links.links, a.links.links, {}, &Link::target, &Link::target) ||
+      links.definitions.size() != a.links.definitions.size())
+    return Diag{shown + " has another meaning in this text"};
+  if (a.order.empty()) return Unit{};  // the text was not readable before
+  ReadReport report{.producer = a.producer};
+  std::vector<NodeAt> nodes;
+  auto read = read_graph_with_nodes(*a.graph, a.kind, text, {}, report, nodes);
+  if (!read) return Diag{shown + " cannot be the name: " + read.diag().message};
+  if (read->root != a.order.back()) return Diag{"with the name " + shown + ", the text is another graph"};
+  return Unit{};
+}
+
+}  // namespace tgc

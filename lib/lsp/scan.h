@@ -1,0 +1,33 @@
+// Finds names, strings and lines in the text of a graph, which may be damaged.
+#pragma once
+#include <algorithm>
+#include <string_view>
+
+namespace tgc {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_name(char c) { return is_name_start(c) || is_digit(c); }
+
+// Returns the end of the name that begins at `at`.
+inline size_t name_end(std::string_view text, size_t at) {
+  while (at < text.size() && is_name(text[at])) at++;
+  return at;
+}
+
+inline size_t end_of_line(std::string_view text, size_t at) { return std::min(text.find('\n', at), text.size()); }
+
+// Returns the end of the Python string that begins with the quote at `at`; the end of its line if it is not closed.
+inline size_t string_end(std::string_view text, size_t at) {
+  const char quote = text[at++];
+  while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+  return std::min(at + 1, text.size());
+}
+
+// Returns the end of the part from `begin` to `end` without the blanks and line ends at its end.
+inline size_t without_blanks(std::string_view text, size_t begin, size_t end) {
+  while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\r' || text[end - 1] == '\n')) end--;
+  return end;
+}
+
+}  // namespace tgc

@@ -1,0 +1,181 @@
+// Tokens, folds and shapes of a text.
+#include <algorithm>
+#include <map>
+
+#include "lib/lsp/features.h"
+#include "lib/lsp/scan.h"
+#include "lib/uop/facts.h"
+
+namespace tgc {
+
+namespace {
+
+bool is_json(InputKind kind) { return kind == InputKind::Json || kind == InputKind::Repro; }
+
+class Lexer {
+ public:
+  explicit Lexer(const Analysis& a) : text_(a.text), kind_(a.kind), links_(a.links) {
+    for (size_t at = 0; at < text_.size();) at = token(at);
+  }
+
+  std::vector<Token> tokens;
+  std::vector<Fold> brackets;  // the pairs of brackets outside strings and comments
+
+ private:
+  using Kind = Token::Kind;
+
+  // Adds the token at `at`, if there is one, and returns the byte behind it.
+  size_t token(size_t at) {
+    const char c = text_[at];
+    if (c == '\n') starts_line_ = true;
+    if (c == ' ' || c == '\n') return std::min(text_.find_first_not_of(' ', at + 1), text_.size());
+    const bool is_first = std::exchange(starts_line_, false);
+    if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
+      return add(at, without_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
+    if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // a color of a listing
+    if (c == '\'' || c == '"') return is_json(kind_) ? json_string(at) : add(at, string_end(text_, at), Kind::String);
+    if (is_digit(c)) return number(at);
+    if (is_name_start(c)) return name(at);
+    if (c == '(' || c == '[' || c == '{') {
+      open_.push_back(at);
+    } else if ((c == ')' || c == ']' || c == '}') && !open_.empty()) {
+      brackets.push_back({open_.back(), at});
+      open_.pop_back();
+    }
+    return at + 1;
+  }
+
+  size_t add(size_t begin, size_t end, Kind kind, bool is_definition = false) {
+    if (end > begin) tokens.push_back({begin, end, kind, is_definition});
+    return end;
+  }
+
+  // Return whether a definition's name, or a use of a name, begins at `at`. Calls must have increasing arguments.
+  bool is_definition(size_t at) {
+    const auto& all = links_.definitions;
+    while (definition_ < all.size() && all[definition_].name_begin < at) definition_++;
+    return definition_ < all.size() && all[definition_].name_begin == at;
+  }
+  bool is_link(size_t at) {
+    while (link_ < links_.links.size() && links_.links[link_].begin < at) link_++;
+    return link_ < links_.links.size() && links_.links[link_].begin == at;
+  }
+
+  size_t number(size_t at) {
+    size_t end = at;
+    while (end < text_.size() && (is_name(text_[end]) || text_[end] == '.')) end++;
+    const bool defines = is_definition(at);
+    return add(at, end, defines || is_link(at) ? Kind::Variable : Kind::Number, defines);
+  }
+
+  size_t json_string(size_t at) {
+    const size_t end = string_end(text_, at);
+    if (end < text_.size() && text_[end] == ':') return add(at, end, Kind::Property);
+    const std::string_view value = text_.substr(at + 1, end - at - 1);
+    if (is_definition(at + 1)) return add(at, end, Kind::Op, true);
+    const bool is_member = value.find(' ') == value.npos && value.find('.') < value.size() && !enum_name(value).empty();
+    return add(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
+  }
+
+  // Returns the name before the first dot, if it is one of tinygrad's enums.
+  static std::string_view enum_name(std::string_view text) {
+    const std::string_view name = text.substr(0, std::min(text.find('.'), text.size()));
+    const bool is_enum = name == "Ops" || name == "AxisType" || name == "AddrSpace" || name == "OptOps";
+    return is_enum ? name : std::string_view();
+  }
+
+  size_t name(size_t at) {
+    const size_t end = name_end(text_, at);
+    const std::string_view word = text_.substr(at, end - at);
+    const bool has_dot = end + 1 < text_.size() && text_[end] == '.' && is_name_start(text_[end + 1]);
+    if (has_dot && (word == "dtypes" || !enum_name(word).empty()))
+      return add(at, name_end(text_, end + 1), word == "dtypes" ? Kind::Type : Kind::Op);
+    if (is_definition(at)) {
+      const bool is_function = tokens.size() && tokens.back().kind == Kind::Keyword &&
+                               text_.substr(tokens.back().begin, 3) == "def";
+      return add(at, end, is_function ? Kind::Function : Kind::Variable, true);
+    }
+    if (is_link(at)) {
+      const Definition& d = links_.definitions[links_.links[link_].target];
+      return add(at, end, text_.substr(d.begin, 4) == "def " ? Kind::Function : Kind::Variable);
+    }
+    if (word == "def" || word == "return" || word == "True" || word == "False" || word == "None")
+      return add(at, end, Kind::Keyword);
+    if (at && text_[at - 1] == '.') return add(at, end, Kind::Method);
+    if (word[0] >= 'A' && word[0] <= 'Z') return add(at, end, Kind::Class);
+    const std::string_view next = text_.substr(end, 2);
+    return next.starts_with("=") && next != "==" ? add(at, end, Kind::Property) : end;
+  }
+
+  std::string_view text_;
+  InputKind kind_;
+  const Links& links_;
+  std::vector<size_t> open_;  // brackets
+  size_t definition_ = 0, link_ = 0;  // the next ones in the order of the text
+  bool starts_line_ = true;
+};
+
+// Adds the loops of a listing: from a range or condition to the node that ends it.
+void add_loops(const Analysis& a, std::vector<Fold>& out) {
+  std::map<uint32_t, size_t> begins;  // by the id of the node
+  for (const Definition& d : a.links.definitions) {
+    const UOp node = a.node_of(d);
+    if (!node) continue;
+    if (node.op() == Op::RANGE || node.op() == Op::IF) begins[node.id()] = d.begin;
+    if (node.op() != Op::END && node.op() != Op::ENDIF && node.op() != Op::ENDRANGE) continue;
+    for (UOp source : node.src())
+      if (auto begin = begins.find(source.id()); begin != begins.end()) out.push_back({begin->second, d.end});
+  }
+}
+
+}  // namespace
+
+std::vector<Token> tokens_of(const Analysis& analysis) { return Lexer(analysis).tokens; }
+
+std::vector<Fold> folds_of(const Analysis& a) {
+  Lexer lexer(a);
+  const std::vector<Token>& tokens = lexer.tokens;
+  std::vector<Fold> out = std::move(lexer.brackets);
+  for (const Definition& d : a.links.definitions)
+    if (std::string_view(a.text).substr(d.begin, 4) == "def ") out.push_back({d.begin, d.end});
+  if (a.kind == InputKind::Uops) add_loops(a, out);
+  for (size_t i = 0, next; i < tokens.size(); i = std::max(next, i + 1)) {
+    for (next = i; next < tokens.size() && tokens[next].kind == Token::Kind::Comment; next++) {}
+    if (next > i) out.push_back({tokens[i].begin, tokens[next - 1].end, true});
+  }
+  std::ranges::stable_sort(out, [](const Fold& x, const Fold& y) {
+    return x.begin != y.begin ? x.begin < y.begin : x.end > y.end;
+  });
+  // of the parts that begin on one line, an editor can only fold one: the first, which ends last
+  size_t line_end = 0;
+  std::erase_if(out, [&](const Fold& f) {
+    const size_t end = end_of_line(a.text, f.begin);
+    if (f.end <= end || (line_end && end == line_end)) return true;
+    return line_end = end, false;
+  });
+  return out;
+}
+
+std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
+  std::vector<Hint> out;
+  if (!a.is_valid) return out;
+  auto add = [&](UOp node, size_t at) {
+    auto text = catch_failures([&]() -> std::string {
+      const auto shape = shape_or_none(node);
+      // the dtype of a pointer says its size already
+      return shape && !shape->empty() && !node.dtype().is_ptr() ? str(*shape) : "";
+    });
+    if (text && !text->empty()) out.push_back({at, *text});
+  };
+  if (a.kind == InputKind::Repr) {  // most nodes of a repr have no name
+    for (const NodeAt& n : a.nodes)
+      if (n.at >= begin && n.at < end) add(n.node, without_blanks(a.text, n.at, end_of_line(a.text, n.at)));
+    return out;
+  }
+  for (const Definition& d : a.links.definitions)
+    if (d.begin < end && d.end >= begin)
+      if (UOp node = a.node_of(d)) add(node, d.end);
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,86 @@
+#include "lib/profile/salvage.h"
+
+#include <cstring>
+#include <vector>
+
+#include "lib/support/counted.h"
+
+namespace tgc::profile {
+namespace {
+
+// The opcodes of Python's pickle, protocols 2 to 5, by their arguments (Lib/pickletools.py).
+constexpr std::string_view kPlain("(.012NRQabd}el]ostu)\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98");
+constexpr std::string_view kLine("FILSVgpP"), kTwoLines("ci"), kOneByte("Khq\x80\x82"), kTwoBytes("M\x83"),
+    kFourBytes("Jjr\x84"), kEightBytes("G"), kCount1("UC\x8a\x8c"), kCount4("TXB\x8b"), kCount8("\x8d\x8e\x96");
+constexpr std::string_view kClosers("tldeuio1\x90\x91");  // end what a MARK began
+constexpr char kFrame = '\x95', kMark = '(', kBuild = 'b', kStop = '.';
+
+bool has(std::string_view list, char c) { return list.find(c) != list.npos; }
+
+// A copy of a pickle without frames, whose sizes are wrong in a part of a file, and where whole items end.
+struct Items {
+  std::string bytes;
+  std::vector<size_t> ends, original;  // in `bytes`, and in the file
+};
+
+Items items_of(std::string_view in) {
+  Items out;
+  size_t marks = 0;
+  for (size_t at = 0; at < in.size();) {
+    const char op = in[at];
+    size_t size = 1;
+    auto line = [&] {
+      const size_t end = in.find('\n', at + size);
+      size = end == in.npos ? SIZE_MAX : end + 1 - at;
+    };
+    auto counted = [&](size_t width) {
+      if (in.size() - at < 1 + width) return void(size = SIZE_MAX);
+      uint64_t count = 0;
+      std::memcpy(&count, in.data() + at + 1, width);
+      size = count > in.size() ? SIZE_MAX : 1 + width + size_t(count);
+    };
+    if (op == kFrame) {
+      at += 9;
+      continue;
+    }
+    if (has(kLine, op)) line();
+    else if (has(kTwoLines, op)) line(), size == SIZE_MAX ? void() : line();
+    else if (has(kOneByte, op)) size = 2;
+    else if (has(kTwoBytes, op)) size = 3;
+    else if (has(kFourBytes, op)) size = 5;
+    else if (has(kEightBytes, op)) size = 9;
+    else if (has(kCount1, op)) counted(1);
+    else if (has(kCount4, op)) counted(4);
+    else if (has(kCount8, op)) counted(8);
+    else if (!has(kPlain, op)) break;
+    if (size > in.size() - at || op == kStop) break;
+    out.bytes.append(in.substr(at, size));
+    at += size;
+    if (op == kMark) marks++;
+    else if (has(kClosers, op) && marks-- == 0) break;
+    if (op == kBuild && marks == 1) out.ends.push_back(out.bytes.size()), out.original.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why) {
+  const Items items = items_of(bytes);
+  auto read = [&](size_t count) {
+    return Pickle::read(items.bytes.substr(0, items.ends[count - 1]) + "e.", is_allowed, "");
+  };
+  size_t good = 0, bad = items.ends.size() + 1;  // `good` items can be read, `bad` cannot
+  std::optional<Pickle> best;
+  while (good + 1 < bad) {
+    const size_t middle = best || bad != items.ends.size() + 1 ? (good + bad) / 2 : bad - 1;  // all of them first
+    if (auto pickle = read(middle)) good = middle, best = std::move(*pickle);
+    else bad = middle;
+  }
+  if (!best) return {};
+  return Salvaged{std::move(*best),
+                  formatted("the file is damaged behind byte %zu of %zu (%s): %s before are read, the rest is lost",
+                            items.original[good - 1], bytes.size(), why.c_str(), counted(good, "event").c_str())};
+}
+
+}  // namespace tgc::profile

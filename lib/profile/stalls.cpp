@@ -1,0 +1,332 @@
+#include "lib/profile/stalls.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/compile/occupancy.h"
+#include "lib/support/counted.h"
+#include "lib/support/table.h"
+#include "lib/support/visible.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr uint64_t kLongestDependency = 40;  // cycles until a result can be used
+constexpr size_t kNearIssues = 6;            // issues of a wave before an instruction that it may depend on
+constexpr uint32_t kCacheLineBytes = 64;     // of the instruction cache of RDNA
+constexpr size_t kMostNamed = 4, kMostWaitedFor = 5, kMostText = 80;
+constexpr double kLeastShare = 0.001;        // of a reason in a text
+
+StallReason reason_of(InstructionUnit unit) {
+  switch (unit) {
+    case InstructionUnit::Memory: return StallReason::Memory;
+    case InstructionUnit::Lds: return StallReason::Lds;
+    case InstructionUnit::ScalarMemory: return StallReason::ScalarMemory;
+    case InstructionUnit::Export: return StallReason::Export;
+    case InstructionUnit::Barrier: return StallReason::Barrier;
+    default: return StallReason::Arbiter;
+  }
+}
+
+// Divides a time by reasons, and by the instructions that are waited for.
+class StallCounter final : public WaveObserver {
+ public:
+  StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, StallReport& out)
+      : code_(code), roles_(roles), out_(out) {}
+
+  void start(uint32_t wave) override {
+    Wave& w = waves_[wave % waves_.size()];
+    w = {};
+    w.number = out_.issues_of_waves.size();
+    out_.issues_of_waves.push_back(0);
+  }
+
+  void issue(const Issue& i) override {
+    Wave& w = waves_[i.wave % waves_.size()];
+    const InstructionRole& role = roles_[i.instruction];
+    InstructionStalls& at = out_.instructions[i.instruction];
+    if (w.number < out_.issues_of_waves.size()) out_.issues_of_waves[w.number]++;
+    StallTime all{i.stall, i.idle};
+    if (out_.is_modeled) {
+      const uint64_t turns = turns_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + turns - 1;
+      all = {stall, stall / std::max(1u, out_.resident)};
+      out_.cycles += stall + 1, w.time += stall + 1;
+    } else {
+      out_.cycles += i.cycles;
+    }
+    if (!w.has_issued) {
+      add(at, StallReason::StartUp, all);
+    } else if (role.unit == InstructionUnit::Wait || role.is_end) {
+      add_wait(w, i.instruction, role, at, all);
+    } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
+      add(at, StallReason::Barrier, all);
+    } else {
+      const uint64_t own = out_.is_modeled ? turns_of(i.instruction) - 1 : 0;
+      if (depends(w, i.instruction))
+        take(at, StallReason::Dependency, all, std::min(kLongestDependency, all.cycles - std::min(all.cycles, own)));
+      if (StallReason reason = reason_of(role.unit); reason != StallReason::Arbiter) {
+        add(at, reason, all);
+      } else {
+        if (is_fetched(w.last, i.instruction)) take(at, StallReason::Fetch, all, all.idle);
+        add(at, StallReason::Arbiter, all);
+      }
+    }
+    for (WaitCounter counter : role.raises) w.pending[size_t(counter)].push_back(i.instruction);
+    w.ends[i.instruction] = w.time + latency_of(role);
+    w.has_issued = true, w.last = i.instruction;
+    w.recent[w.count++ % kNearIssues] = i.instruction;
+  }
+
+ private:
+  struct Wave {
+    std::array<std::vector<uint32_t>, kWaitCounters> pending;  // instructions, the first issued first
+    bool has_issued = false;
+    uint32_t last = 0;
+    std::array<uint32_t, kNearIssues> recent{};
+    size_t count = 0;
+    size_t number = SIZE_MAX;  // in StallReport::issues_of_waves
+    // of a modeled run: the time, and by instruction when its last execution ends
+    uint64_t time = 0;
+    std::unordered_map<uint32_t, uint64_t> ends;
+  };
+
+  // Typical latencies of RDNA in cycles, for the model of emulated runs.
+  uint64_t latency_of(const InstructionRole& role) const {
+    switch (role.unit) {
+      case InstructionUnit::Vector: return 5;
+      case InstructionUnit::Scalar: return 2;
+      case InstructionUnit::Lds: return 30;
+      case InstructionUnit::ScalarMemory: return 100;
+      case InstructionUnit::Memory: return 300;
+      default: return 0;
+    }
+  }
+  // Returns the cycles in which an access occupies its unit.
+  uint64_t turns_of(uint32_t n) const { return n < out_.turns.size() ? out_.turns[n] : 1; }
+  // Returns the cycles until what an instruction waits for or depends on ends.
+  uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
+    uint64_t ready = w.time;
+    auto wait_for = [&](uint32_t earlier) {
+      if (auto end = w.ends.find(earlier); end != w.ends.end()) ready = std::max(ready, end->second);
+    };
+    for (const InstructionRole::Wait& wait : role.waits) {
+      const auto& list = w.pending[size_t(wait.counter)];
+      for (size_t k = 0; k + wait.most < list.size(); k++) wait_for(list[k]);
+    }
+    for (size_t k = 0; k < std::min(w.count, kNearIssues); k++)
+      if (const uint32_t earlier = w.recent[k]; roles_[earlier].raises.empty() && depends_on(n, earlier))
+        wait_for(earlier);
+    return ready - w.time;
+  }
+
+  void add(InstructionStalls& at, StallReason reason, StallTime t) {
+    at.reasons[size_t(reason)] += t, out_.reasons[size_t(reason)] += t;
+  }
+  // Takes at most `most` cycles of `rest` for a reason, idle ones first.
+  void take(InstructionStalls& at, StallReason reason, StallTime& rest, uint64_t most) {
+    StallTime part{std::min(rest.cycles, most), std::min(rest.idle, most)};
+    rest.cycles -= part.cycles, rest.idle -= part.idle;
+    add(at, reason, part);
+  }
+
+  void add_wait(Wave& w, uint32_t n, const InstructionRole& role, InstructionStalls& at, StallTime all) {
+    std::vector<uint32_t> ended;
+    auto end = [&](WaitCounter counter, size_t most) {
+      auto& list = w.pending[size_t(counter)];
+      if (list.size() <= most) return;
+      ended.insert(ended.end(), list.begin(), list.end() - ptrdiff_t(most));
+      list.erase(list.begin(), list.end() - ptrdiff_t(most));
+    };
+    for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.most);
+    if (role.is_end) end(WaitCounter::Store, 0);  // a wave ends when its stores have ended
+    if (ended.empty()) return add(at, role.is_end ? StallReason::StartUp : StallReason::Arbiter, all);
+    std::ranges::sort(ended);
+    ended.erase(std::ranges::unique(ended).begin(), ended.end());
+    for (size_t k = 0; k < ended.size(); k++) {  // equal shares, whose sum is `all`
+      auto share = [&](uint64_t whole) { return whole * (k + 1) / ended.size() - whole * k / ended.size(); };
+      const StallTime part{share(all.cycles), share(all.idle)};
+      out_.instructions[ended[k]].waited_for += part;
+      out_.instructions[n].waits_for[ended[k]] += part;
+      add(at, reason_of(roles_[ended[k]].unit), part);
+    }
+  }
+
+  bool depends(const Wave& w, uint32_t n) {
+    for (size_t k = 0; k < std::min(w.count, kNearIssues); k++) {
+      if (depends_on(n, w.recent[k])) return true;
+    }
+    return false;
+  }
+  bool depends_on(uint32_t n, uint32_t earlier) {
+    auto [known, is_new] = depends_.try_emplace(uint64_t(n) << 32 | earlier, false);
+    if (is_new) known->second = roles_[n].depends_on(roles_[earlier]);
+    return known->second;
+  }
+  // A wave that has passed a barrier waits for the others before its next instruction. RDNA4's s_barrier_wait has no
+  // packet.
+  bool passes_barrier(uint32_t last, uint32_t n) const {
+    if (roles_[last].unit == InstructionUnit::Barrier) return true;
+    for (uint32_t between = last + 1; between < n && between < last + 4; between++)
+      if (roles_[between].unit == InstructionUnit::Barrier && code_.instructions()[between].has_no_packet) return true;
+    return false;
+  }
+  bool is_fetched(uint32_t last, uint32_t n) const {
+    auto line = [&](uint64_t address) { return address / kCacheLineBytes; };
+    const uint64_t begin = code_.address_of(n), end = begin + code_.instructions()[n].size - 1;
+    return n != code_.instructions()[last].next || line(end) != line(code_.address_of(last));
+  }
+
+  const KernelCode& code_;
+  const std::vector<InstructionRole>& roles_;
+  StallReport& out_;
+  std::array<Wave, 32> waves_;
+  std::unordered_map<uint64_t, bool> depends_;  // by two instructions
+};
+
+// "0x1778 (line 16, 35 LOAD float)"
+std::string place_text(const Profile& p, size_t kernel, uint32_t instruction) {
+  const std::string out = instruction_place(p, kernel, instruction);
+  const size_t comma = out.find(", ");
+  return comma == out.npos ? out : out.substr(0, comma) + " (" + out.substr(comma + 2) + ")";
+}
+
+// The largest number of waves at a time on SIMD 0 of compute unit 0.
+uint32_t most_waves(const Profile& p, size_t kernel) {
+  uint32_t out = 0;
+  for (size_t i : p.trace.kernels[kernel].sqtt) {
+    std::vector<std::pair<int64_t, int>> changes;
+    for (const WaveSpan& w : p.summaries[i].waves)
+      if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown)
+        changes.insert(changes.end(), {{w.begin, 1}, {w.end, -1}});
+    std::ranges::sort(changes);
+    uint32_t now = 0;
+    for (auto [time, change] : changes) out = std::max(out, now += uint32_t(change));
+  }
+  return out;
+}
+
+// The waves that a SIMD would have at a time: those of the launch, divided among the SIMDs of the card, as far as they
+// fit.
+uint32_t modeled_residents(const Profile& p, size_t kernel) {
+  const KernelRun& run = p.trace.kernels[kernel];
+  size_t waves = 0;
+  for (size_t i : run.sqtt) waves += p.summaries[i].waves.size();
+  const DevicePeak* device = device_peak(run.arch);
+  auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
+  const uint32_t threads = resources && resources->most_threads ? resources->most_threads : 32;
+  auto fitting = resources ? occupancy_of(*resources, run.arch, threads) : std::nullopt;
+  const size_t each = device && device->simds ? (waves + device->simds - 1) / device->simds : waves;
+  return uint32_t(std::min<size_t>(each, fitting ? fitting->waves : 1));
+}
+
+// By instruction: the cycles in which a memory access occupies its unit, by the lines or banks that its lanes access.
+std::vector<uint32_t> turns_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
+  constexpr uint32_t kLineCycles = 4;  // of a cache line
+  std::vector<uint32_t> out(roles.size(), 1);
+  const CodeSource* source = p.source_of(kernel);
+  for (uint32_t n = 0; source && n < roles.size(); n++) {
+    const uint32_t line = source->line_at(p.code_of(kernel)->address_of(n));
+    for (const MemoryAccess& a : source->accesses) {
+      if (!line || a.line != line || roles[n].is_store != (a.node.op == "STORE")) continue;
+      if (a.lanes && roles[n].unit == InstructionUnit::Memory) out[n] = std::max(out[n], a.lanes->lines * kLineCycles);
+      if (a.banks && roles[n].unit == InstructionUnit::Lds) out[n] = std::max(out[n], a.banks->cycles);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view stall_reason_name(StallReason reason) {
+  constexpr std::string_view kNames[] = {"memory",  "LDS",    "scalar memory", "dependency", "instruction fetch",
+                                         "barrier", "export", "start-up",      "arbiter"};
+  static_assert(std::size(kNames) == kStallReasons);
+  return kNames[size_t(reason)];
+}
+
+StallReason StallReport::main_reason(const InstructionStalls& i) {
+  auto most = std::ranges::max_element(i.reasons, {}, &StallTime::cycles);
+  return StallReason(most - i.reasons.begin());
+}
+
+std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+  std::vector<InstructionRole> out;
+  const KernelCode* code = p.code_of(kernel);
+  const Isa isa = isa_of(p.trace.kernels[kernel].arch);
+  for (uint32_t n = 0; code && n < code->instructions().size(); n++) {
+    auto text = listing.find(code->address_of(n));
+    out.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa));
+  }
+  return out;
+}
+
+StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+  StallReport out;
+  const KernelCode* code = p.code_of(kernel);
+  const KernelRun& run = p.trace.kernels[kernel];
+  if (!code || listing.empty()) return out;
+  out.is_modeled = !p.trace.emulator.empty();
+  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
+  out.instructions.resize(roles.size());
+  if (out.is_modeled) out.turns = turns_of(p, kernel, roles);
+  out.resident = out.is_modeled ? modeled_residents(p, kernel) : most_waves(p, kernel);
+  bool is_mapped = false;
+  for (size_t i : run.sqtt) {
+    if (p.summaries[i].instructions.empty()) continue;
+    is_mapped = true;
+    StallCounter counter(*code, roles, out);
+    follow_waves(bytes_of(p.trace.sqtt[i].blob), *code, counter);
+  }
+  if (!is_mapped) out.instructions.clear();
+  return out;
+}
+
+std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruction) {
+  const uint64_t address = p.code_of(kernel)->address_of(instruction);
+  std::string out = formatted("%#x", unsigned(address));
+  const CodeSource* source = p.source_of(kernel);
+  const uint32_t line = source ? source->line_at(address) : 0;
+  if (!line) return out;
+  std::string nodes = nodes_text(source->nodes_of(line));
+  nodes = nodes.substr(0, nodes.find(" ("));  // without the nodes printed inside
+  return out + formatted(", line %u%s%s", line, nodes.empty() ? "" : ", ", nodes.c_str());
+}
+
+std::string waits_text(const Profile& p, size_t kernel, const StallReport& stalls, uint32_t instruction) {
+  std::vector<std::pair<uint64_t, uint32_t>> list;
+  for (auto& [n, time] : stalls.instructions[instruction].waits_for) list.emplace_back(time.cycles, n);
+  std::ranges::stable_sort(list, std::greater(), &std::pair<uint64_t, uint32_t>::first);
+  std::string out;
+  for (size_t k = 0; k < std::min(list.size(), kMostNamed); k++)
+    out += (k ? ", " : "") + place_text(p, kernel, list[k].second);
+  return out + (list.size() > kMostNamed ? ", ..." : "");
+}
+
+std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stalls, const Listings::Listing& listing) {
+  if (stalls.instructions.empty() || !stalls.cycles) return "";
+  auto percent = [&](uint64_t cycles) { return formatted("%.1f%%", double(cycles) / double(stalls.cycles) * 100); };
+  std::vector<size_t> order;
+  for (size_t n = 0; n < kStallReasons; n++)
+    if (double(stalls.reasons[n].cycles) >= kLeastShare * double(stalls.cycles)) order.push_back(n);
+  std::ranges::stable_sort(order, std::greater(), [&](size_t n) { return stalls.reasons[n].cycles; });
+  std::string out;
+  for (size_t n : order) {
+    out += !out.empty() ? ", " : stalls.is_modeled ? "stalls by a model: " : "stalls: ";
+    out += std::string(stall_reason_name(StallReason(n))) + " " + percent(stalls.reasons[n].cycles);
+  }
+  if (!out.empty()) out += "\n";
+  std::vector<std::pair<uint64_t, uint32_t>> loads;
+  for (uint32_t n = 0; n < stalls.instructions.size(); n++)
+    if (uint64_t cycles = stalls.instructions[n].waited_for.cycles) loads.emplace_back(cycles, n);
+  std::ranges::stable_sort(loads, std::greater(), &std::pair<uint64_t, uint32_t>::first);
+  loads.resize(std::min(loads.size(), kMostWaitedFor));
+  std::vector<std::vector<std::string>> rows{{"cycles", "%", "waited for"}};
+  for (auto [cycles, n] : loads) {
+    auto text = listing.find(p.code_of(kernel)->address_of(n));
+    std::string name = text == listing.end() ? "" : visible(text->second).substr(0, kMostText) + "  ";
+    rows.push_back({std::to_string(cycles), percent(cycles), name + place_text(p, kernel, n)});
+  }
+  return loads.empty() ? out : out + table(rows, "rr");
+}
+
+}  // namespace tgc::profile

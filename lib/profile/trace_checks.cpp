@@ -1,0 +1,120 @@
+#include "lib/profile/trace_checks.h"
+
+#include <algorithm>
+
+#include "lib/support/counted.h"
+#include "lib/support/visible.h"
+
+namespace tgc::profile {
+namespace {
+
+// Whether a packet with this operation can stand for an instruction of this unit. True for operations without a name.
+bool fits(std::string_view op, InstructionUnit unit) {
+  using Unit = InstructionUnit;
+  struct Row {
+    std::string_view prefix;
+    std::initializer_list<Unit> units;
+  };
+  static const Row rows[] = {
+      {"SALU", {Unit::Scalar}},        {"SMEM", {Unit::ScalarMemory}}, {"JUMP", {Unit::Branch}},
+      {"CALL", {Unit::Branch}},        {"LDS_", {Unit::Lds}},          {"SGMEM_", {Unit::Memory}},
+      {"VMEM_", {Unit::Memory}},       {"FLAT_", {Unit::Memory}},      {"BUF_", {Unit::Memory}},
+      {"VALU", {Unit::Vector}},        {"WMMA", {Unit::Vector}},       {"VINTERP", {Unit::Vector}},
+      {"BARRIER", {Unit::Barrier}},    {"MESSAGE", {Unit::Other}},
+      {"IMMEDIATE", {Unit::Wait, Unit::Other, Unit::Barrier}},
+  };
+  for (const Row& row : rows)
+    if (op.starts_with(row.prefix)) return std::ranges::find(row.units, unit) != row.units.end();
+  return true;
+}
+
+class TraceChecker {
+ public:
+  TraceChecker(const KernelCode* code, const std::vector<InstructionRole>& roles)
+      : code_(code), roles_(roles), map_(code) {}
+
+  void packet(const PacketView& p) {
+    if (p.time < time_) backwards_++;
+    time_ = p.time;
+    if (!code_ || map_.error()) return;
+    const PacketType& type = packet_type(p.row->packet);
+    const uint32_t wave = uint32_t(type.field(p.bits, "wave"));
+    switch (p.row->action) {
+      case Action::Start: case Action::End: {
+        if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) break;
+        if (p.row->action == Action::Start) map_.start(wave);
+        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_end) other_ends_++;
+        break;
+      }
+      case Action::Instruction: {
+        const bool is_inst = p.row->count_mask != 0;
+        const uint32_t op = uint32_t(type.field(p.bits, "op"));
+        const std::string name = is_inst ? inst_op_name(p.layout, op) : type.name == "VALUINST" ? "VALU" : "IMMEDIATE";
+        if (!name.starts_with("OTHER_")) check(map_.instruction(wave, is_inst, op), name);
+        break;
+      }
+      case Action::Mask:
+        for (uint32_t n = 0; n < 16; n++)
+          if (type.field(p.bits, "mask") >> n & 1) check(map_.immediate(n), "IMMEDIATE");
+        break;
+      default: break;
+    }
+  }
+
+  void report(const std::string& where, const Listings::Listing& listing, std::vector<std::string>& out) const {
+    if (backwards_) out.push_back(where + "the time goes back " + times(backwards_));
+    if (other_ends_) out.push_back(where + counted(other_ends_, "wave") + " end elsewhere than at s_endpgm");
+    if (!misfits_) return;
+    const uint64_t address = code_->address_of(first_misfit_);
+    auto text = listing.find(address);
+    out.push_back(where + formatted("%s of another unit than their instruction's, the first at %#x (%s for '%s')",
+                                    counted(misfits_, "packet").c_str(), unsigned(address), first_op_.c_str(),
+                                    text == listing.end() ? "" : visible(text->second).c_str()));
+  }
+
+ private:
+  static std::string times(uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
+  void check(uint32_t n, const std::string& op) {
+    if (n == InstructionMap::kNone || fits(op, roles_[n].unit)) return;
+    if (misfits_++ == 0) first_misfit_ = n, first_op_ = op;
+  }
+
+  const KernelCode* code_;
+  const std::vector<InstructionRole>& roles_;
+  InstructionMap map_;
+  int64_t time_ = INT64_MIN;
+  uint64_t backwards_ = 0, other_ends_ = 0, misfits_ = 0;
+  uint32_t first_misfit_ = 0;
+  std::string first_op_;
+};
+
+// Waves that begin twice, and those that end without a begin after others have begun.
+void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
+  size_t no_end = 0, no_begin = 0;
+  for (const WaveSpan& w : s.waves) {
+    no_end += w.end == WaveSpan::kUnknown;
+    no_begin += w.begin == WaveSpan::kUnknown;
+  }
+  if (no_end) out.push_back(where + counted(no_end, "wave") + " without an end");
+  if (no_begin) out.push_back(where + counted(no_begin, "wave") + " without a begin");
+}
+
+}  // namespace
+
+std::vector<std::string> check_traces(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+  std::vector<std::string> out;
+  const KernelRun& run = p.trace.kernels[kernel];
+  const KernelCode* code = listing.empty() ? nullptr : p.code_of(kernel);
+  const std::vector<InstructionRole> roles = code ? roles_of(p, kernel, listing) : std::vector<InstructionRole>();
+  for (size_t i : run.sqtt) {
+    const SqttEvent& e = p.trace.sqtt[i];
+    const std::string where = formatted("shader engine %d: ", int(e.se));
+    check_waves(p.summaries[i], where, out);
+    TraceChecker checker(e.itrace ? code : nullptr, roles);
+    decode_sqtt(bytes_of(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
+    checker.report(where, listing, out);
+  }
+  return out;
+}
+
+}  // namespace tgc::profile
