@@ -164,8 +164,7 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
 
 def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts, in each release."""
-  import tinygrad.codegen as codegen
-  from tinygrad import Tensor
+  from tinygrad import Tensor, codegen
   from tinygrad.helpers import ansistrip
   made, own = [], codegen.apply_opts
   def watched(*args: object, **kwargs: object) -> object:
@@ -175,8 +174,8 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   a, b = Tensor.rand(24, 24).realize(), Tensor.rand(24, 24).realize()
   (a @ b).realize()
   name, own_opts = re.sub(r"n\d+$", "", ansistrip(made[-1].name)), made[-1].applied_opts
-  lines: dict[str, dict[str, object]] = {}
-  exec((ROOT / "testdata/programs/opts.py").read_text(), lines)
+  lines: dict[str, dict[str, list[object]]] = {}
+  exec((ROOT / "testdata/programs/opts.py").read_text(), lines)  # noqa: S102
   opts = lines["OPTS"].pop("r_4_4")
   lines["OPTS"].update({name: opts, **{f"{name}n{i}": opts for i in range(1, 9)}})  # 0.12 numbers kernels of the same name
   (a @ b).relu().realize()

@@ -168,7 +168,8 @@ def with_opts(sink: Node, text: str) -> Node:
   one = rf"Opt\((?:op=)?OptOps\.(\w+), (?:axis=)?({number}), (?:arg=)?({number}|\((?:{number})(?:, (?:{number}))*,?\))\)"
   if not re.fullmatch(rf"\[(?:{one}(?:, |(?=\])))*\]", text): raise ValueError(f"'{text}' is no list of opts")
   opts = tuple(Opt(OptOps[op], ast.literal_eval(axis), ast.literal_eval(arg)) for op, axis, arg in re.findall(one, text))
-  return sink.replace(arg=dataclasses.replace(sink.arg or KernelInfo(), opts_to_apply=opts))
+  made: Node = sink.replace(arg=dataclasses.replace(sink.arg or KernelInfo(), opts_to_apply=opts))
+  return made
 
 
 class PrivateFiles:
