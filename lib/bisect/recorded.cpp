@@ -171,7 +171,7 @@ class RecordedBisection {
                 "' looks wrong, but the stages after it are right: tgc may not import it rightly";
     report_.failure.clear();
   }
-  // Compares with the graph after a known rewrite if it makes a difference for `t`.
+  // If the known rewrite `k` changes the results of `t`, begins the search behind `k`, from the graph after it.
   void skip_known(Trial& t, const KnownRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
