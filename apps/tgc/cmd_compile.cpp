@@ -31,7 +31,7 @@ int compile_inputs(CompileCommand& o) {
   CompileAll all(session, o.plan);
   require(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
-  require(all.any_source());
+  require(all.check_any_source());
   return all.any_failed() ? 1 : 0;
 }
 

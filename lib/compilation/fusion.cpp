@@ -54,7 +54,7 @@ void add_keeper(StorageReason& reason, UOp bufferize) {
   if (k.is_removable) add_cost(reason, k.buffers, k.reduces_buffer);
 }
 
-// The numbers of the nodes that a tag lists, see TensorJob::numbered.
+// Returns the numbers of the nodes that a tag lists, see TensorJob::numbered.
 std::vector<size_t> numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())
@@ -63,7 +63,7 @@ std::vector<size_t> numbers_of(Arg tag) {
   return out;
 }
 
-// The same of the tag of a stored value, or of the BUFFERIZE or STORE `by` that stores it.
+// Returns the numbers in the tag of the BUFFERIZE or STORE `by` or, if it has no tag, of the value that it stores.
 std::vector<size_t> numbers_of(UOp by, UOp value) { return numbers_of(by.tag().is_none() ? value.tag() : by.tag()); }
 
 std::string list_of(const std::vector<size_t>& numbers) {

@@ -18,7 +18,7 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
 // Adds why the scheduler did not remove the buffer again, as it does if the value is cheap to compute.
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
 
-// Returns what fusion_text() does, of a recorded schedule of any release.
+// Returns the text of fusion_text() for a recorded schedule of any release.
 std::string recorded_fusion_text(const GoldenRecord& record);
 
 // Returns a paragraph for each kernel of the tensor graph `c`: the node whose value it stores, why that value is

@@ -35,7 +35,7 @@ inline std::string places_of(const TraceRule& rule) {
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// Returns both, or the name alone if the rule is named by its position, as in recordings.
+// Returns the name of the rule and its position, or only the name if the name is the position, as in recordings.
 inline std::string name_with_place(const TraceRule& rule) {
   const std::string place = places_of(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;

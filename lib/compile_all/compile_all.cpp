@@ -183,7 +183,7 @@ Status CompileAll::compile() {
   return Unit{};
 }
 
-Status CompileAll::any_source() const {
+Status CompileAll::check_any_source() const {
   if (!sources_.empty() || refused_.empty()) return Unit{};
   size_t others = refused_.size() - 1;
   return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};

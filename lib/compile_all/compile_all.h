@@ -51,7 +51,7 @@ class CompileAll {
   Status run();
 
   bool any_failed() const;
-  Status any_source() const;           // an error if kernels were read, but none has a source
+  Status check_any_source() const;     // an error if kernels were read, but none has a source
   // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.

@@ -33,7 +33,7 @@ class Renames {
   // distinguishes kernels of one name (n1 in "E_4n1"). If `is_older`, the graph is of the earlier release, and its
   // representations are converted, too.
   UOp apply(UOp root, bool is_older = false) const;
-  // The same for the graphs under several roots of one Graph.
+  // Replaces each of several roots of one Graph by the result of apply().
   void apply(std::span<UOp* const> roots, bool is_older) const;
 
  private:

@@ -53,7 +53,7 @@ Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inpu
 // Arrays that the program stores to must be shared with the worker (Array::shared).
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
-// The same; with `in_process`, in this process, which costs less.
+// Runs the program in a worker process or, with `in_process`, in this process, which takes less time.
 Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
                bool in_process);
 

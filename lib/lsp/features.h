@@ -1,4 +1,4 @@
-// What the server computes from a graph for an editor, besides problems, links and hover texts: tokens to color, parts
+// Computes from a graph what an editor shows besides problems, links and hover texts: tokens to color, parts
 // to fold, shapes to show beside nodes, completions, and the edits of a renaming. All positions are bytes of the
 // section's text.
 #pragma once

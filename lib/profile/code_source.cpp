@@ -80,7 +80,7 @@ class SourceFinder {
       if (!profile.chosen[n] || !run.program || out_.contains(run.program)) continue;
       if (input.empty() && !profile.trace.asts.contains(run.kernel)) continue;
       CodeSource& made = out_[run.program];
-      if (isa_of(run.arch) == Isa::None) made.problem = "traces of this processor are not mapped to instructions";
+      if (!is_rdna(isa_of(run.arch))) made.problem = "tgc does not compile kernels for " + run.arch;
       else if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
       else wanted_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
     }
@@ -184,8 +184,8 @@ class SourceFinder {
         if (auto work = catch_failures([&] { return work_of(c, shown); })) own.work = std::move(*work);
     auto map = source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
-    const bool is_rdna = isa_of(c.target().arch) != Isa::None;
-    if (map) add_nodes(*map, *list, is_rdna ? 32 : 64, made);
+    const uint32_t wave_size = is_rdna(isa_of(c.target().arch)) ? 32 : 64;
+    if (map) add_nodes(*map, *list, wave_size, made);
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
 

@@ -235,7 +235,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       std::string_view arch = text.substr(0, text.find(' '));
       std::string name(text.substr(std::min(arch.size() + 1, text.size())));
       Isa isa = isa_of(arch);
-      if (isa == Isa::None) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
+      if (!is_rdna(isa)) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
       Section section = find_text(modules[record.number]).value_or_throw();
       KernelCode code = KernelCode::read(section, isa).value_or_throw();
       TraceMaker trace(section, isa, code);

@@ -148,7 +148,7 @@ InstructionRole role_of(std::string_view text, Isa isa) {
   auto starts = [&](std::initializer_list<std::string_view> prefixes) {
     return std::ranges::any_of(prefixes, [&](std::string_view p) { return name.starts_with(p); });
   };
-  const bool is_rdna4 = isa == Isa::Rdna4, is_cdna = isa == Isa::None;
+  const bool is_rdna4 = isa == Isa::Rdna4, is_cdna = !is_rdna(isa);
   const WaitCounter lds = is_rdna4 ? WaitCounter::Lds : WaitCounter::Lgkm;
   out.is_store = name.find("_store") != name.npos || starts({"ds_write"});
   if (starts({"s_wait", "s_sleep"})) {

@@ -14,9 +14,6 @@ namespace tgc::profile {
 enum class WaitCounter : uint8_t { Load, Store, Lgkm, Export, Lds, Scalar, Sample, Bvh, Count };
 inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
 
-enum class InstructionUnit : uint8_t {
-  Vector, Scalar, Branch, Memory, Lds, ScalarMemory, Export, Barrier, Wait, Other
-};
 
 struct InstructionRole {
   struct Wait {

@@ -71,14 +71,57 @@ uint8_t dual_size(uint32_t word, uint32_t second) {
 
 bool is_sopp(uint32_t word) { return word >> 23 == 0b101111111; }
 
+// ---- CDNA (LLVM's AMDGPU back end, encodings of gfx90a to gfx950)
+
+constexpr uint32_t kSdwa = 249;  // a source whose second word selects bytes; 250: DPP, as in RDNA
+
+uint8_t cdna_size(uint32_t word) {
+  if (word >> 31 == 0) {  // VOP1, VOP2, VOPC
+    const uint32_t op = word >> 25 & 63, source = word & 0x1ff;
+    const bool has_literal = op == 23 || op == 24 || op == 36 || op == 37;  // v_fmamk, v_fmaak of f32 and f16
+    return has_literal || source == kLiteral || source == kSdwa || source == kDpp16 ? 8 : 4;
+  }
+  if (word >> 30 == 0b10) {
+    const uint32_t a = word & 0xff, b = word >> 8 & 0xff;
+    if (is_sopp(word)) return 4;
+    if (word >> 23 == 0b101111101) return a == kLiteral ? 8 : 4;       // SOP1
+    if (word >> 28 == 0b1011 && word >> 23 != 0b101111110)             // SOPK; 20: s_setreg_imm32_b32
+      return (word >> 23 & 31) == 20 ? 8 : 4;
+    return a == kLiteral || b == kLiteral ? 8 : 4;                     // SOP2, SOPC
+  }
+  switch (word >> 26) {
+    case 0b110100: return (word >> 16 & 0x3ff) == 0x3ac ? 16 : 8;  // VOP3, VOP3P; 0x3ac: v_mfma_scale, in two parts
+    case 0b110000: case 0b110110: case 0b110111: case 0b111000: case 0b111010: case 0b111100:
+      return 8;  // SMEM, DS, FLAT, MUBUF, MTBUF, MIMG
+    default: return 0;
+  }
+}
+
+void set_cdna_unit(uint32_t word, CodeInstruction& i) {
+  using Unit = InstructionUnit;
+  if (word >> 31 == 0 || word >> 26 == 0b110100) i.unit = Unit::Vector;
+  else if (word >> 26 == 0b110000) i.unit = Unit::ScalarMemory;
+  else if (word >> 26 == 0b110110) i.unit = Unit::Lds;
+  else if (word >> 30 == 0b11) i.unit = Unit::Memory;
+  else if (!is_sopp(word)) i.unit = Unit::Scalar;
+  else {
+    const uint32_t op = word >> 16 & 127;
+    i.is_end = op == 1;                                      // s_endpgm
+    i.is_branch = op == 2 || (op >= 4 && op <= 9);           // s_branch, s_cbranch
+    i.unit = i.is_branch ? Unit::Branch : op == 10 ? Unit::Barrier : op == 16 || op == 17 ? Unit::Other : Unit::Wait;
+  }
+}
+
 }  // namespace
 
 Isa isa_of(std::string_view arch) {
+  if (arch == "gfx90a" || arch.starts_with("gfx94") || arch.starts_with("gfx95")) return Isa::Cdna;
   return arch.starts_with("gfx11") ? Isa::Rdna3 : arch.starts_with("gfx12") ? Isa::Rdna4 : Isa::None;
 }
 
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second) {
   if (isa == Isa::None) return 0;
+  if (isa == Isa::Cdna) return cdna_size(word);
   bool is_rdna4 = isa == Isa::Rdna4;
   if (word >> 31 == 0) return short_vector_size(word);
   if (word >> 30 == 0b10) return scalar_size(word);
@@ -155,7 +198,7 @@ std::string make_elf(const Section& text) {
 Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
   return catch_failures([&] {
     KernelCode out;
-    out.address_ = text.address;
+    out.address_ = text.address, out.isa_ = isa;
     std::string_view bytes = text.bytes;
     std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // instruction that begins at each word
     std::vector<uint32_t> words;                               // the first word of each instruction
@@ -167,7 +210,9 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
       at[offset / 4] = uint32_t(out.instructions_.size());
       words.push_back(word);
       CodeInstruction i{.offset = uint32_t(offset), .size = size};
-      if (is_sopp(word)) {
+      if (isa == Isa::Cdna) {
+        set_cdna_unit(word, i);
+      } else if (is_sopp(word)) {
         uint32_t op = word >> 16 & 127;
         bool waits = isa == Isa::Rdna4 && (op == 8 || op == 20);  // s_wait_alu, s_barrier_wait
         i.has_no_packet = op == 7 || waits;                       // s_delay_alu
@@ -225,10 +270,11 @@ std::map<uint64_t, std::string> disassemble_program(const Program& program, cons
   if (!engine || !text || arch.empty()) return {};
   // in a worker, because LLVM 19 aborts on some code (lib/emulate/hip/driver_test.cpp)
   std::string elf = make_elf(*text);
+  const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950, which has more
   auto listing = contain(
       [&](Worker& worker) -> Result<std::string> {
         worker.confine({.rights = Rights::Compute, .memory = kMostMemory, .seconds = kMostSeconds});
-        auto made = (*engine)->disassemble(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = arch});
+        auto made = (*engine)->disassemble(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
         if (!made.ok) return Diag{made.complaint.message};
         return made.value;
       },

@@ -11,8 +11,13 @@
 namespace tgc::profile {
 
 // Instruction sets whose code can be split into instructions without a disassembler.
-enum class Isa : uint8_t { None, Rdna3, Rdna4 };
-Isa isa_of(std::string_view arch);  // of "gfx1100"; None for CDNA and unknown processors
+enum class Isa : uint8_t { None, Rdna3, Rdna4, Cdna };
+Isa isa_of(std::string_view arch);  // of "gfx1100"; None for unknown processors
+inline bool is_rdna(Isa isa) { return isa == Isa::Rdna3 || isa == Isa::Rdna4; }
+
+enum class InstructionUnit : uint8_t {
+  Vector, Scalar, Branch, Memory, Lds, ScalarMemory, Export, Barrier, Wait, Other
+};
 
 // A section of an ELF file. `address` is the address that tinygrad's loader gives it.
 struct Section {
@@ -29,6 +34,8 @@ struct CodeInstruction {
   uint8_t size = 4;
   bool has_no_packet = false;  // the trace has no packet of it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
+  bool is_end = false;                           // of CDNA: s_endpgm
+  InstructionUnit unit = InstructionUnit::Other;  // of CDNA, by the encoding; Wait: any that is issued without a unit
   // Numbers of instructions; kNowhere: outside the code.
   uint32_t counted = 0;  // this instruction, or the first one with a packet after it
   uint32_t next = 0;     // the one after it
@@ -42,9 +49,11 @@ class KernelCode {
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
+  Isa isa() const { return isa_; }
   uint64_t address_of(uint32_t number) const { return address_ + instructions_[number].offset; }
 
  private:
+  Isa isa_ = Isa::None;
   uint64_t address_ = 0;
   std::vector<CodeInstruction> instructions_;
 };

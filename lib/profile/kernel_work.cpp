@@ -179,9 +179,9 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
     std::memcpy(&out, descriptor->bytes.data() + offset, sizeof out);
     return out;
   };
-  const bool is_rdna = isa_of(arch) != Isa::None, is_wave32 = word(56) >> 10 & 1;
+  const bool is_rdna3 = is_rdna(isa_of(arch)), is_wave32 = word(56) >> 10 & 1;
   KernelResources out{.kernel = std::string(program.name), .from = "the kernel's descriptor"};
-  out.registers = ((word(48) & 63) + 1) * (is_rdna && !is_wave32 ? 4 : 8);
+  out.registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
   out.shared_bytes = word(0), out.scratch_bytes = word(4);
   if (auto note = find_section(program.lib, ".note")) {
     auto number = [&](std::string_view key) { return packed_number(note->bytes, key); };
@@ -209,7 +209,7 @@ KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_
     if (p.summaries[i].instructions.empty()) continue;
     for (const WaveSpan& w : p.summaries[i].waves) out.followed += w.cu == 0 && w.simd == 0;
   }
-  out.wave_lanes = out.lanes = isa_of(run.arch) == Isa::None ? 64 : 32;
+  out.wave_lanes = out.lanes = is_rdna(isa_of(run.arch)) ? 32 : 64;
   if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
     if (resources->most_threads) out.lanes = std::min(out.lanes, resources->most_threads);
   const auto times = p.instructions_of(kernel);

@@ -67,7 +67,7 @@ void print_packets(const Profile& p, bool json, const Print& print) {
     const SqttEvent& e = p.trace.sqtt[i];
     if (!p.chosen[e.kernel]) continue;
     const std::string& name = p.trace.kernels[e.kernel].name;
-    const KernelCode* code = e.itrace && p.summaries[i].error.empty() ? p.code_of(e.kernel) : nullptr;
+    const KernelCode* code = p.packet_code_of(i);
     const auto& listing = listings.of(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
     each_packet(bytes_of(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {

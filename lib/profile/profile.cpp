@@ -40,6 +40,12 @@ const KernelCode* Profile::code_of(size_t kernel) const {
   return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
 }
 
+const KernelCode* Profile::packet_code_of(size_t event) const {
+  const SqttEvent& e = trace.sqtt[event];
+  const KernelCode* code = e.itrace && summaries[event].error.empty() ? code_of(e.kernel) : nullptr;
+  return code && is_rdna(code->isa()) ? code : nullptr;
+}
+
 const CodeSource* Profile::source_of(size_t kernel) const {
   auto found = sources.find(trace.kernels[kernel].program);
   return found == sources.end() ? nullptr : &found->second;

@@ -42,6 +42,8 @@ struct Profile {
   std::optional<KernelWork> work_of(size_t kernel) const;
   // The code of a run; null if it has none that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
+  // The code whose instructions single packets of a trace stand for: that of RDNA, if the trace fits it; else null.
+  const KernelCode* packet_code_of(size_t event) const;
   // The source of a run, or why there is none; null if no source was looked for.
   const CodeSource* source_of(size_t kernel) const;
   // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.

@@ -172,6 +172,49 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(error(start(0, 0), 8) == "a wave starts twice");
 }
 
+TEST_CASE("cdna: waves are followed by their issues, their kinds and their branches, to s_endpgm") {
+  // 0: s_load_dword (8 bytes), 8: s_waitcnt, 12: v_mov, 16: s_barrier, 20: s_cbranch_scc1 to 12, 24: s_endpgm
+  const std::string text = words({0xc0020000, 0, 0xbf8cc07f, kMove, 0xbf8a0000, 0xbf85fffd, 0xbf810000});
+  KernelCode code = KernelCode::read({text, 0x1000}, Isa::Cdna).value_or_throw();
+  REQUIRE(code.instructions().size() == 6);
+  CHECK(code.instructions()[4].jump == 2);
+  enum Kind : uint64_t { Smem = 0, Vector = 5, Jump = 12, Next = 13, Message = 15 };
+  auto start = [](uint64_t simd) { return 3 | uint64_t(2) << 10 | simd << 14; };   // wave 2 of CU 0
+  auto end = [](uint64_t simd) { return 6 | uint64_t(2) << 10 | simd << 14; };
+  auto issue = [](uint64_t state) { return 13 | state << (8 + 2 * 2); };
+  auto inst = [](uint64_t kind) { return 10 | uint64_t(2) << 5 | kind << 11; };
+  auto trace = [&](std::vector<uint64_t> kinds) {  // 99: an instruction without a unit
+    Blob blob;
+    blob.add(header(0), 16).add(1 | uint64_t(1000) << 16, 16).add(start(0), 8).add(start(1), 8);
+    for (uint64_t kind : kinds) {
+      blob.add(3 << 4, 4).add(issue(kind == 99 ? 3 : 2), 8);
+      if (kind != 99) blob.add(inst(kind), 4);
+    }
+    return summarize_sqtt(blob.add(end(0), 4).end(), &code);
+  };
+  SqttSummary s = trace({Smem, 99, Vector, Message, 99, Jump, Vector, Message, 99, Next, Message});
+  CHECK(s.error == "");
+  REQUIRE(s.instructions.size() == 6);
+  std::vector<uint64_t> hits;
+  for (const auto& t : s.instructions) hits.push_back(t.hits);
+  CHECK(hits == std::vector<uint64_t>{1, 1, 2, 2, 2, 1});
+  CHECK(s.instructions[1].cycles == 12);
+  CHECK(trace({Smem, 99, Vector, Message, 99, Next}).error == "");
+  CHECK(trace({Smem, Vector, 99, Message, 99, Next}).error == "");  // two units in another order
+  CHECK(trace({Smem, 99, Smem}).error.find("does not fit the instruction at 0x100c") != std::string::npos);
+  CHECK(trace({Smem, 99, Vector}).error == "a wave ends elsewhere than at s_endpgm");
+}
+
+TEST_CASE("kernel code: sizes of CDNA's instructions") {
+  CHECK(instruction_size(Isa::Cdna, 0x7e0002ff, 0) == 8);   // v_mov_b32 v0, literal
+  CHECK(instruction_size(Isa::Cdna, 0x2e0000ff, 0) == 8);   // v_fmamk_f32
+  CHECK(instruction_size(Isa::Cdna, 0xd3ac0000, 0) == 16);  // v_mfma_scale_f32_16x16x128_f8f6f4
+  CHECK(instruction_size(Isa::Cdna, 0xd3cd0000, 0) == 8);   // v_mfma_f32_16x16x16_f16
+  CHECK(instruction_size(Isa::Cdna, 0xdc508000, 0) == 8);   // global_load_dword
+  CHECK(instruction_size(Isa::Cdna, 0xbf810000, 0) == 4);   // s_endpgm
+  CHECK(instruction_size(Isa::Cdna, 0x800000ff, 0) == 8);   // s_add_u32 with a literal
+}
+
 TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log that leaves the code is an error") {
   // 0: v_mov, 4: s_nop (no operation in the emulator), 8: s_delay_alu, 12: v_mov, 16: s_cbranch_scc1 to 4, 20: s_endpgm
   std::string text = words({kMove, kNop, kDelay, kMove, kBranchIfScc1 | 0xfffc, kEnd});

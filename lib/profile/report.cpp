@@ -155,9 +155,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     all += times[n].cycles;
   }
   if (rows.empty()) {
-    out += !run.sqtt.empty() && isa_of(run.arch) == Isa::None
-               ? "the trace cannot be mapped to instructions: its packets lack the branches that waves take\n"
-               : "no wave of the traced SIMD executed an instruction\n";
+    out += "no wave of the traced SIMD executed an instruction\n";
   } else {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all));

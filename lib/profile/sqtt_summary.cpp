@@ -161,6 +161,16 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
   if (kMaps && map.error()) out.error = map.error(), out.instructions.clear();
 }
 
+template <class Observer>
+void summarize_cdna(std::span<const uint8_t> blob, const KernelCode& code, SqttSummary& out, Observer& observer) {
+  out.instructions.resize(code.instructions().size());
+  Clock clock(out.instructions);
+  out.error = follow_cdna_waves(
+      blob, code, [&](uint32_t wave, int64_t time) { clock.start(wave, time), observer.start(wave); },
+      [&](uint32_t wave, uint32_t n, int64_t time) { observer.issue(clock.dispatch(wave, n, time)); });
+  if (!out.error.empty()) out.instructions.clear();
+}
+
 }  // namespace
 
 SqttSummary::NamedCounts SqttSummary::named_counts() const {
@@ -185,14 +195,22 @@ SqttSummary::NamedCounts SqttSummary::named_counts() const {
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code) {
   SqttSummary out;
   NoObserver none;
-  if (code) out.instructions.resize(code->instructions().size());
-  if (code) summarize<true>(blob, code, out, none);
-  else summarize<false>(blob, nullptr, out, none);
+  const bool is_cdna = code && code->isa() == Isa::Cdna;
+  if (code && !is_cdna) {
+    out.instructions.resize(code->instructions().size());
+    summarize<true>(blob, code, out, none);
+    return out;
+  }
+  summarize<false>(blob, nullptr, out, none);
+  const bool has_issues = std::ranges::find(out.counts, uint16_t(Packet::CDNA_ISSUE),
+                                            &std::pair<uint16_t, uint64_t>::first) != out.counts.end();
+  if (is_cdna && has_issues) summarize_cdna(blob, *code, out, none);
   return out;
 }
 
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer) {
   SqttSummary unused;
+  if (code.isa() == Isa::Cdna) return summarize_cdna(blob, code, unused, observer);
   unused.instructions.resize(code.instructions().size());
   summarize<true>(blob, &code, unused, observer);
 }

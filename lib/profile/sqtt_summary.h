@@ -2,6 +2,7 @@
 // instruction. One pass over the trace; the speed of this pass is the speed of `tgc profile`.
 #pragma once
 #include <array>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,12 @@ class WaveObserver {
 };
 // Follows the waves of a trace through its code once more.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
+
+// Follows the waves of compute unit 0, SIMD 0 of a CDNA trace through the code. Returns why it could not; empty: it
+// could.
+std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& code,
+                              const std::function<void(uint32_t wave, int64_t time)>& start,
+                              const std::function<void(uint32_t wave, uint32_t instruction, int64_t time)>& issue);
 
 // Follows the waves of compute unit 0, SIMD 0 through the code. Mirrors tinygrad's map_insts.
 class InstructionMap {

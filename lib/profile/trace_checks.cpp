@@ -104,13 +104,12 @@ void check_waves(const SqttSummary& s, const std::string& where, std::vector<std
 std::vector<std::string> check_traces(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   std::vector<std::string> out;
   const KernelRun& run = p.trace.kernels[kernel];
-  const KernelCode* code = listing.empty() ? nullptr : p.code_of(kernel);
-  const std::vector<InstructionRole> roles = code ? roles_of(p, kernel, listing) : std::vector<InstructionRole>();
+  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
   for (size_t i : run.sqtt) {
     const SqttEvent& e = p.trace.sqtt[i];
     const std::string where = formatted("shader engine %d: ", int(e.se));
     check_waves(p.summaries[i], where, out);
-    TraceChecker checker(e.itrace ? code : nullptr, roles);
+    TraceChecker checker(listing.empty() ? nullptr : p.packet_code_of(i), roles);
     decode_sqtt(bytes_of(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
     checker.report(where, listing, out);
   }

@@ -71,8 +71,8 @@ std::vector<Const> special_values(const Input& in) {
 }
 
 // Returns points, each with one of `values` for each input. If there are at most `most_points` combinations, returns
-// all of them, ordered by the sum of the indices of their values. Else returns the combinations of the first values of
-// each input, and random ones.
+// all of them, ordered by the sum of the indices of their values. If there are more, returns the combinations of the
+// first values of each input, and random ones.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};

@@ -26,13 +26,13 @@ struct Counterexample {
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// The same for all values of the two sides.
+// Returns the first counterexample to the equality of the two sides: one of any pair of their values.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
                                                   uint64_t rlimit = 300'000);
 
 // Returns a difference of any kind at points that contain NaN, infinities, -0.0, and the least and greatest floats.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
-// The same for all values of the two sides.
+// Returns such a difference of any pair of values of the two sides.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
 // Returns a point at which `values` differ and `right` do not, in any way; or at which the error of `values` is 100

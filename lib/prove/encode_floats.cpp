@@ -10,7 +10,7 @@ namespace tgc {
 
 using namespace smt;
 
-// Operations of numbers make numbers, if FloatSense::Finite may assume it: `result` is finite if the operands are.
+// With FloatSense::Finite, assumes that an operation on finite numbers has a finite result.
 void Encoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
   if (senses_.floats != FloatSense::Finite) return;
   auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };

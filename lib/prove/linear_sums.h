@@ -34,14 +34,14 @@ class LinearSums {
   LinearSum product(const LinearSum& a, const LinearSum& b);
   LinearSum quotient(const LinearSum& a, const Int& by);  // rounds down; by > 0
   LinearSum remainder(const LinearSum& a, const Int& by);  // the remainder is 0 to by - 1
-  // Returns what an integer of `bits` bits holds of the sum, which wraps around.
+  // Returns the sum modulo 2**bits, as an integer of `bits` bits has it.
   LinearSum wrapped(const LinearSum& a, int bits, bool is_signed);
   Interval interval(const LinearSum& s) const;
   struct Quotient {
     LinearSum of;
     Int by;
   };
-  // Returns what an atom is the quotient of; null for other atoms.
+  // Returns the sum and the divisor of an atom that is a quotient; null for other atoms.
   const Quotient* quotient_of(uint32_t atom) const;
   // Returns the largest number that divides all factors of atoms, and `by`.
   static Int common_factor(const LinearSum& s, Int by = 0);

@@ -62,7 +62,7 @@ struct LiveRuleOptions {
 // Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
-// Returns what such a recording says if there is no rule at the wanted place: which are the nearest ones.
+// Returns why a recording of rules has none: the message names the rules that are nearest to the wanted place.
 std::string why_no_rules(const InputGraph& in);
 
 // Return one verdict, and the counts of all, as text.

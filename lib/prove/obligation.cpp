@@ -341,7 +341,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
            (dtypes::is_float(v.before.dtype()) && try_sense(FloatSense::Finite));
   };
   constexpr size_t kNear = 2;
-  // The operands of a rule's pattern are near the root. IEEE arithmetic costs much, so first of these nodes alone.
+  // Tries the nodes near the root alone, because IEEE arithmetic takes much time, and a rule's operands are near.
   auto attempt_near_root = [&] {
     const Frontier shallow = frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });

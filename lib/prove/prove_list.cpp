@@ -187,7 +187,7 @@ const TopRewrite& ListProver::top_of(size_t i) const {
                                [&](const TopRewrite& t) { return std::ranges::binary_search(t.applications, i); });
 }
 
-// Decides whether a store does what all the stores together did that the stage replaced by it.
+// Decides whether a store has the same effect as all the stores together that the stage replaced by it.
 RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.applications)

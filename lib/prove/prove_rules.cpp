@@ -242,7 +242,8 @@ class RuleProver {
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
   }
 
-  // The right side of a rule that is data is built of the names of the instance: the matcher might bind them otherwise.
+  // Applies the rule to `before`. A right side that is data is built from the nodes that the instance bound to the
+  // names, because the matcher might bind other nodes.
   UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
     if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
     Match match{before, captured.data(), nullptr, nullptr};

@@ -55,7 +55,7 @@ class SidesProver {
 
   // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals`: see Prover::prove().
   RewriteProof decide(const Sides& s, bool over_reals = false);
-  // The same for all pairs of a rewrite; no pairs are not decided.
+  // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide(const SidePairs& pairs);
 
   // Evaluates rewrites that are not proven in REF, pairs[i] for each of open[i], and sets their verdicts.

@@ -49,8 +49,8 @@ class RewriteHistory {
   virtual std::vector<Sides> sides(std::vector<size_t>& wrong) = 0;
   // Returns the graph after the first `count` rewrites of depth 0 of a stage; empty if they do not give a graph.
   virtual UOp replay(const HistoryStage& stage, size_t count) = 0;
-  // Returns pairs of graphs that are the same if the rewrites of a stage lead from its input to its result: what they
-  // give, and what the compilation had.
+  // Returns pairs of graphs: one that the rewrites of a stage make of its input, and the one that the compilation had
+  // there. If the two are the same, the rewrites lead from the input of the stage to its result.
   virtual std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) = 0;
   // Returns the linear list in tgc's IR; empty if there is none, or if it cannot be imported.
   virtual std::span<const UOp> linear() { return {}; }

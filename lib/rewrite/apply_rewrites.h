@@ -17,7 +17,7 @@ enum class VisitOrder : uint8_t {
 // Replaces each node that `rewrites` maps in the graph under `root`. Returns an empty UOp if the rewrites nest too deep
 // or form a cycle.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order);
-// The same for a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
+// Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {
   return apply_rewrites(root, rewrites, bottom_up ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst);
 }

@@ -363,8 +363,8 @@ class KernelRun {
   }
 
   // After a run that passed, runs the kernel with the smallest and with the largest values of its variables. If the
-  // results differ, makes this run the reported one and returns its results. The AST has no meaning for some of these
-  // values, as if it then accesses memory outside of its buffers: such values are not tried.
+  // results differ, reports that run and returns its results. Does not try values with which the AST has no meaning,
+  // for example because it accesses memory outside of its buffers.
   std::optional<Arrays> run_at_bounds(Executable& kernel, Placement& place) {
     if (!tries_more(place)) return std::nullopt;
     const VariableValues usual = o_.input.variables;

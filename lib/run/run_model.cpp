@@ -202,8 +202,8 @@ class ModelRun {
   // so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unscheduled || o_.model.watcher; }
-  // Returns these numbers. Schedules a copy of the graph, because scheduling caches facts that change later rewrites.
-  // Appends the buffers of each output to `outputs`.
+  // Returns the numbers of the buffers in that schedule. Schedules a copy of the graph, because scheduling caches facts
+  // that change later rewrites. Appends the buffers of each output to `outputs`.
   Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);

@@ -16,7 +16,7 @@ namespace tgc {
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// A graph or linear list that tinygrad recorded of an imported kernel, imported, with the dtypes of its own buffers.
+// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes of its stage.
 struct LastRecorded {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty: the linear list

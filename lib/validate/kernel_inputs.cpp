@@ -10,7 +10,8 @@ namespace tgc {
 
 namespace {
 
-// Returns the integer that the array `name` holds; nullopt if there is no such array. Throws Failure.
+// Returns the integer that the array `name` holds; nullopt if there is no such array. Throws Failure
+// if the array is not a single integer.
 std::optional<int64_t> integer_in(const Arrays& arrays, const std::string& name) {
   const Array* a = find_array(arrays, name);
   if (!a) return std::nullopt;

@@ -56,8 +56,9 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   return out;
 }
 
-// Returns at most `most` of the numbers in `all`, one of each part, at irregular distances: every n-th element may be
-// wrong, and elements at regular distances may all be others.
+// Divides `all` into at most `most` parts and returns a number of each. The distances between the numbers are
+// irregular, because a kernel may be wrong at every n-th element, and numbers at regular distances may miss all of
+// these.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   const size_t n = std::min(all.size(), most);

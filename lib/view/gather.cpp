@@ -93,7 +93,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Returns what a record was made for: that of a tensor graph is that of all its kernels.
+// Returns the methods that a record was made for; for a tensor graph, those of all its kernels.
 std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;

@@ -327,7 +327,7 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise) {
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
   const profile::SqttEvent& e = p.trace.sqtt[event];
   const profile::SqttSummary& summary = p.summaries[event];
-  const profile::KernelCode* code = e.itrace && summary.error.empty() ? p.code_of(e.kernel) : nullptr;
+  const profile::KernelCode* code = p.packet_code_of(event);
   TrackMaker maker(code, listing);
   if (e.itrace)
     profile::decode_sqtt({reinterpret_cast<const uint8_t*>(e.blob.data()), e.blob.size()},

@@ -6,9 +6,12 @@ import {labelOf} from "./match.js";
 import {Table} from "./table.js";
 
 /** A block: the nodes from `head` down to `floor`, which is not included. Blocks of the same structure have the same
- * `kind`; `size` is the number of nodes. @typedef {{head: number, floor: number, kind: string, size: number}} Block */
+ * `kind`; `size` is the number of nodes; `says`: what a block that is no repetition holds.
+ * @typedef {{head: number, floor: number, kind: string, size: number, says?: string}} Block */
 
 const kLeast = 3;           // minimum number of nodes of a block
+const kMoves = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
+const kMostBuffers = 4;      // maximum number of buffers of a CALL that have boxes of their own
 const kShortest = 4;        // minimum number of nodes of a chain in which repetitions are searched
 const kMostWork = 150000;   // maximum number of comparisons for each chain
 
@@ -52,9 +55,28 @@ export class Blocks {
     for (let i = this.nodes.length - 1; i >= 0; i--)  // users before sources
       if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
         out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
+    if (this.g.isTensor) out.push(...this.#quiet(taken));
     const kinds = new Map();
     for (const {kind} of out) kinds.set(kind, (kinds.get(kind) || 0) + 1);
     return out.map((block) => ({...block, count: kinds.get(block.kind)}));
+  }
+  // Returns the parts of a tensor graph that tell little: rows of ops that only move elements, and the buffers of a
+  // CALL.
+  #quiet(taken) {
+    const {g, nodes, sources, within} = this, out = [], op = (i) => g.opName(nodes[i]);
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      if (taken[i]) continue;
+      let floor = i;
+      const ops = [], leaves = within[i].filter((k) => this.size[k] === 1 && k !== sources[i][0]);
+      const goesOn = (k) => kMoves.has(op(k)) && !taken[k] && sources[k].length === 1
+        && this.owner[sources[k][0]] === k;
+      while (goesOn(floor)) ops.push(op(floor)), floor = sources[floor][0];
+      if (op(i) === "CALL" && leaves.length > kMostBuffers) floor = sources[i][0], ops.push(leaves.length + " buffers");
+      else if (ops.length < 2) continue;
+      out.push({head: nodes[i], floor: nodes[floor], kind: "quiet" + i, size: ops.length, says: ops.join(", ")});
+      for (let k = i; k !== floor; k = sources[k][0]) taken[k] = true;
+    }
+    return out;
   }
   #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
   #take(taken, head, floor) {

@@ -149,8 +149,9 @@ export class Drawings {
       for (const block of list) {
         const word = wordOfBlock(block);
         known.add(word);
-        if (!words.has(word) && shown.sources.has(block.head))
-          out.heads.set(block.head, {floor: block.floor, word, lines: ["one of " + (count || block.count) + " alike"]});
+        if (words.has(word) || !shown.sources.has(block.head)) continue;
+        const lines = [block.says || "one of " + (count || block.count) + " alike"];
+        out.heads.set(block.head, {floor: block.floor, word, lines});
       }
     };
     if (repeats || large && this.isLarge(place)) foldAll(blocks().repeats(), 0);

@@ -17,7 +17,7 @@ import {Track} from "./track.js";
  *   byWave: Map<number, {begin: number[], end: number[]}>}} Hits */
 
 const kHottest = 60, kAddressMs = 200;
-const kUnmapped = "CDNA's packets lack the branches that waves take, so no packet is mapped to an instruction. "
+const kUnmapped = "No wave of SIMD 0 of compute unit 0 was followed, so no packet is mapped to an instruction. "
   + "The timeline shows what each packet says: the unit and the wave.";
 
 export class ProfileApp {
@@ -319,7 +319,7 @@ export class ProfileApp {
     } else {
       panel.replaceChildren();
       const problems = [...new Set(this.run.traces.map((t) => t.error).filter(Boolean))];
-      const isCdna = /^gfx9/.test(this.run.arch || "") && !this.run.traces.some((t) => t.hits !== undefined);
+      const isCdna = /^gfx9/.test(this.run.arch || "") && !this.rows.some((row) => row.hits);
       for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plain(text)));
       if (isCdna) panel.append(element("p", "note", kUnmapped));
       panel.append(...firstHintOf(this.run, () => this.tab("counters")));

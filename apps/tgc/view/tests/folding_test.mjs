@@ -1,6 +1,6 @@
 // Tests the search for repetitions, and that folding keeps every edge and makes no cycle. Exits with 1 on a failure.
 import assert from "node:assert/strict";
-import {repeatsIn} from "../blocks.js";
+import {Blocks, repeatsIn} from "../blocks.js";
 import {foldedGraph, wordsOf} from "../folding.js";
 
 const partsOf = (text, size = 3) => {
@@ -28,4 +28,12 @@ assert.equal(shown(folded([], (key) => ({2: 0, 5: 0}[key] ?? -1))), "1: 2:1 4:2 
   "none that would be its own source");
 assert.equal(folded([[5, head(2)]]).owner.get(3), 5, "what is hidden has a home");
 assert.deepEqual(wordsOf(["20", "20-12", "m", "m5"]).heads.map((h) => [h.head, h.floor]), [[20, -1], [20, 12]]);
+// a tensor graph: rows of ops that only move elements, and the buffers of a CALL
+const ops = ["PARAM", "ADD", "RESHAPE", "PERMUTE", "SINK", ...Array(5).fill("BUFFER"), "CALL"];
+const uses = [[], [0], [1], [2], [3], [], [], [], [], [], [4, 5, 6, 7, 8, 9]];
+const tensor = {count: 11, isTensor: true, opName: (n) => ops[n], dtypeName: () => "float", argText: (n) => "" + n,
+  op: ops, dtype: ops, tag: ops, sourcesOf: (n) => uses[n], nodesOf: () => ops.map((_, n) => n)};
+const quietOf = (g) => new Blocks(g, 10).repeats().map(({head, floor, says}) => [head, floor, says]);
+assert.deepEqual(quietOf(tensor), [[10, 4, "5 buffers"], [3, 1, "PERMUTE, RESHAPE"]]);
+assert.deepEqual(quietOf({...tensor, isTensor: false}), [], "only in tensor graphs");
 console.log("repeated blocks and folded graphs are as they should be");
