@@ -46,7 +46,7 @@ void run_ptx(Bytes bytes) {
   constexpr uint64_t kMostShared = 48 << 10;
   emulate::Memory memory(kMemory);
   auto module = ptx::LoadedModule::load(text_of(bytes), memory);
-  if (!must_say(module)) return;
+  if (!check_message(module)) return;
   count_as_run();
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
@@ -67,7 +67,7 @@ void run_code_object(Bytes bytes) {
   constexpr size_t kArguments = 32;
   emulate::Memory memory(kMemory);
   auto module = hip::LoadedModule::load(text_of(bytes), memory, true);
-  if (!must_say(module)) return;
+  if (!check_message(module)) return;
   count_as_run();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())

@@ -26,25 +26,25 @@ namespace fs = std::filesystem;
 void read_gzip(Bytes bytes) {
   MemoryFile file(text_of(bytes));
   auto lines = LineReader::open(file.path());
-  if (!must_say(lines)) return;
+  if (!check_message(lines)) return;
   std::string line, all;
   for (int i = 0; i < 3; i++)
-    if (auto more = (*lines)->next(line); !must_say(more) || !*more) return;
-  must_say((*lines)->rest(all));
+    if (auto more = (*lines)->next(line); !check_message(more) || !*more) return;
+  check_message((*lines)->rest(all));
 }
 
 // The graphs of a recording that a rewrites.pkl was turned into must be readable.
 void read_rewrites(Bytes bytes) {
   auto trace = RewriteTrace::read(std::string(text_of(bytes)), "fuzz");
-  if (!must_say(trace)) return;
+  if (!check_message(trace)) return;
   for (uint32_t number = 1;; number++) {
     auto line = (*trace)->next();
-    if (!must_say(line) || line->empty()) return;
+    if (!check_message(line) || line->empty()) return;
     if (number == 1) continue;
     auto record = std::make_shared<const GoldenRecord>(parse_golden_record({*line, number}, "fuzz").value_or_throw());
     InputGraph in{.graph = std::make_shared<Graph>(), .info = {.producer = "tinygrad 0.14.0", .name = record->id},
                   .file = "fuzz", .record = record};
-    must_say(recorded_pipeline(std::move(in))->rows());
+    check_message(recorded_pipeline(std::move(in))->rows());
     count_as_run();
   }
 }
@@ -52,13 +52,13 @@ void read_rewrites(Bytes bytes) {
 void read_profile(Bytes bytes) {
   if (looks_like_rewrites(text_of(bytes))) return read_rewrites(bytes);
   auto trace = profile::parse_trace(std::string(text_of(bytes)));
-  if (!must_say(trace)) trace = profile::parse_damaged_trace(text_of(bytes), trace.diag());
-  if (!must_say(trace)) return;
+  if (!check_message(trace)) trace = profile::parse_damaged_trace(text_of(bytes), trace.diag());
+  if (!check_message(trace)) return;
   auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
-  if (!must_say(analyzed)) return;
+  if (!check_message(analyzed)) return;
   for (auto& [name, ast] : analyzed->trace.asts) {
     auto graph = pickled_graph(ast);
-    if (must_say(graph)) must_say(load_text({}, InputKind::Json, *graph, name));
+    if (check_message(graph)) check_message(load_text({}, InputKind::Json, *graph, name));
   }
   // without the reports that call LLVM, which runs in a worker
   profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
@@ -76,12 +76,12 @@ void read_trace_bytes(Bytes bytes) {
   std::string shown;
   auto print = [&](std::string_view text) { shown += text; };
   TracePrinter printer({}, {}, print);
-  must_say(read_trace(file.path(), printer));
+  check_message(read_trace(file.path(), printer));
   TraceReplay replay;
-  must_say(read_trace(file.path(), replay));
+  check_message(read_trace(file.path(), replay));
   Explainer explainer(1, "", false, print);
-  must_say(read_trace(file.path(), explainer));
-  must_say(explainer.outcome());
+  check_message(read_trace(file.path(), explainer));
+  check_message(explainer.outcome());
 }
 
 void read_cache_entry(Bytes bytes) {
@@ -103,7 +103,7 @@ void read_cache_entry(Bytes bytes) {
 
 // Loads an object, or what a damaged cache holds in its place. Nothing of it is executed.
 void load_elf_object(Bytes bytes) {
-  if (must_say(load_object(text_of(bytes)))) count_as_run();
+  if (check_message(load_object(text_of(bytes)))) count_as_run();
 }
 
 // Parses each line of the input as every kind of word that a user may type.
@@ -116,18 +116,18 @@ void read_words(Bytes bytes) {
     InputName name = InputName::parse(word);
     (void)name.shown(), (void)name.stem(), (void)name.without_extension(word, true);
     Settings settings;
-    must_say(settings.set(word));
-    must_say(settings.set("DEBUG", word));
-    must_say(parse_target(word, settings));
-    must_say(parse_variables({word, "n=" + word}));
-    must_say(DiffOptions::ignoring(word));
-    must_say(op_of_word(word));
+    check_message(settings.set(word));
+    check_message(settings.set("DEBUG", word));
+    check_message(parse_target(word, settings));
+    check_message(parse_variables({word, "n=" + word}));
+    check_message(DiffOptions::ignoring(word));
+    check_message(op_of_word(word));
     (void)number_after(word, '#');
     (void)find_row(word);
-    must_say(select_stages(word, choices_of_rows([](const StageRow&) { return true; })));
+    check_message(select_stages(word, choices_of_rows([](const StageRow&) { return true; })));
     auto small = load_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
     Session session{.over = {.target = word, .sets = {word}, .opts = word, .from = word, .sizes = {word}}};
-    if (small) must_say(session.begin(std::move(*small)));
+    if (small) check_message(session.begin(std::move(*small)));
   }
 }
 

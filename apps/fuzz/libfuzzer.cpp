@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // skip inputs with the words that must_say() looks for: error messages quote them, which would be a false finding
+  // skip inputs with words that check_message() looks for: error messages quote them, which would be a false finding
   if (text_of({data, size}).find("internal error") != std::string_view::npos) return -1;
   target->run({data, size});
   return 0;

@@ -13,7 +13,7 @@ std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(
 void touch(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.external || t.type == onnx::Type::String) continue;
-    must_say(catch_failures([&] {
+    check_message(catch_failures([&] {
       onnx::TensorBytes bytes = onnx::bytes_of(t, "");
       unsigned all = 0;
       for (size_t i = 0; i < bytes.size; i++) all += bytes.data[i];
@@ -33,25 +33,25 @@ void come_back(const Array& array) {
 
 void read_onnx(Bytes bytes) {
   auto proto = onnx::read_model_bytes(owned(bytes), "");
-  if (!must_say(proto)) return;
+  if (!check_message(proto)) return;
   touch(proto->graph.initializers);
   auto model = Model::from_proto(std::move(*proto));
-  if (must_say(model)) must_say(model->inputs({}));
+  if (check_message(model)) check_message(model->inputs({}));
 }
 
 void read_weights(Bytes bytes) {
   auto tensors = read_safetensors(owned(bytes));
-  if (must_say(tensors)) touch(*tensors);
+  if (check_message(tensors)) touch(*tensors);
 }
 
 void read_npy_bytes(Bytes bytes) {
   auto array = read_npy(bytes, "fuzz");
-  if (must_say(array)) come_back(*array);
+  if (check_message(array)) come_back(*array);
 }
 
 void read_npz_bytes(Bytes bytes) {
   auto arrays = read_arrays(MemoryFile(text_of(bytes)).path());
-  if (!must_say(arrays)) return;
+  if (!check_message(arrays)) return;
   for (const NamedArray& a : *arrays) come_back(a.array);
 }
 

@@ -130,20 +130,20 @@ void read_recordings_of_releases(Bytes bytes) {
   mutator.mutate(graph);
   const DeadlineScope limit(5);
   auto in = load_text({}, InputKind::Json, graph.dump(), "fuzz");
-  if (!must_say(in)) return;
+  if (!check_message(in)) return;
   if (in->is_tensor_graph) {
-    must_say(import_tensor_graph(in->root, {}));
+    check_message(import_tensor_graph(in->root, {}));
     count_as_run();
     return;
   }
   auto imported = import_graph(in->root);
-  if (!must_say(imported)) return;
+  if (!check_message(imported)) return;
   count_as_run();
   InputGraph own{.graph = imported->graph, .root = imported->root};
   Session session;
   auto compilation = session.begin(std::move(own));
-  if (!must_say(compilation)) return;
-  must_say(compilation->source());
+  if (!check_message(compilation)) return;
+  check_message(compilation->source());
 }
 
 }  // namespace tgc::fuzz

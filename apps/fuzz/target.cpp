@@ -57,7 +57,7 @@ void finding(const std::string& what) {
   std::abort();
 }
 
-void must_say(const Diag& diag) {
+void check_message(const Diag& diag) {
   must(!diag.message.empty(), "a refusal without a message");
   must(diag.message.find("internal error") == std::string::npos, diag.text());
 }

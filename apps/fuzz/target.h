@@ -47,10 +47,10 @@ inline void must(bool holds, const std::string& what) {
 }
 
 // Reports a finding if the error has no message or is an "internal error", the message of a broken invariant.
-void must_say(const Diag& diag);
+void check_message(const Diag& diag);
 template <class T>
-const Result<T>& must_say(const Result<T>& result) {
-  if (!result.ok()) must_say(result.diag());
+const Result<T>& check_message(const Result<T>& result) {
+  if (!result.ok()) check_message(result.diag());
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 bool accepted(const Result<T>& read) {
-  must_say(read);
+  check_message(read);
   must(read.ok() || read.diag().line > 0, "a refusal without a position");
   return read.ok();
 }
@@ -29,7 +29,7 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
     return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
   };
   auto written = write(*read);
-  if (!must_say(written)) return;  // a valid graph may have no text, for example because a shape is inconsistent
+  if (!check_message(written)) return;  // a valid graph may have no text, for example because a shape is inconsistent
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
   must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
@@ -61,7 +61,7 @@ void read_repro(Bytes bytes) {
 void read_records(Bytes bytes) {
   std::string_view text = text_of(bytes);
   size_t end = std::min(text.find('\n'), text.size());
-  must_say(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
+  check_message(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
   (void)accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
 }
 
@@ -70,7 +70,7 @@ void read_records(Bytes bytes) {
 void read_request(Bytes bytes) {
   std::string_view text = text_of(bytes);
   auto request = parse_request(text);
-  if (!must_say(request)) return;
+  if (!check_message(request)) return;
   must(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
   must(is_whole_request(text), "half a request was taken");
 }

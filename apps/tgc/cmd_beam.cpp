@@ -43,7 +43,13 @@ int search(BeamOptions& o) {
   heed_termination();
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
-  require(run_beam(session, o.plan, [&](const BeamLog& log) { return any = true, print_log(o, log); }));
+  std::vector<ProgramOpts> faster;
+  require(run_beam(session, o.plan, [&](const BeamLog& log) {
+    if (log.before && log.seconds < *log.before) faster.push_back({log.function, joined(log.opts)});
+    return any = true, print_log(o, log);
+  }));
+  if (measures && !o.json && !faster.empty())
+    print_report("in the program, before its first kernel:\n" + opts_for_program(faster));
   if (session.cancelled())
     warn({.message = "interrupted; the results so far are kept, and the same command resumes the search"});
   if (!any && o.plan.shard.of == 1)

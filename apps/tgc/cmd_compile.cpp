@@ -18,7 +18,8 @@ int print_assembly(const CompileCommand& o) {
   const Session session = terminal_session(o.over, 1);
   for (const std::string& file : o.plan.inputs) {
     const SourceJob source = require(source_job(session, file, o.plan.language, o.over.target));
-    print_report(require(compile(source.job, Artifact::Assembly)));
+    auto made = compile(source.job, Artifact::Assembly);
+    print_report(made ? *made : throw Failure(in_hand_written(made.diag(), file)));
   }
   return 0;
 }
@@ -30,7 +31,7 @@ int compile_inputs(CompileCommand& o) {
   CompileAll all(session, o.plan);
   require(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
-  require(all.any_source());
+  require(all.check_any_source());
   return all.any_failed() ? 1 : 0;
 }
 
@@ -53,9 +54,11 @@ void add_compile(Command& cmd) {
   cmd.group(Group::Output);
   cmd.flag("--resources", o.plan.resources,
            "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
-  cmd.flag("--asm", o.assembly, "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does")
-      ->needs(cmd->get_option("--language"));
+  auto* assembly = cmd.flag("--asm", o.assembly,
+                            "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does");
+  assembly->needs(cmd->get_option("--language"))->excludes(cmd->get_option("--resources"));
   cmd.json(o.json, "print totals by target, every failure and every kernel without a source as JSON");
+  assembly->excludes(cmd->get_option("--json"));
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.group(Group::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");

@@ -192,4 +192,36 @@ TEST_CASE("cli: compile --asm prints the assembly of a kernel written by hand") 
   CHECK(made.code == 0);
   CHECK(contains(made.out, "add:"));
   CHECK(run_tgc("compile --asm " + file).code == 2);
+  for (const char* other : {"--json", "--resources"})
+    trouble("compile --language=c --asm " + file + " " + other, other);
+}
+
+TEST_CASE("cli: errors of kernels written by hand show the line that the user wrote") {
+  const std::string line = "  out[threadIdx.x + gridDim.x] = undeclared;";
+  const std::string file = put("wrong.hip", "#define N 4\n__global__ void fill(float* out) {\n" + line + "\n}\n");
+  for (const char* options : {"", " --resources", " --asm"}) {
+    Ran made = run_tgc("compile --language=hip " + file + options);
+    INFO(options << made.out << made.err);
+    CHECK(made.code != 0);
+    CHECK(contains(made.out + made.err, "wrong.hip:3"));
+    CHECK(contains(made.out + made.err, line + "\n"));
+  }
+  const std::string only_template =
+      put("template.cu", "template <typename T>\n__global__ void fill(T* out) { out[0] = 1; }\n");
+  trouble("compile --language=cuda --resources " + only_template, "all kernels of the source are templates: fill");
+}
+
+TEST_CASE("cli: a HIP kernel written by hand knows the number of its work groups; a missing barrier is named") {
+  const std::string file = put("grid.hip", "__global__ void fill(int* out) {\n  __shared__ int s[128];\n"
+                                           "  s[threadIdx.x] = gridDim.x * 10 + gridDim.y;\n  __syncthreads();\n"
+                                           "  out[blockIdx.x * 128 + threadIdx.x] = s[127 - threadIdx.x];\n}\n");
+  const std::string launch = "run --language=hip --emulate --grid=3,2 --block=128 --arg out=384 ";
+  Ran done = run_tgc(launch + file);
+  INFO(done.out << done.err);
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "32 32 32"));
+  REQUIRE(shell("sed 's/__syncthreads();//' " + file + " >none.hip").code == 0);
+  Ran wrong = run_tgc(launch + "none.hip");
+  CHECK(contains(wrong.err, "if another thread stores it, a barrier is missing before this load"));
+  CHECK(contains(wrong.err, "line 5: out[blockIdx.x * 128 + threadIdx.x]"));
 }

@@ -47,6 +47,7 @@ TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails
   CHECK(check("killed", "read -r q; kill -9 $$", "the command was ended by signal 9") == 2);
   CHECK(check("garbage", "while read -r q; do echo fine; done", "the answer") == 2);
   CHECK(check("empty", "while read -r q; do echo '{}'; done", "an answer that says nothing") == 2);
+  CHECK(check("typo", "while read -r q; do echo '{\"error\":\"x\",\"graf\":{}}'; done", "unknown field 'graf'") == 2);
   CHECK(check("wrong", "while read -r q; do echo '{\"error\":\"no luck\"}'; done", "error: no luck") == 1);
   CHECK(check("text", "while read -r q; do echo '{\"graph\":\"c0 = UOp(\"}'; done", "+ c0 = UOp(") == 1);
   CHECK(check("early", "echo ready; while read -r q; do echo '{\"not_supported\":true}'; done", "'ready'") == 2);
@@ -161,6 +162,7 @@ TEST_CASE("conform: a missing record, stage or map is an error") {
   const std::string with = " " + port("any", "cat");
   trouble("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
   trouble("conform '" + kOne + "' --stage=expandre" + with, "expected expander");
+  trouble("conform '" + kOne + "' --stage=source --as=values" + with, "a source is compared as text only");
   trouble("conform '" + kOne + "' --map=nowhere.map" + with, "nowhere.map");
   trouble("conform '" + kOne + "' --map=" + put("bad.map", "member nodes\n") + with, "the line is not a mapping");
 }

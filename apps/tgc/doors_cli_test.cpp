@@ -94,7 +94,9 @@ TEST_CASE("doors: a find of --watch-nan is shallow, of plain texts, and takes a 
     return run_tgc("run --nan nan/train.jsonl.gz");
   };
   const std::string output = R"("data0":{"first":0,"count":1})";
-  CHECK(explain(output, "}").code == 1);
+  const Ran found = explain(output, "}");
+  CHECK(found.code == 1);
+  CHECK(has(found.out, "again: tgc run nan/train.jsonl.gz --nan\n"));
   CHECK(has(explain("", "}").err, "the find names no output"));
   CHECK(has(explain(output, R"(,"asked_by":["a\u001b[31m\nb"]})").err, "a text with control characters"));
   const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');

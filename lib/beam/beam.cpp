@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include "lib/beam/device_times.h"
+#include "lib/beam/live_candidates.h"
 #include "lib/beam/results.h"
+#include "lib/compilation/pipeline.h"
 #include "lib/driver/source.h"
 #include "lib/runtime/devices.h"
+#include "lib/support/pytext.h"
 #include "lib/target/target.h"
 #include "passes/kernel/optimizer/optimizer.h"
 
@@ -25,11 +28,22 @@ struct Finalist {
   double seconds = INFINITY;
 };
 
-// Returns the opts of the hand-coded optimizer; none under NOOPT.
-std::vector<Opt> hand_coded_opts(const SearchKernel& kernel) {
+// Returns the opts of the hand-coded optimizer: with a live pipeline, those that its tinygrad chose; none under NOOPT.
+std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool is_live) {
+  if (is_live) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
   const Scheduler& base = kernel.base();
   if (kernel.graph().settings().NOOPT || !base.facts().bufferizes.empty()) return {};
   return hand_coded_optimizations(base).applied_opts();
+}
+
+// Returns the name that the program gives the kernel with the hand-coded opts: the recorded one, if there is one.
+std::string name_in_program(const SearchKernel& kernel) {
+  if (!kernel.origin().function.empty()) return kernel.origin().function;
+  std::map<std::string, int> counts;
+  Scheduler made = kernel.base().copy();
+  for (const Opt& opt : hand_coded_opts(kernel, false)) made.apply_opt(opt);
+  const Arg info = made.optimized_ast(std::nullopt, counts).arg();
+  return ansistrip(info[0].str());
 }
 
 // Sets opts, seconds, before_opts, before and reference of the log. Throws Failure if no kernel runs.
@@ -54,7 +68,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     if (c.candidate->executable) all.push_back(std::move(c));
     else if (why.empty()) why = c.candidate->why;
   };
-  log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
+  log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile)));
   add(log.before_opts);  // added first: the first finalist never drops out, so its time is known for the report
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
@@ -96,6 +110,7 @@ class NoTimes : public TimeSource {
 
 struct Item {
   SearchKernel kernel;
+  InputGraph live = {};  // with a live pipeline: the kernel as its tinygrad compiled it
   size_t runs = 1;     // number of times that the input runs the kernel
   double seconds = 0;  // run time with hand-coded opts; measured only if plan.budget is set
   double share() const { return seconds * double(runs); }
@@ -116,8 +131,13 @@ class Items {
 
  private:
   Status add(InputGraph graph) {
+    if (session_.live) return add_live(std::move(graph));
     auto begun = session_.begin(std::move(graph));
-    if (!begun) return begun.diag();
+    if (!begun) {
+      Diag diag = begun.diag();
+      if (diag.expected == "--native") diag.expected = "--live=PYTHON with that tinygrad, or --native";
+      return diag;
+    }
     if (!begun->is_tensor_graph()) return add_kernel(std::move(*begun));
     if (auto& made = begun->schedule(); !made) return made.diag();
     for (size_t number : begun->kernel_numbers()) {
@@ -128,16 +148,42 @@ class Items {
     return Unit{};
   }
 
+  // Adds a kernel that the live pipeline compiled, or those of a schedule.
+  Status add_live(InputGraph graph) {
+    if (graph.is_tensor_graph) {
+      auto pipeline = session_.pipeline(std::move(graph));
+      if (!pipeline) return pipeline.diag();
+      auto numbers = (*pipeline)->kernel_numbers();
+      if (!numbers) return numbers.diag();
+      for (size_t number : *numbers) {
+        auto kernel = (*pipeline)->kernel(number);
+        if (!kernel) return kernel.diag();
+        if (auto status = add_live((*kernel)->input()); !status) return status;
+      }
+      return Unit{};
+    }
+    auto kernel = kernel_to_optimize(session_, graph, graph.info.target);
+    if (!kernel) return session_.warn(kernel.diag()), Unit{};
+    return add_kernel(std::move(*kernel), std::move(graph));
+  }
+
   Status add_kernel(Compilation compilation) {
+    const InputGraph in = compilation.loaded();
     auto kernel = SearchKernel::begin(std::move(compilation));
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
+    kernel->set_origin(in);
+    return add_kernel(std::move(*kernel), {});
+  }
+
+  Status add_kernel(SearchKernel found, InputGraph live) {
+    SearchKernel* kernel = &found;
     // Use the name with --replay-times, because a file of times identifies kernels by name.
     std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
       if (known->second < items_.size()) items_[known->second].runs++;
     } else if (plan_.shard.has(start_of(kernel->key()))) {
-      items_.push_back({std::move(*kernel)});
+      items_.push_back({std::move(found), std::move(live)});
     } else {
       known->second = SIZE_MAX;
     }
@@ -212,7 +258,8 @@ class Searches {
     auto results = catch_failures([&] { return results_of(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
-    if (plan_.budget > 0) {
+    begin_ = Clock::now();  // a live pipeline has started
+    if (plan_.budget > 0 && items->size() > 1) {
       for (Item& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
       std::ranges::stable_sort(*items, std::greater(), &Item::share);
@@ -252,8 +299,10 @@ class Searches {
     if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports this error
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
-      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),
-                                       candidate_spec(item.kernel, plan_.search, place->device.get()));
+      SearchPlan plan = plan_.search;
+      plan.compile = compile_live(session_, item.live, *place);
+      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile)),
+                                       candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
       if (by_hand.executable) item.seconds = times.time({}, by_hand, INFINITY, log).value_or(0);
       return Unit{};
@@ -268,6 +317,7 @@ class Searches {
     if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
+    if (session_.live) device += ", " + item.kernel.origin().producer;  // another pipeline finds other opts
     Measured measured;
     if (results_ && !plan_.anew) {
       auto known = results_->of_search(item.kernel.key(), target, device, int64_t(plan_.search.width));
@@ -281,9 +331,11 @@ class Searches {
       SearchPlan plan = plan_.search;
       plan.deadline = std::min(plan.deadline, deadline);
       plan.measured = std::move(measured);
+      plan.compile = compile_live(session_, item.live, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;
+      describe(out, item.kernel);
       out.wall = seconds_since(begin);
       return out;
     });
@@ -292,13 +344,21 @@ class Searches {
     return report_(*log);
   }
 
-  static BeamLog known_log(const Item& item, const BeamResult& known) {
+  void describe(BeamLog& log, const SearchKernel& kernel) const {
+    log.function = name_in_program(kernel);
+    const std::string& producer = kernel.origin().producer;
+    if (session_.live) log.applied_by = producer;
+    else if (release_of(producer) != Release::v0_12) log.applied_by = "tgc's own pipeline (tinygrad 0.12.0)";
+  }
+
+  BeamLog known_log(const Item& item, const BeamResult& known) const {
     BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.key,
                 .width = known.width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
     out.seconds = known.seconds, out.before = known.before, out.reference = known.reference;
     out.found = known.made;
+    describe(out, item.kernel);
     return out;
   }
 
@@ -331,6 +391,7 @@ std::string device_name(const std::string& target) {
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
   if (!plan.replay.empty()) return replayed(session, plan, report);
   Session there = session;
+  if (there.live) there.over.imports = true;
   if (!plan.device.empty() && session.over.target.empty()) {  // lower kernels for the device, as `tgc run` does
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();

@@ -80,6 +80,8 @@ std::string result_json(const BeamLog& log) {
     json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
     json.member("found_before", !log.found.empty());
     json.member("reference", log.reference);
+    if (!log.function.empty()) json.member("function", log.function);
+    if (!log.applied_by.empty()) json.member("applied_by", log.applied_by);
     json.key("rounds").array([&] {
       for (const RoundLog& r : log.rounds)
         json.object([&] {
@@ -98,7 +100,27 @@ std::string result_line(const BeamLog& log) {
   else
     out += formatted(", %s in %.2f s%s\n", counted(log.candidates(), "candidate").c_str(), log.wall,
                      log.interrupted ? ", interrupted: the best so far" : "");
-  return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n";
+  return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n" +
+         (log.applied_by.empty() ? "" : "  applied by " + log.applied_by + "\n");
+}
+
+std::string opts_for_program(std::span<const ProgramOpts> kernels) {
+  if (kernels.empty()) return "";
+  std::string out = "import tinygrad.codegen as codegen\n"
+                    "from dataclasses import replace\n"
+                    "from tinygrad.codegen.opt import Opt, OptOps\n"
+                    "from tinygrad.helpers import ansistrip\n"
+                    "from tinygrad.uop.ops import KernelInfo\n"
+                    "OPTS = {\n";
+  for (const ProgramOpts& k : kernels) out += "  " + json_string(k.function) + ": " + k.opts + ",\n";
+  return out +
+         "}\n"
+         "def apply_opts(ast, *args, plain=codegen.apply_opts, **kwargs):\n"
+         "  made = plain(ast, *args, **kwargs)\n"
+         "  if ast.tag is not None or (opts := OPTS.get(ansistrip(made.arg.name))) is None: return made\n"
+         "  info = replace(ast.arg or KernelInfo(), opts_to_apply=tuple(opts))\n"
+         "  return plain(ast.replace(arg=info), *args, **kwargs)\n"
+         "codegen.apply_opts = apply_opts\n";
 }
 
 std::string rounds_table(const BeamLog& log) {

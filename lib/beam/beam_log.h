@@ -1,5 +1,6 @@
 // The log of the search of one kernel, round by round, and its reports.
 #pragma once
+#include <span>
 #include <string>
 
 #include "lib/beam/candidate.h"
@@ -35,6 +36,8 @@ struct BeamLog {
   std::string found;                   // if not empty: the time of an earlier search, which found this result
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
+  std::string applied_by;              // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
+  std::string function;                // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it
 
   size_t count(CandidateOutcome outcome) const;
   size_t candidates() const;
@@ -48,6 +51,14 @@ std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
+
+// Opts, as joined() writes them, for the kernel that tinygrad gives this name with its own opts (DEBUG=2 shows it).
+struct ProgramOpts {
+  std::string function, opts;
+};
+// Returns lines of Python for the top of a program. With them, tinygrad (0.12 to master) compiles the kernels with
+// these opts. Empty if there are no kernels.
+std::string opts_for_program(std::span<const ProgramOpts> kernels);
 
 // Draws a search: the time of each candidate and of the best one so far, round by round.
 

@@ -188,10 +188,13 @@ CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan,
           .variables = kernel.variables(),
           .uops_max = int64_t(plan.settings.BEAM_UOPS_MAX),
           .identity = plan.identity,
+          .threads_in_turn = kernel.origin().threads_in_turn,
+          .compile = plan.compile,
           .device = device};
 }
 
 Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec) {
+  if (spec.compile) return make_candidate(opt_texts(kernel.graph(), opts), spec);
   Scheduler made = kernel.base().copy();
   for (const Opt& opt : opts) made.apply_opt(opt);
   return make_candidate(optimized(made), spec);

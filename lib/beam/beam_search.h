@@ -32,6 +32,7 @@ struct SearchPlan {
   Identity identity = Identity::Binary;
   size_t rounds = 1000;                    // maximum number of rounds
   double deadline = std::numeric_limits<double>::infinity();  // time limit in seconds; the result is the best so far
+  CandidateSpec::Compile compile = {};     // see CandidateSpec
   Measured measured = {};                  // times from an interrupted search, which are not measured again
 };
 

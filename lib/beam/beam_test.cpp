@@ -11,6 +11,7 @@
 #include "lib/beam/device_times.h"
 #include "lib/beam/results.h"
 #include "lib/records/input_file.h"
+#include "lib/support/testing.h"
 
 namespace tgc {
 namespace {
@@ -212,6 +213,13 @@ TEST_CASE("beam: a finished search replaces the state of an interrupted one") {
     CHECK(merged.list()[0].seconds == 1e-3);
   }
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
+}
+
+TEST_CASE("beam: opts for a program are Python that python/tests/test_api.py runs") {
+  const ProgramOpts opts[]{
+      {"r_4_4", "[Opt(op=OptOps.UPCAST, axis=0, arg=4), Opt(op=OptOps.UNROLL, axis=0, arg=2)]"}};
+  CHECK(opts_for_program(opts) == read_file(test_path("programs/opts.py")).value_or_throw());
+  CHECK(opts_for_program({}).empty());
 }
 
 TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {

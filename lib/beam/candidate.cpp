@@ -27,6 +27,18 @@ double ops_of(std::span<const UOp> list, const VariableValues& variables) {
 
 std::string digest(std::string_view code) { return to_hex(sha256(code)); }
 
+void set_identity(Candidate& out, const CandidateSpec& spec) {
+  if (spec.threads_in_turn) out.executable->run_threads_in_turn();
+  out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
+}
+
+// Returns the opts of the AST of Scheduler::optimized_ast.
+OptTexts opts_of(UOp ast) {
+  OptTexts out;
+  for (const Arg& opt : ast.arg()[3].items()) out.push_back(opt.repr());
+  return out;
+}
+
 void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   out.graph = std::make_shared<Graph>(spec.settings);
   UOp root = copy_into(*out.graph, ast);
@@ -42,12 +54,25 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
     return;
   }
   out.executable.emplace(std::move(Executable::for_device(list, spec.target, *spec.device).value_or_throw()));
-  out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
+  set_identity(out, spec);
 }
 
 }  // namespace
 
+Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
+  Candidate out;
+  auto made = catch_failures([&] {
+    spec.compile(out, joined(opts));
+    out.ops = out.executable->cost(spec.variables).value_or(Executable::Cost{}).ops;
+    set_identity(out, spec);
+    return Unit{};
+  });
+  if (!made) out.outcome = CandidateOutcome::Refused, out.why = made.diag().message;
+  return out;
+}
+
 Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
+  if (spec.compile && spec.identity != Identity::None) return make_candidate(opts_of(ast), spec);
   Candidate out;
   if (spec.identity == Identity::None) return out;
   auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });

@@ -1,6 +1,7 @@
 // Lowers and compiles a candidate of the search, and decides which candidates to run (tinygrad
 // codegen/opt/search.py: _try_compile and the filters of beam_search).
 #pragma once
+#include <functional>
 #include <set>
 
 #include "lib/beam/search.h"
@@ -37,16 +38,24 @@ struct Candidate {
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
+  // Sets the candidate's graph and executable for these opts, in place of tgc's own pipeline. Throws Failure.
+  using Compile = std::function<void(Candidate&, const std::string& opts)>;
+
   const Target& target;
   Settings settings;
   VariableValues variables;
   int64_t uops_max = 3000;
   Identity identity = Identity::Binary;
+  bool threads_in_turn = false;  // see KernelSource
+  Compile compile = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // device that compiles the candidate; null: it is not compiled, and Binary means Source
 };
 
 // Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.
 Candidate make_candidate(UOp ast, const CandidateSpec& spec);
+
+// Makes the candidate with these opts by `spec.compile`, which must be set.
+Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
 
 // Filters candidates by comparison with earlier ones. One object serves a whole search.
 class CandidateFilter {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/driver/failure_collector.h"
+#include "lib/support/pytext.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/facts.h"
 
@@ -42,6 +44,27 @@ Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
     base->convert_loop_to_global();
     return SearchKernel(std::move(compilation), std::move(base));
   });
+}
+
+void SearchKernel::set_origin(const InputGraph& in) {
+  origin_ = {.threads_in_turn = runs_threads_in_turn(in), .function = {}, .opts = {}, .producer = producer_of(in)};
+  if (!in.record || !in.record->program) return;
+  origin_.function = ansistrip(in.record->program->name);
+  auto opts = catch_failures([&] { return read_opt_list(graph(), in.record->program->applied_opts); });
+  if (opts) origin_.opts = joined(opt_texts(graph(), *opts));
+}
+
+Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
+  Session own = session;
+  own.over.native = own.over.imports = true;
+  own.over.opts.clear(), own.over.live.clear(), own.live.reset();
+  auto compilation = catch_failures([&] {
+    return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
+  });
+  if (!compilation) return compilation.diag();
+  auto out = SearchKernel::begin(std::move(**compilation));
+  if (out) out->set_origin(in);
+  return out;
 }
 
 Sha256 SearchKernel::key() const { return key_of(base_->ast()); }

@@ -9,6 +9,7 @@
 
 #include "lib/beam/beam_settings.h"
 #include "lib/compilation/compilation.h"
+#include "lib/driver/session.h"
 #include "lib/execute/executable.h"
 #include "lib/support/sha256.h"
 
@@ -33,6 +34,15 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
   Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
+  // What the tinygrad that made the kernel does with it.
+  struct Origin {
+    bool threads_in_turn = false;  // see runs_threads_in_turn()
+    std::string function;          // the kernel's name in the program; empty: not recorded
+    std::string opts;              // that it applied, as joined() writes them; empty: not recorded
+    std::string producer;          // such as "tinygrad 0.14.0"
+  };
+  void set_origin(const InputGraph& in);
+  const Origin& origin() const { return origin_; }
   VariableValues variables() const;    // returns each variable at the middle of its range, as in tinygrad's search
 
  private:
@@ -40,7 +50,12 @@ class SearchKernel {
       : compilation_(std::move(compilation)), base_(std::move(base)) {}
   Compilation compilation_;
   std::unique_ptr<Scheduler> base_;
+  Origin origin_;
 };
+
+// Makes the kernel for which opts are searched: `in`, the AST of tgc's own or of another release, in tgc's pipeline,
+// for `target`. Errors: those of SearchKernel::begin().
+Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
 // The beam of the search, round by round.
 class Rounds {

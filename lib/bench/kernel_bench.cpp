@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/beam/live_candidates.h"
 #include "lib/bench/measure_opts.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/compile/resources.h"
@@ -88,7 +89,7 @@ class KernelBench {
       k.error = "too slow to be timed within " + std::to_string(int(plan_.timeout)) + " s: --timeout";
     if (k.error.empty()) {
       k.least = report.bench->quantile(0), k.median = report.bench->median(), k.runs = report.bench->seconds.size();
-      k.name = ansistrip(report.bench->name);
+      k.name = k.function = ansistrip(report.bench->name);
       if (!in.info.name.empty() && in.record) k.name = in.info.name + " " + k.name;
       k.estimate = report.bench->cost;
       k.cost = cost_of(in.root);
@@ -133,7 +134,7 @@ class KernelBench {
     auto pipeline = std::move(session_.pipeline(in).value_or_throw());
     const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
     SlowKernel slow{.list = list, .is_cpu = place.target->device == "CPU", .cost = k.cost, .seconds = k.least};
-    slow.units = slow.is_cpu ? uint32_t(Settings().cpu_count()) : compute_units(place);
+    slow.units = !slow.is_cpu ? compute_units(place) : runs_threads_in_turn(in) ? 1 : uint32_t(Settings().cpu_count());
     if (auto found = out_.peaks.find(k.device.substr(0, k.device.find(','))); found != out_.peaks.end())
       slow.peaks = found->second;
     slow.launch = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
@@ -152,7 +153,11 @@ class KernelBench {
     }
     std::vector<Opt> applied = applied_to_own(*searched, k);
     suggest_opts(k.reasons, *searched, applied);
-    if (plan_.tries) measure_opts(k.reasons, *searched, applied, place);
+    if (!plan_.tries) return;
+    measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
+    if (!k.unexplained.empty())  // measured against the kernel without opts, not against the kernel as it is
+      for (Reason& r : k.reasons)
+        if (r.gain) r.gain = k.least / r.seconds;
   }
 
   // Returns the linear list in tgc's IR: of another release, the recorded one.
@@ -184,7 +189,7 @@ class KernelBench {
     }) : Status(read.diag());
     if (fits) return std::move(*read);
     k.unexplained = "its opts " + k.opts + " do not apply in tgc's own pipeline (" + fits.diag().message +
-                    "): the opts below begin with none";
+                    "): the opts below are instead of them";
     return {};
   }
 

@@ -26,6 +26,7 @@ struct KernelBenchPlan {
 // A kernel and its times. If it did not run, `error` says why.
 struct BenchedKernel {
   std::string name, input, device;  // `device` as run reports it: "CPU:CLANG"
+  std::string function;             // its name in the program, as DEBUG=2 shows it
   std::string error;
   double least = 0, median = 0;     // seconds
   size_t runs = 0;

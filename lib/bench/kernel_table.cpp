@@ -1,6 +1,7 @@
 // The report of `tgc bench --kernels`: a table of times and rates, then the reasons of the slowest kernels.
 #include <algorithm>
 
+#include "lib/beam/beam_log.h"
 #include "lib/bench/kernel_bench.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -21,6 +22,46 @@ std::string rate_text(double per_second) {
 
 std::string quotient(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
 
+// Returns the time of all kernels, and what part of it launches are.
+std::string total_text(const KernelBenchResult& result) {
+  double least = 0, median = 0, launches = 0;
+  size_t count = 0;
+  for (const BenchedKernel& k : result.kernels) {
+    if (!k.error.empty()) continue;
+    count++, least += k.least, median += k.median;
+    if (auto peaks = result.peaks.find(k.device.substr(0, k.device.find(','))); peaks != result.peaks.end())
+      launches += std::min(peaks->second.launch, k.least);
+  }
+  if (!count) return "";
+  std::string out = "     all " + counted(count, "kernel") + ", each once: " + duration_text(least) + " (median " +
+                    duration_text(median) + ")";
+  if (launches > 0) out += ", of which launching takes at most " + duration_text(launches);
+  return out + "\n";
+}
+
+// Returns the fastest measured opts of each explained kernel, or if none were measured, those of its first reason.
+std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measured) {
+  std::vector<ProgramOpts> out;
+  is_measured = false;
+  for (const BenchedKernel& k : result.kernels)
+    for (const Reason& r : k.reasons) is_measured |= r.gain.has_value() || !r.tried.empty();
+  for (const BenchedKernel& k : result.kernels) {
+    const Reason* best = nullptr;
+    for (const Reason& r : k.reasons)
+      if (!r.opts.empty() && (is_measured ? r.gain.value_or(1) > (best ? *best->gain : 1) : !best)) best = &r;
+    if (best) out.push_back({k.function, best->opts});
+  }
+  return out;
+}
+
+std::string program_text(const KernelBenchResult& result) {
+  bool is_measured = false;
+  const auto opts = opts_of(result, is_measured);
+  if (opts.empty()) return "";
+  return "\nthe " + std::string(is_measured ? "fastest" : "first") + " opts in the program, before its first kernel" +
+         (is_measured ? "" : "; --try measures them") + ":\n" + opts_for_program(opts);
+}
+
 std::string bound_text(const BenchedKernel& k) {
   return k.bound.empty() ? "-" : formatted("%3.0f%% %s", k.peak_share * 100, k.bound.c_str());
 }
@@ -36,7 +77,9 @@ std::string peaks_text(const std::string& device, const Peaks& p) {
 std::string reason_text(size_t number, const Reason& r) {
   std::string out = formatted("  %zu. %s: ", number, std::string(name_of(r.kind)).c_str()) + r.text + "\n";
   if (!r.opts.empty()) out += "     opts_to_apply: " + r.opts + "\n";
-  if (r.gain) out += formatted("     measured: %.2f times as fast", *r.gain) + "; " + r.tried + "\n";
+  if (r.gain)
+    out += formatted("     measured: %.2f times as fast", *r.gain) +
+           (*r.gain < 1 ? ": slower than the kernel as it is; " : "; ") + r.tried + "\n";
   else if (!r.tried.empty()) out += "     " + r.tried + "\n";
   return out;
 }
@@ -62,6 +105,7 @@ std::string kernels_text(const KernelBenchResult& result) {
                      quotient(std::min(k.estimate.mem, k.estimate.lds), k.cost.bytes()).c_str(),
                      bound_text(k).c_str());
   }
+  out += total_text(result);
   for (const auto& [device, peaks] : result.peaks) out += peaks_text(device, peaks);
   for (const std::string& why : result.no_peaks) out += "no peak: " + why + "\n";
   for (size_t i = 0; i < result.kernels.size(); i++)
@@ -79,7 +123,7 @@ std::string kernels_text(const KernelBenchResult& result) {
       out += "  nothing noticed in its list and its code; `tgc beam` searches for faster opts\n";
     for (size_t n = 0; n < k.reasons.size(); n++) out += reason_text(n + 1, k.reasons[n]);
   }
-  return out;
+  return out + program_text(result);
 }
 
 std::string kernels_json(const KernelBenchResult& result) {
@@ -87,7 +131,8 @@ std::string kernels_json(const KernelBenchResult& result) {
     json.key("kernels").array([&] {
       for (const BenchedKernel& k : result.kernels)
         json.line().object([&] {
-          json.member("kernel", k.name).member("input", k.input).member("device", k.device);
+          json.member("kernel", k.name).member("function", k.function);
+          json.member("input", k.input).member("device", k.device);
           if (!k.error.empty()) return void(json.member("error", k.error));
           json.member("seconds", k.least).member("median", k.median).member("runs", k.runs);
           json.member("flops", k.cost.ops).member("bytes", k.cost.bytes());

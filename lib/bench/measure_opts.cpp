@@ -6,8 +6,6 @@
 
 #include "lib/beam/beam_search.h"
 #include "lib/beam/device_times.h"
-#include "lib/compilation/input_graph.h"
-#include "lib/driver/failure_collector.h"
 #include "lib/support/counted.h"
 
 namespace tgc {
@@ -80,12 +78,13 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
   if (!base) return out;
   const Settings& settings = kernel.graph().settings();
   const bool has_locals = kernel.target().has_local;
+  const bool in_turn = kernel.origin().threads_in_turn;
   const ActionLimits limits{.padto = true};
   const auto ops = ops_for(kind, has_locals);
   std::vector<Opt> wanted;
   for (const Opt& action : search_actions(kernel.graph(), limits)) {
     if (std::ranges::find(ops, action.op) == ops.end()) continue;
-    if (action.op == OptOps::THREAD && action.arg.small_int() > settings.cpu_count()) continue;
+    if (action.op == OptOps::THREAD && (in_turn || action.arg.small_int() > settings.cpu_count())) continue;
     wanted.push_back(action);
   }
   std::ranges::stable_sort(wanted, [&](const Opt& a, const Opt& b) {
@@ -116,10 +115,11 @@ std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
 // Times lists of opts in turns with `applied`.
 class OptMeter {
  public:
-  OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place)
+  OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
       : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrink_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
-              .uops_max = 0, .device = place.device.get()} {}
+              .uops_max = 0, .threads_in_turn = kernel.origin().threads_in_turn,
+              .compile = std::move(compile), .device = place.device.get()} {}
 
   void measure(Reason& reason) {
     const auto lists = lists_for(reason.kind, kernel_, applied_);
@@ -143,7 +143,7 @@ class OptMeter {
         checked_[text] = !c.executable ? c.why : times_.check(c, log) ? "" : log.why;
       }
       if (checked_[text].empty()) {
-        reason.gain = gain, reason.opts = text;
+        reason.gain = gain, reason.seconds = seconds_[text], reason.opts = text;
         reason.tried += ", the result of the fastest confirmed by " + times_.reference() + wrong;
         return;
       }
@@ -169,28 +169,18 @@ class OptMeter {
     for (Candidate& c : made) all.push_back(&c);
     const std::vector<double> seconds = times_.compare(all, kTurns);
     for (size_t i = 1; i < seconds.size(); i++)
-      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i];
+      if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i], seconds_[texts[i]] = seconds[i];
   }
 
   const SearchKernel& kernel_;
   std::span<const Opt> applied_;
   DeviceTimes times_;
   CandidateSpec spec_;
-  std::map<std::string, double> gains_;         // by the text of the opts
+  std::map<std::string, double> gains_, seconds_;  // by the text of the opts
   std::map<std::string, std::string> checked_;  // what is wrong with their result; empty: nothing
 };
 
 }  // namespace
-
-Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
-  Session own = session;
-  own.over.native = own.over.imports = true;
-  own.over.opts.clear();
-  auto compilation = catch_failures([&] {
-    return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
-  });
-  return compilation ? SearchKernel::begin(std::move(**compilation)) : Result<SearchKernel>(compilation.diag());
-}
 
 void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied) {
   for (Reason& reason : reasons)
@@ -199,8 +189,8 @@ void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
 }
 
 void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
-                  Placement& place, size_t most) {
-  OptMeter meter(kernel, applied, place);
+                  Placement& place, CandidateSpec::Compile compile, size_t most) {
+  OptMeter meter(kernel, applied, place, std::move(compile));
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
   // The measured gains order the reasons, but gains that differ by less than the noise leave them as the weights do.

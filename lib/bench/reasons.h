@@ -34,7 +34,8 @@ struct Reason {
   double weight = 1;          // how many times faster the kernel could be without it, by the costs of SlowKernel::peaks
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
-  std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured
+  std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured; below 1: slower
+  double seconds = 0;          // of the fastest run with `opts`, measured
   std::string tried;           // what was measured and compared, or why nothing was
 };
 

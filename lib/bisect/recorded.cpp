@@ -305,7 +305,7 @@ class RecordedBisection {
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (stage_name(wrong) == "apply opts" && wrong.recorded && begins_right(wrong, right)) return opts_stage(wrong);
+    if (stage_name(wrong) == "apply opts" && wrong.recorded && has_right_input(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
@@ -355,7 +355,7 @@ class RecordedBisection {
   }
 
   // Returns whether the graph before the row is right. `right_row` is the last row that is right.
-  bool begins_right(const Row& row, const Row* right_row) const {
+  bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
 
@@ -365,7 +365,7 @@ class RecordedBisection {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
-    const bool is_right_before = begins_right(row, right_row);
+    const bool is_right_before = has_right_input(row, right_row);
     for (bool bottom_up : {false, true}) {
       // a stage that is a function may also change the graph without a rewrite
       const UOp last = pipeline_->replay(row, n, bottom_up);

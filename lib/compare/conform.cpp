@@ -136,6 +136,8 @@ class ConformRun {
   // Fails if no record has the stage plan.stage. The error lists the recorded stages.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
+    if (plan_.as != ConformAs::Text && names_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
+      return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
     return unknown_name("stage", plan_.stage, names, "a stage of the records");
   }
@@ -232,9 +234,14 @@ class ConformRun {
       return out;
     }
     in.object([&](std::string_view key) {
-      known |= key == wanted || key == "error" || key == "not_supported";
+      const size_t at = in.position();
+      known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
-      else if (key != wanted) in.skip();
+      else if (key == "not_supported") known |= in.boolean();
+      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // of the question
+      else if (key != wanted)
+        in.fail(at, "an answer with the unknown field '" + std::string(key) + "'",
+                "'" + std::string(wanted) + "', 'not_supported' or 'error'");
       else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
       else out.made = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
     });

@@ -167,12 +167,12 @@ class RecordCheck {
     compare("letters", written ? *written : written.diag().text(), letters, true);
     ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
-    std::string trouble = read ? lost_by_letters(nodes->root, read->root) : read.diag().text();
+    std::string trouble = read ? difference_of_reading(nodes->root, read->root) : read.diag().text();
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
   // Returns a text about the first difference between `graph` and `read`, which was read from its pyrender text; or "".
-  static std::string lost_by_letters(UOp graph, UOp read) {
+  static std::string difference_of_reading(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
     std::string out = difference->text + " when it is read";

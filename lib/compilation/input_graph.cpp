@@ -72,6 +72,8 @@ std::string producer_of(const InputGraph& in) {
   return release == Release::v0_12 ? "tinygrad 0.12.0" : "tinygrad " + std::string(name_of(release));
 }
 
+bool runs_threads_in_turn(const InputGraph& in) { return release_of(producer_of(in)) >= Release::v0_14; }
+
 InputGraph import_input(InputGraph in, const Settings& settings) {
   const std::string producer = producer_of(in);
   NotImportable why;

@@ -64,6 +64,10 @@ inline bool is_imported(const InputGraph& in) { return imported_from(in).graph !
 // Returns the release that made `in`, such as "tinygrad 0.14.0".
 std::string producer_of(const InputGraph& in);
 
+// Returns whether the tinygrad that made `in` runs the threads of a CPU kernel one after another. 0.14 and master do
+// (runtime/ops_cpu.py:cpu_exec), earlier releases run them at the same time.
+bool runs_threads_in_turn(const InputGraph& in);
+
 // Returns `in`, a kernel of another release, imported, with `settings` and with its target as known_target() names it.
 // See GraphCompiler::import().
 InputGraph import_input(InputGraph in, const Settings& settings);

@@ -145,14 +145,14 @@ class LiveCompiler : public GraphCompiler {
                                       (over.from.empty() ? in.info.stage : over.from) + "'",
                            .file = in.file});
       if (over.native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
-      if (!over.opts.empty()) throw Failure("--opts is for tgc's own pipeline, and --live compiles in tinygrad");
+      if (!over.opts.empty() && in.is_tensor_graph) throw Failure("--opts is for kernels, and this is a tensor graph");
       const Release from = in.graph->release(), to = release_of(facts().producer);
       if (from != to && in.is_tensor_graph)
         throw Failure(Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(from)) + " is no input of " +
                                       facts().producer,
                            .file = in.file});
       CompileQuestion out{.id = in.info.name, .target = target_of_question(in), .is_tensor_graph = in.is_tensor_graph};
-      out.is_live = true, out.rewrites = over.live_rewrites;
+      out.is_live = true, out.rewrites = over.live_rewrites, out.opts = over.opts;
       out.settings = settings_of_question(in.info.settings);
       const ExportedGraph exported = std::move(ast_for(in.graph, in.root, to).value_or_throw());
       out.nodes = graph_to_json(exported.root, {.producer = facts().producer});

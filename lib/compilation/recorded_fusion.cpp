@@ -58,6 +58,9 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   }
   out += "  stored since: " + why + "\n";
   if (!remedy.empty()) out += "  it would not be stored with: " + remedy + "\n";
+  if (k.metadata.size() > 1)
+    out += "  its operations are in one kernel since no value between them is stored: all users of such a value index "
+           "it with the same loops, or computing it again is cheaper than a buffer\n";
   for (size_t r : readers) out += (r == readers[0] ? "  read by kernel " : ", ") + std::to_string(r);
   if (!readers.empty()) out += "\n";
   return out;

@@ -31,6 +31,10 @@ const std::pair<const char*, const char*> kHipWords[] = {
     {"blockDim.x", "(int)__builtin_amdgcn_workgroup_size_x()"},
     {"blockDim.y", "(int)__builtin_amdgcn_workgroup_size_y()"},
     {"blockDim.z", "(int)__builtin_amdgcn_workgroup_size_z()"},
+    // the number of work groups: a hidden argument of the kernel, of code objects of version 5
+    {"gridDim.x", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[0]"},
+    {"gridDim.y", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[1]"},
+    {"gridDim.z", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[2]"},
     {"__syncthreads()",
      "(__builtin_amdgcn_fence(__ATOMIC_RELEASE, \"workgroup\"), __builtin_amdgcn_s_barrier(), "
      "__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, \"workgroup\"))"},
@@ -185,6 +189,13 @@ HandWrittenKernel kernel_at(std::string_view source, size_t open) {
   return out;
 }
 
+// Returns whether the function whose mark is at `at` is a template.
+bool is_template(std::string_view text, size_t at) {
+  const size_t end = text.find_last_of(";{}", at);
+  const std::string_view before = text.substr(end == text.npos ? 0 : end, at - (end == text.npos ? 0 : end));
+  return before.find("template") != before.npos;
+}
+
 std::string without_comments(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -236,7 +247,7 @@ Result<std::string> self_contained_source(Language language, std::string_view te
       const size_t mark = made.find(mark_of(language));
       const bool is_device = language == Language::Hip || language == Language::Cuda;
       if (is_device && mark != made.npos && text.find("extern \"C\"") == text.npos &&
-          line.find("template") == line.npos)
+          !is_template(out + made, out.size() + mark))
         made.insert(mark, "extern \"C\" ");
       out += made + "\n";
     }
@@ -248,6 +259,7 @@ Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string
   std::vector<HandWrittenKernel> out;
   const std::string text = without_comments(source);
   const std::string_view mark = mark_of(language);
+  std::string templates;
   for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
     const size_t behind = at + mark.size();
     const size_t begin = at >= 2 && text.substr(at - 2, 2) == "__" ? at - 2 : at;  // OpenCL also takes __kernel
@@ -269,9 +281,13 @@ Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string
     }
     if (from == text.npos || open == text.npos) break;
     HandWrittenKernel kernel = kernel_at(text, open);
-    if (!kernel.name.empty()) out.push_back(std::move(kernel));
+    if (is_template(text, begin)) templates += (templates.empty() ? "" : ", ") + kernel.name;
+    else if (!kernel.name.empty()) out.push_back(std::move(kernel));
     at = open - mark.size();
   }
+  if (out.empty() && !templates.empty())
+    return Diag{.message = "all kernels of the source are templates: " + templates,
+                .expected = "a kernel that is no template, such as one that calls a template function"};
   if (out.empty())
     return Diag{.message = "the source has no kernel", .expected = "a function that begins with " + std::string(mark)};
   return out;

@@ -50,6 +50,10 @@ uint32_t threads_of(const GoldenRecord& record) {
   return out;
 }
 
+std::string failure_text(const CompiledSource& c, const Diag& diag) {
+  return c.file.empty() ? diag.text() : in_hand_written(diag, c.file).text();
+}
+
 // Compiles a source. If this computer can execute the resulting object, also loads the object.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
@@ -57,7 +61,7 @@ void compile_source(CompiledSource& c, bool cache) {
   double cpu = thread_seconds() + compile_worker_seconds();
   auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
   if (!made) {
-    c.failure = made.diag().text();
+    c.failure = failure_text(c, made.diag());
   } else {
     c.bytes = made->size();
     bool here = c.job.machine.empty() && (c.job.language == Language::C || c.job.language == Language::LlvmIr);
@@ -73,7 +77,8 @@ void report_resources(CompiledSource& c, uint32_t threads) {
   if (!c.threads) c.threads = threads;
   auto begin = Clock::now();
   if (auto found = resources_of(c.job)) c.resources = std::move(*found);
-  else c.failure = found.diag().text();
+  else c.failure = failure_text(c, found.diag());
+  if (c.failure.empty() && c.resources.empty()) c.failure = "the compiled code has no kernel";
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 
@@ -99,8 +104,10 @@ Status CompileAll::add_hand_written(const std::string& file) {
   auto source = source_job(session_, file, plan_.language, session_.over.target);
   if (!source) return source.diag();
   groups_[source->target].kernels++;
+  const size_t before = sources_.size();
   add_source(source->target, source->job.name, source->job.source, 0,
              [&]() -> Result<CompileJob> { return source->job; });
+  if (sources_.size() > before) sources_.back().file = file;
   return Unit{};
 }
 
@@ -176,7 +183,7 @@ Status CompileAll::compile() {
   return Unit{};
 }
 
-Status CompileAll::any_source() const {
+Status CompileAll::check_any_source() const {
   if (!sources_.empty() || refused_.empty()) return Unit{};
   size_t others = refused_.size() - 1;
   return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};

@@ -34,6 +34,7 @@ struct CompiledSource {
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
   uint32_t threads = 0;                    // threads of a work group; 0: unknown
+  std::string file;                        // of a kernel that was written by hand
   std::vector<KernelResources> resources;  // resources of each function that is a kernel, if CompilePlan::resources
 };
 
@@ -50,7 +51,7 @@ class CompileAll {
   Status run();
 
   bool any_failed() const;
-  Status any_source() const;           // an error if kernels were read, but none has a source
+  Status check_any_source() const;     // an error if kernels were read, but none has a source
   // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.

@@ -64,6 +64,8 @@ class Executable {
   // Loads the kernel on `device`, which must be open: the device that it was made for; for REF, a make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
+  void run_threads_in_turn() { source_.threads_in_turn = true; }  // see KernelSource
+
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
 

@@ -118,6 +118,7 @@ std::string CompileQuestion::json() const {
     json.member("settings", settings);
     if (is_live) json.member("live", true);
     if (rewrites) json.member("rewrites", true);
+    if (!opts.empty()) json.member("opts", opts);
     if (leave_out)
       json.key("leave_out").object([&] {
         json.member("place", leave_out->place).member("n", leave_out->number);

@@ -38,6 +38,7 @@ struct CompileQuestion {
   std::string until = {};  // the last stage to run; empty: all stages
   bool is_live = false;    // any release answers, with the record that the exporter writes of its compilation
   bool rewrites = false;   // with is_live: record every match of a rule
+  std::string opts = {};   // with is_live: opts that tinygrad applies in place of its own: "[Opt(OptOps.UPCAST, 0, 4)]"
   std::optional<RuleMatch> leave_out = {};  // with is_live: tinygrad compiles without this match
 
   std::string json() const;

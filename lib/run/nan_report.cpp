@@ -93,8 +93,9 @@ class Explanation {
     const int64_t element = bad.at("first").get<int64_t>();
     out.output = name + "[" + std::to_string(element) + "]", out.bad = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.size = a->size();
-    out.again = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
-                shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
+    out.again = "tgc run " + shell_word(recording_) + " --nan";
+    out.kernel_again = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
+                       shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
     if (!steps) out.unexplained = steps.diag().text();
     else {
@@ -154,7 +155,7 @@ std::string NanReport::text() const {
                          output.substr(0, output.find('['))
                    : "") +
          "\n";
-  return out + "  again: " + again + "\n";
+  return out + "  the kernel alone: " + kernel_again + "\n  again: " + again + "\n";
 }
 
 std::string NanReport::json() const {
@@ -177,7 +178,7 @@ std::string NanReport::json() const {
         });
     });
     if (!unexplained.empty()) json.member("unexplained", unexplained);
-    json.member("again", again);
+    json.member("again", again).member("kernel_again", kernel_again);
   });
   return out;
 }

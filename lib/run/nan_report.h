@@ -19,7 +19,8 @@ struct NanReport {
   std::string output;  // "data0[76]"
   int64_t bad = 0, size = 0;  // number of bad elements of the output, and of all
   std::vector<Step> steps;  // the origin first
-  std::string again;  // the command that runs the kernel on the saved arrays
+  std::string again;  // the command that prints this report
+  std::string kernel_again;  // the command that runs the kernel on the saved arrays
   std::string unexplained;  // why there are no steps: REF computes a number there, for example; else empty
 
   std::string text() const;

@@ -126,7 +126,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     info.estimates = {estimate(program.ops), estimate(program.lds), estimate(program.mem)};
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
                         with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
-                        variables_before_core};
+                        variables_before_core, runs_threads_in_turn(in)};
     auto made = Executable::for_source(std::move(source), std::move(buffers), std::move(variables), std::move(info),
                                        *place.device);
     is_fault = !made && is_invalid_source(made.diag());

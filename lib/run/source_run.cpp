@@ -6,9 +6,11 @@
 
 #include "lib/compile/backends.h"
 #include "lib/contain/process.h"
+#include "lib/runtime/emulated.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
 #include "lib/support/quantile.h"
 
 namespace tgc {
@@ -190,6 +192,24 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text) {
   return Diag{.message = "'" + text + "' is no launch size", .expected = "X, X,Y or X,Y,Z, such as 64,2"};
 }
 
+Diag in_hand_written(Diag diag, const std::string& file) {
+  auto text = read_whole_file(file);
+  if (!text) return diag;
+  const std::vector<std::string_view> lines = lines_of(*text);
+  if (diag.line > 0 && diag.line <= lines.size()) {
+    const std::string line(lines[diag.line - 1]);
+    if (line != diag.context) diag.column = 0;
+    diag.file = file, diag.context = line;
+    return diag;
+  }
+  std::vector<size_t> named;  // of a fault: "  line 4: ..."
+  for (std::string_view line : lines_of(diag.context))
+    if (constexpr std::string_view kLine = "  line "; line.starts_with(kLine))
+      named.push_back(size_t(std::atol(line.data() + kLine.size())));
+  if (!named.empty()) diag.context = shown_lines(*text, named);
+  return diag;
+}
+
 Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,
                               const std::string& target) {
   return catch_failures([&] {
@@ -204,7 +224,7 @@ Result<SourceJob> source_job(const Session& session, const std::string& file, co
 
 Result<SourceRunReport> run_source(const Session& session, const std::string& file, const SourceRunOptions& source,
                                    const RunOptions& options) {
-  return catch_failures([&] {
+  auto report = catch_failures([&] {
     ReadSource read = read_source(session, file, source.language, source.target);
     const auto kernels = kernels_in(read.language, read.text).value_or_throw();
     const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
@@ -250,6 +270,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     if (!options.output.save.empty()) write_npz(options.output.save, report.results).value_or_throw();
     return report;
   });
+  return report ? std::move(report) : Result<SourceRunReport>(in_hand_written(report.diag(), file));
 }
 
 bool SourceRunReport::passed() const {

@@ -78,6 +78,8 @@ class ContainedDevice::Server {
       }
       case Call::Load: {
         KernelSource source{in.text(), in.text(), in.text(), in.text()};
+        if (const uint64_t before = in.number()) source.variables_before_core = before - 1;
+        source.threads_in_turn = in.number() != 0;
         kernels_.push_back(std::move(device_.load(source, in.text()).value_or_throw()));
         of_.kernels_.push_back(source.name);
         break;
@@ -327,6 +329,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
 Result<std::unique_ptr<Kernel>> ContainedDevice::load(const KernelSource& source, const std::string& code) {
   ByteWriter out;
   out.number(uint64_t(Call::Load)).text(source.name).text(source.function_name).text(source.target).text(source.text);
+  out.number(source.variables_before_core ? *source.variables_before_core + 1 : 0).number(source.threads_in_turn);
   auto answer = ask(out.text(code).take());
   if (!answer) return answer.diag();
   kernels_.push_back(source.name);

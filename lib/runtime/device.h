@@ -46,6 +46,7 @@ struct KernelSource {
   double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
   // CPU only: the number of variables before the core number among the arguments; nullopt: all, the core number is last
   std::optional<size_t> variables_before_core = std::nullopt;
+  bool threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
 };
 
 // Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local` is not set, `global` counts

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import sys
 from typing import Any
 
@@ -159,6 +160,35 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
   assert proofs[0].rewrites == proofs[0].proven > 10 and "proven" in str(proofs)
   time = tgc.bench(kernel, explain=1)[0]
   assert 0 < time.seconds <= time.median < 1 and time.flops > 100 and "GFLOPS" in str(time)
+
+
+def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+  """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts, in each release."""
+  from tinygrad import Tensor, codegen
+  from tinygrad.helpers import ansistrip
+  made, own = [], codegen.apply_opts
+  def watched(*args: object, **kwargs: object) -> object:
+    made.append((result := own(*args, **kwargs)).arg)
+    return result
+  monkeypatch.setattr(codegen, "apply_opts", watched)
+  a, b = Tensor.rand(24, 24).realize(), Tensor.rand(24, 24).realize()
+  (a @ b).realize()
+  name, own_opts = re.sub(r"n\d+$", "", ansistrip(made[-1].name)), made[-1].applied_opts
+  lines: dict[str, dict[str, list[object]]] = {}
+  exec((ROOT / "testdata/programs/opts.py").read_text(), lines)  # noqa: S102
+  opts = lines["OPTS"].pop("r_4_4")
+  lines["OPTS"].update({name: opts, **{f"{name}n{i}": opts for i in range(1, 9)}})  # 0.12 numbers kernels of the same name
+  (a @ b).relu().realize()
+  assert made[-1].applied_opts == tuple(opts) != own_opts
+
+
+@pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
+def test_beam_in_this_tinygrad(kernel: tgc.Kernel, tmp_path: pathlib.Path) -> None:
+  """`--live` lets this tinygrad apply the opts that are tried, and compile."""
+  found = process.call_json("beam", str(recording.input_of(kernel)), f"--live={sys.executable}", "--width=1", "--budget=1",
+                            f"--results={tmp_path / 'beam.db'}")
+  assert found["applied_by"] == f"tinygrad {RELEASE}" and found["reference"]
+  assert found["before_opts"] == re.findall(r"Opt\([^)]*\)", kernel.program.applied_opts)
 
 
 def test_proof_that_refutes() -> None:

@@ -33,7 +33,9 @@ void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
       if (std::memchr(stored, 0, bytes))
         raise(w, o, lane, kLaunchFailed,
               std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " +
-                  std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before");
+                  std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before" +
+                  (block.launch->threads() > 32 ? ": if another thread stores it, a barrier is missing before this load"
+                                                : ""));
     });
   }
   if (block.races && space != Space::Local)

@@ -68,7 +68,9 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
     if (access == Access::Store) std::memset(stored, 1, o.bytes);
     else if (std::memchr(stored, 0, o.bytes))
       raise(w, o, lane, kLaunchFailed,
-            what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before");
+            what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before" +
+                (w.group->launch->threads() > 64
+                     ? ": if another thread stores it, a barrier is missing before this load" : ""));
   }
   at += reinterpret_cast<uint64_t>(base);
 }

@@ -59,7 +59,8 @@ class CpuKernel : public Kernel {
       : Kernel(device),
         code_(std::move(code)),
         function_(function),
-        variables_before_core_(source.variables_before_core.value_or(SIZE_MAX)) {}
+        variables_before_core_(source.variables_before_core.value_or(SIZE_MAX)),
+        threads_in_turn_(source.threads_in_turn) {}
 
   Status launch(const LaunchArguments& a) override {
     size_t count = a.buffers.size() + a.variables.size() + 1;
@@ -76,8 +77,11 @@ class CpuKernel : public Kernel {
     }
     arguments[core_at] = 0;
     size_t threads = a.size.global[0];
-    if (threads <= 1) {
-      call_with(function_, arguments.data(), count);
+    if (threads <= 1 || threads_in_turn_) {
+      for (size_t core = 0; core < std::max<size_t>(1, threads); core++) {
+        arguments[core_at] = core;
+        call_with(function_, arguments.data(), count);
+      }
       return Unit{};
     }
     static_cast<CpuDevice&>(device_).threads().run(threads, [&](size_t core) {
@@ -93,6 +97,7 @@ class CpuKernel : public Kernel {
   std::shared_ptr<const LoadedCode> code_;
   void* function_;
   const size_t variables_before_core_;
+  const bool threads_in_turn_;
 };
 
 std::string CpuDevice::description() const {

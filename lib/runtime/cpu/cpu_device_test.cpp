@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lib/runtime/contained_device.h"
 #include "lib/runtime/cpu/threads.h"
 #include "lib/runtime/devices.h"
 #include "lib/runtime/testing.h"
@@ -102,6 +103,21 @@ TEST_CASE("CPU: the core number can stand before a variable") {
   const std::vector<int64_t> variables{3, 4};
   for (uint32_t threads : {1, 2}) REQUIRE(k.kernel->launch({buffers, variables, {.global = {threads, 1, 1}}}).ok());
   CHECK(out.read(*device, std::vector<int32_t>(2)) == std::vector<int32_t>{34, 34});
+}
+
+TEST_CASE("CPU: the threads of a launch can run one after another, also in a worker") {
+  KernelSource source = c_kernel("int* out, int core_id", "out[0] = out[0] * 10 + core_id + 1;");
+  source.threads_in_turn = true;
+  auto device = std::move(make_device("CPU:CLANG").value_or_throw());
+  ContainedDevice contained(*device, "CPU", 20);
+  for (Device* d : std::initializer_list<Device*>{device.get(), &contained}) {
+    REQUIRE(d->open().ok());
+    LoadedKernel k(*d, source);
+    TestBuffer a(*d, std::vector<int32_t>(1));
+    std::vector<DeviceBuffer> buffers{a.buffer};
+    REQUIRE(k.kernel->launch({buffers, {}, {.global = {4, 1, 1}}}).ok());
+    CHECK(a.read(*d, std::vector<int32_t>(1))[0] == 1234);
+  }
 }
 
 TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {

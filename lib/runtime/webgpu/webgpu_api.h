@@ -77,7 +77,7 @@ struct WgslSource {
   Chained chain{nullptr, 2};
   StringView code;
 };
-struct Labelled {  // a shader module
+struct ShaderModuleDescriptor {
   const Chained* next = nullptr;
   StringView label;
 };
@@ -157,7 +157,7 @@ struct Api {
   F(Object, DeviceGetQueue, Object) \
   F(Object, DeviceCreateBuffer, Object, const BufferDescriptor*) \
   F(void, QueueWriteBuffer, Object, Object, uint64_t, const void*, size_t) \
-  F(Object, DeviceCreateShaderModule, Object, const Labelled*) \
+  F(Object, DeviceCreateShaderModule, Object, const ShaderModuleDescriptor*) \
   F(Object, DeviceCreateBindGroupLayout, Object, const LayoutDescriptor*) \
   F(Object, DeviceCreatePipelineLayout, Object, const PipelineLayoutDescriptor*) \
   F(Object, DeviceCreateComputePipeline, Object, const PipelineDescriptor*) \

@@ -204,7 +204,7 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
     entries.back().buffer.type = is_uniform ? kUniform : kStorage;
   }
   WgslSource text{.code = text_of(code)};
-  Labelled module_descriptor{.next = &text.chain};
+  ShaderModuleDescriptor module_descriptor{.next = &text.chain};
   Object module = api.DeviceCreateShaderModule(device_, &module_descriptor);
   if (auto status = taken_error("the source"); !status) return invalid_source("WGSL", source, status.diag().context);
   LayoutDescriptor group{.count = entries.size(), .entries = entries.data()};

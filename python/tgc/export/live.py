@@ -2,6 +2,7 @@
 
 {"about": true} asks for the release and its settings. {"live": true, ...} asks for a record (lib/live/README.md):
   "rewrites"   record every match of a rule
+  "opts"       opts that tinygrad applies to the kernel in place of its own, as text
   "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: tinygrad compiles without the N-th match of the rule
 
 Answers without rewrites are made in this process, so that tinygrad's own caches serve all kernels. The caches also change
@@ -10,7 +11,9 @@ nothing else: the N-th match of a rule is the same in each (lib/live's TinygradP
 """
 from __future__ import annotations
 
+import ast
 import contextlib
+import dataclasses
 import gc
 import importlib
 import os
@@ -89,6 +92,7 @@ class LiveRecorder(GraphRecorder):
 
   def record_of(self, question: JSON) -> JSON:
     sink, self.last = parse_nodes(question["graph"])[-1], None
+    if "opts" in question: sink = with_opts(sink, question["opts"])
     skipped = question.get("leave_out")
     matches = MatchFilter(self, skipped["place"], int(skipped["n"]), skipped.get("stage")) if skipped else None
     with contextlib.ExitStack() as stack:
@@ -154,6 +158,18 @@ class LiveRecorder(GraphRecorder):
       for known in (self.kernel_ids, self.metadata): known.clear()
       gc.collect()
     return {"record": self.record_of(question)}
+
+
+def with_opts(sink: Node, text: str) -> Node:
+  """Returns a kernel that says its opts itself, so that tinygrad applies these: "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]"."""
+  from tinygrad.codegen.opt import Opt, OptOps
+  from tinygrad.uop.ops import KernelInfo
+  number = r"-?\d+|None"
+  one = rf"Opt\((?:op=)?OptOps\.(\w+), (?:axis=)?({number}), (?:arg=)?({number}|\((?:{number})(?:, (?:{number}))*,?\))\)"
+  if not re.fullmatch(rf"\[(?:{one}(?:, |(?=\])))*\]", text): raise ValueError(f"'{text}' is no list of opts")
+  opts = tuple(Opt(OptOps[op], ast.literal_eval(axis), ast.literal_eval(arg)) for op, axis, arg in re.findall(one, text))
+  made: Node = sink.replace(arg=dataclasses.replace(sink.arg or KernelInfo(), opts_to_apply=opts))
+  return made
 
 
 class PrivateFiles:

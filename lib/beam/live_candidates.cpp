@@ -1,0 +1,20 @@
+#include "lib/beam/live_candidates.h"
+
+#include "lib/run/recorded_source.h"
+
+namespace tgc {
+
+CandidateSpec::Compile compile_live(const Session& session, const InputGraph& in, Placement& place) {
+  if (!session.live) return {};
+  return [&session, &in, &place](Candidate& out, const std::string& opts) {
+    Session own = session;
+    own.over.opts = opts, own.over.imports = true, own.over.live_rewrites = false;
+    InputGraph made = own.compiler()->compile(in, "").value_or_throw();
+    if (made.record && made.record->error) throw Failure(*made.record->error);
+    if (!made.record || !made.record->source || !made.record->program) throw Failure("tinygrad made no source");
+    out.graph = made.graph;
+    out.executable.emplace(std::move(recorded_executable(made, place, 0, nullptr).value_or_throw()));
+  };
+}
+
+}  // namespace tgc
