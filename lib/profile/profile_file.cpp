@@ -193,10 +193,11 @@ class TraceReader {
     budget_.spend(name.size());
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->number() ? std::to_string(*exec_tag->number()) : "";
+    const std::string_view device = f.text("device");  // may fail: before the run is known
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
-    KernelRun made{.kernel = ansistrip(name), .device = f.text("device"), .program = program};
+    KernelRun made{.kernel = ansistrip(name), .device = device, .program = program};
     made.name = made.kernel + (number > 1 ? " n" + std::to_string(number) : "");
     if (auto arch = to_.archs.find(made.device); arch != to_.archs.end()) made.arch = arch->second;
     to_.kernels.push_back(std::move(made));

@@ -446,6 +446,24 @@ TEST_CASE("profile: of a file that ends early or is damaged, the whole events ar
   CHECK_FALSE(trace->damage.empty());
 }
 
+TEST_CASE("profile: after an event that cannot be read, others of its run are read") {
+  auto text = [](std::string_view t) { return std::string("\x8c") + char(t.size()) + std::string(t); };
+  auto event = [&](const std::string& fields) {
+    return "ctinygrad.runtime.ops_amd\nProfileSQTTEvent\n)\x81}(" + text("kern") + text("E_4") +
+           text("exec_tag") + "K\x01" + text("se") + "K\x01" +
+           text("itrace") + "\x88" + text("blob") + "C\x01x" + fields + "ub";
+  };
+  const std::string device = text("device") + text("AMD");
+  auto trace = parse_trace("\x80\x04](" + event("") + event(device) + "e.");  // the first one has no device
+  REQUIRE(trace);
+  CHECK(trace->damage.size() == 1);
+  REQUIRE(trace->kernels.size() == 1);
+  REQUIRE(trace->sqtt.size() == 1);
+  CHECK(trace->sqtt[0].kernel == 0);
+  CHECK(trace->kernels[0].sqtt == std::vector<size_t>{0});
+  CHECK(trace->kernels[0].name == "E_4");
+}
+
 TEST_CASE("profile: damaged pickles and foreign ones are errors") {
   CHECK_FALSE(parse_trace(""));
   CHECK_FALSE(parse_trace(std::string("\x80\x04K\x01.", 5)));
