@@ -68,7 +68,8 @@ class TextRenderer {
     return e->text();
   }
 
-  // Throws "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's context shows the node.
+  // Throws "the CUDA:CUDA:sm_80 renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's
+  // context shows the node.
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:

@@ -33,7 +33,7 @@ void read_gzip(Bytes bytes) {
   check_message((*lines)->rest(all));
 }
 
-// The graphs of a recording that a rewrites.pkl was turned into must be readable.
+// Converts a rewrites.pkl to a recording. Its records must parse; an error in their graphs must have a proper message.
 void read_rewrites(Bytes bytes) {
   auto trace = RewriteTrace::read(std::string(text_of(bytes)), "fuzz");
   if (!check_message(trace)) return;

@@ -18,7 +18,7 @@ struct BenchOptions {
 
 int bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = require(run_bench(terminal_session(with_found_opts(o.over), o.jobs), o.plan));
+  auto result = require(run_bench(terminal_session(install_found_opts(o.over), o.jobs), o.plan));
   const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.time.ok(); });
   if (!is_any_timed && !result.graphs.empty()) require(result.graphs[0].time);
   BenchReport report(o.plan, o.jobs, result);
@@ -29,7 +29,7 @@ int bench(BenchOptions& o) {
 int bench_each_kernel(BenchOptions& o) {
   o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
   o.kernels.kernel = o.plan.kernel;
-  Overrides over = with_found_opts(o.over);
+  Overrides over = install_found_opts(o.over);
   over.imports = true;
   o.kernels.device = over.target;
   auto result = require(bench_kernels(terminal_session(over, o.jobs), o.kernels));

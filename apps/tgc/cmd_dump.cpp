@@ -37,7 +37,7 @@ bool compiles_source(const StageSelection& stages) {
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   DumpPlan plan = require(make_dump_plan("", format));
-  Session session = terminal_session(with_found_opts(o.over), o.jobs);
+  Session session = terminal_session(install_found_opts(o.over), o.jobs);
   session.compile = o.compile;
   plan.jobs = session.jobs, plan.compile = o.compile;
   plan.self_describing = !o.output.empty();

@@ -17,7 +17,7 @@ std::string kernel() { return put("kernel.txt", kKernel); }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Checks that the output of `tgc` with these arguments contains every word.
+// Checks that `tgc dump` of a kernel, with these arguments, succeeds and prints each text of `words`.
 void prints(const std::string& arguments, std::initializer_list<std::string_view> words,
             const std::string& environment = "") {
   Ran r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);

@@ -53,6 +53,6 @@ Session terminal_session(Overrides over, unsigned jobs = 1);
 
 // If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.
 // Returns `over` without BEAM and the other variables of the search, because the pipeline has no such settings.
-Overrides with_found_opts(Overrides over);
+Overrides install_found_opts(Overrides over);
 
 }  // namespace tgc

@@ -24,7 +24,7 @@ int tell_report(const Report& report, bool json, const std::string& text, const 
 class Runner {
  public:
   explicit Runner(const RunCommand& options)
-      : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
+      : o_(options), spec_(options.trial), session_(terminal_session(install_found_opts(options.over))) {}
 
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;

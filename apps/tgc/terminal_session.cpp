@@ -49,7 +49,7 @@ Session terminal_session(Overrides over, unsigned jobs) {
   return session;
 }
 
-Overrides with_found_opts(Overrides over) {
+Overrides install_found_opts(Overrides over) {
   auto beam = BeamSettings::take(over.sets);
   if (!beam) return warn(beam.diag()), over;
   if (beam->BEAM < 1) return over;

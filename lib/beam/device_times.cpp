@@ -18,12 +18,12 @@ namespace tgc {
 namespace {
 
 constexpr int kRuns = 3;               // timed runs of a candidate, as in tinygrad
-constexpr int kMostRuns = 100;         // limit for the runs of a short kernel, which runs for kEnoughSeconds
+constexpr int kMostRuns = 100;         // limit for a short kernel, whose runs take kEnoughSeconds together
 constexpr double kEnoughSeconds = 1e-3;
 constexpr double kHopeless = 3;        // a candidate slower than keep limit * 3 gets no further runs, as in tinygrad
 constexpr double kBehind = 1.25;       // replaces kHopeless if the runs are long enough to be reliable
 constexpr double kHiccup = 0.02;       // seconds for which another process may delay a run
-constexpr double kStopped = 2;         // a run is stopped after keep limit * 2 for each run, plus kNewWorker
+constexpr double kStopped = 2;         // n runs of a candidate are stopped after n * keep limit * 2, plus kNewWorker
 constexpr double kNewWorker = 0.03;    // seconds to start a worker
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 constexpr double kMostForRef = 3e7;    // REF checks kernels of at most this many operations, about a second

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// ---- timing from the file of a tensor graph to the sources of its kernels (time_whole)
+// ---- timing from the file of a tensor graph to the sources of its kernels (time_tensor_graph)
 
 // Renders each distinct kernel once, and returns the number of distinct kernels.
 Result<size_t> render_kernels(Compilation& graph) {
@@ -120,7 +120,7 @@ double peak_mb() {
 
 }  // namespace
 
-Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats) {
+Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats) {
   return fastest(repeats, [&](RunFor what) { return run_whole(session, spec, what); });
 }
 
@@ -133,7 +133,7 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
   auto time = [&](size_t i) -> Status {
     if (session.cancelled()) return Diag{"cancelled"};
     if (plan.whole) {
-      out.graphs[i] = {plan.inputs[i], "", time_whole(session, plan.inputs[i], plan.repeats)};
+      out.graphs[i] = {plan.inputs[i], "", time_tensor_graph(session, plan.inputs[i], plan.repeats)};
       return Unit{};
     }
     const TimedInput& in = inputs->own[i];
@@ -178,9 +178,11 @@ Times& BenchReport::times_of(std::string_view name) {
   return stages_.emplace_back(name, Times()).second;
 }
 
-// Returns runs per second. Each graph runs once to count nodes, and per repeat once for the total, once for the stages.
+// Returns runs per second. A graph that tgc compiles runs once to count its nodes, and per repeat once for the total,
+// once for the stages and, with count_rules, once to count rules.
 double BenchReport::runs_per_second() const {
-  return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
+  const size_t runs = (plan_.count_rules ? 3 : 2) * plan_.repeats + 1;
+  return result_.seconds > 0 ? double((total_.count() - result_.recorded) * runs) / result_.seconds : 0;
 }
 
 std::string BenchReport::text(bool list) const {

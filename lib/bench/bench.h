@@ -39,7 +39,7 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 // file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
 // runs, in processor time. GraphTime::nodes counts the nodes of the tensor graph. StageTime::nodes counts schedule
 // items for "schedule" and distinct kernels for "render".
-Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
+Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats);
 
 // The times of all graphs in milliseconds, for one stage or in total.
 class Times {

@@ -39,7 +39,8 @@ std::string total_text(const KernelBenchResult& result) {
   return out + "\n";
 }
 
-// Returns the fastest measured opts of each explained kernel, or if none were measured, those of its first reason.
+// Returns for each kernel the opts with the largest measured gain above 1. If no kernel was measured, is_measured
+// becomes false, and the opts are those of the kernel's first reason that has any.
 std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measured) {
   std::vector<ProgramOpts> out;
   is_measured = false;

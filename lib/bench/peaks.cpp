@@ -126,7 +126,7 @@ class PeakMeter {
       }
     }
     sources_.threads = all;
-    measure_costs(out);  // the costs of one unit, while the other units wait
+    measure_costs(out);  // of an addition and a cache line on one unit, while the others wait; of a group, on all
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
       double rate = memory_rate(bytes, true);
       if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));

@@ -1,4 +1,5 @@
-// Two strategies: find_kernel_fault (the input kernel itself dies in REF) and find_compiler_crash (tgc crashes).
+// Two strategies: find_kernel_fault (REF finds a kernel fault in the input kernel) and find_compiler_crash (tgc
+// crashes, or does not end, while it compiles).
 #include <cstring>
 
 #include "lib/bisect/strategies.h"

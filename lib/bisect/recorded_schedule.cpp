@@ -178,7 +178,8 @@ class RewriteSearch {
     const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
     if (wrong && (is_out_of_bounds_ || loops.sides.kind == EquivalenceResult::Kind::Differ))
       return accuse(report_.verdict, row, *wrong, loops.sides), true;
-    // A node of the graph gets its index from the nodes that use it, which differ from the rewrite's sides.
+    // Leaves out nodes of the input graph that wrong_loops() compared: users of a node give it its index, and the
+    // sides of the rewrite have no users.
     return ends_among(row, [&](const Rewrite& m) {
       return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.compared && nodes.contains(m.before));
     });

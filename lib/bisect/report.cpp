@@ -65,8 +65,8 @@ std::string BisectReport::text() const {
   for (auto& [name, value] : v.witness)
     if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
   if (!v.witness.empty()) {
-    // tgc's own rules print IDIV and MOD as Python's // and %
-    const bool is_own_rule = v.location.find(".cpp:") != std::string::npos;  // IDIV and MOD print as Python's
+    // The texts of tgc's own rules show IDIV and MOD as // and %, which round down in Python.
+    const bool is_own_rule = v.location.find(".cpp:") != std::string::npos;
     const bool divides = (v.before + v.after).find_first_of("/%") != std::string::npos;
     line("for", (where.empty() ? "every point" : where) + ": " + v.witness.at("before") + " before, " +
                     v.witness.at("after") + " after" + (is_own_rule && divides ? " (// rounds toward zero)" : ""));

@@ -281,7 +281,8 @@ class ScheduleBisection {
     }
   }
 
-  // Runs with `options`. Returns the first kernel that stores other values than REF, or the error of the run; else "".
+  // Runs with `options`. Returns the name of the first kernel that stores other values than REF; else the kernel fault;
+  // else the error of the run; else "".
   std::string wrong_kernel(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;

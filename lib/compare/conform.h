@@ -88,7 +88,8 @@ struct ConformReport {
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row.
+// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row, or three
+// before its first valid answer.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // The questions of `tgc conform` about a record: one for each stage, with the graph before the stage.

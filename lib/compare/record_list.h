@@ -29,8 +29,8 @@ struct RecordList {
   std::string json() const;  // returns a JSON object with one line per record
 };
 
-// Lists the records of `file` ("-": standard input) in order. Warns if the file is truncated. Fails if the file has no
-// golden records.
+// Lists the records of `file` ("-": standard input) in order. Warns if the file is truncated. Fails if the file is not
+// one of golden records, or if FILE#ID names no record.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
 // Returns the lists of several files: as tables below the names of the files, or as a JSON object {"files":[...]}. For

@@ -148,7 +148,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
     if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats);
     return out;
   }
-  auto array = adopt_dtype(given->copy(), spec.dtype, spec.name());
+  auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());
   if (!array) throw Failure(misfit(spec, "is " + given->describe(), source));
   if (spec.size >= 0 && array->size() != spec.size) throw Failure(misfit(spec, "is " + given->describe(), source));
   return std::move(*array);

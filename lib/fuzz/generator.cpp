@@ -154,7 +154,7 @@ class Algebra {
   UOp stored_value(int depth) {
     switch (c_.uniform(6)) {
       case 0: return load(depth);
-      case 5: {  // a WHERE in which only one side loads with the condition of the WHERE
+      case 5: {  // a WHERE of a load whose gate is the WHERE's condition or its opposite, and of any other load
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_yes = c_.one_in(2);
         UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());

@@ -51,7 +51,8 @@ struct JitLint::Call {
 struct JitLint::Late {
   size_t jit, call;
   std::string place;
-  std::vector<int64_t> moved, inputs;  // numbers of the buffers that the tensor reads: moved ones, and arguments
+  std::vector<int64_t> moved, inputs;  // numbers of the buffers that the tensor reads: those that the memory planner
+                                       // replaced in the captured calls, and those of the call's arguments
 };
 
 struct JitLint::Jit {

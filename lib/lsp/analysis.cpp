@@ -227,7 +227,7 @@ class Statements {
   std::vector<Scope> scopes_;
 };
 
-// A repr: "x5:=UOp(...)" defines x5.
+// Finds the definitions ("x5:=UOp(...)" defines x5) and the uses of names in a repr.
 void find_in_repr(std::string_view text, Links& out) {
   std::map<std::string_view, size_t> names;
   for_each_name(text, 0, text.size(), [&](size_t at, size_t stop) {

@@ -185,7 +185,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
   Target target = target_of(c, from, scales, sizes);
-  if (product(target.sizes) == 0) {  // for example with not_larger, for a size below half an element
+  if (product(target.sizes) == 0) {  // not_larger rounds a scaled size below 0.5 to 0
     Ints shape = x.shape();
     std::ranges::copy(target.sizes, shape.begin() + first);
     return Tensor::full(c.graph(), shape, 0.0, x.dtype()).permute(back);

@@ -252,7 +252,7 @@ class SourceFinder {
            (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
   }
 
-  // "AMD clang version 20.0.0git": the profile's compiler; empty: unknown.
+  // Returns the compiler that made the profiled program, such as "AMD clang version 20.0.0git"; empty: unknown.
   static std::string compiler_of(const Wanted& w) {
     auto comment = find_section(w.program->lib, ".comment");
     std::string text;

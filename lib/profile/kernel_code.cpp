@@ -73,7 +73,7 @@ bool is_sopp(uint32_t word) { return word >> 23 == 0b101111111; }
 
 // ---- CDNA (LLVM's AMDGPU back end, encodings of gfx90a to gfx950)
 
-constexpr uint32_t kSdwa = 249;  // a source whose second word selects bytes; 250: DPP, as in RDNA
+constexpr uint32_t kSdwa = 249;  // of a source operand: a second word follows, which selects bytes
 
 uint8_t cdna_size(uint32_t word) {
   if (word >> 31 == 0) {  // VOP1, VOP2, VOPC

@@ -14,7 +14,7 @@ struct LaneAccess {
   uint32_t lanes = 0;           // lanes that access memory
   uint32_t bytes = 0;           // bytes that each lane accesses
   uint32_t lines = 0;           // different cache lines that they touch
-  uint32_t fewest_lines = 0;    // fewest cache lines that hold as many bytes
+  uint32_t fewest_lines = 0;    // fewest cache lines that could hold the different bytes that the lanes access
   int64_t stride = 0;           // bytes from one lane's to the next one's; 0: not the same for all lanes
 };
 inline constexpr uint32_t kCacheLine = 128;  // bytes, of the L2 cache and of RDNA's L0 and L1

@@ -17,7 +17,8 @@ constexpr char kFrame = '\x95', kMark = '(', kBuild = 'b', kStop = '.';
 
 bool has(std::string_view list, char c) { return list.find(c) != list.npos; }
 
-// A copy of a pickle without frames, whose sizes are wrong in a part of a file, and where whole items end.
+// A copy of a pickle without its FRAME opcodes, whose sizes are wrong in a truncated file, and the offsets at which
+// complete items end.
 struct Items {
   std::string bytes;
   std::vector<size_t> ends, original;  // in `bytes`, and in the file

@@ -14,7 +14,7 @@ namespace tgc::profile {
 
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
-  static constexpr int64_t kUnknown = INT64_MIN;  // the trace has no packet of it
+  static constexpr int64_t kUnknown = INT64_MIN;  // of begin or end: the trace has no packet of this event
   int64_t begin = kUnknown, end = kUnknown;
 };
 

@@ -59,7 +59,7 @@ struct LiveRuleOptions {
   bool lists_instances = false;
 };
 
-// Decides the rules of a recording that `tinygrad_export.py --rules` wrote.
+// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
 // Returns why a recording of rules has none: the message names the rules that are nearest to the wanted place.

@@ -186,7 +186,7 @@ bool is_continuous(UOp choice, UOp comparison, const Users& users) {
 
 }  // namespace
 
-bool has_decisions(UOp root) {
+bool has_discontinuous_op(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return is_decision(u) || is_inverse(u); });
 }
 

@@ -25,7 +25,7 @@ std::string point_text(const std::map<std::string, std::string>& point);
 // rewrite decides whether its proof holds.
 
 // Returns whether the graph has an op that may make a large difference of a tiny one.
-bool has_decisions(UOp root);
+bool has_discontinuous_op(UOp root);
 
 // Returns the op of the graph under `root` that depends on `weak`, a value that is proven in this sense only, and that
 // the proof does not cover; empty: there is none. A WHERE that chooses between values which are equal where the choice

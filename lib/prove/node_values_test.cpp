@@ -43,7 +43,7 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   CHECK(decision_on(divides, weak, FloatSense::Finite) == "FDIV");
   CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
-  CHECK(has_decisions(inverse));
+  CHECK(has_discontinuous_op(inverse));
 }
 
 }  // namespace

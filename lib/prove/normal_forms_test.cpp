@@ -108,7 +108,8 @@ TEST_CASE("NormalForms: a choice whose condition holds where the value is valid"
   CHECK_FALSE(f.are_equal(f.num(3).lt(f.i / f.num(64)), f.num(256).lt(f.i)));
 }
 
-// Evaluates an expression of constants and loops, as REF does. `known` has the loops' values, and keeps all others.
+// Evaluates an expression of constants and loops, as REF does. `known` maps nodes to values: at first the loops; then
+// also the nodes that were evaluated.
 Const evaluated(UOp u, std::map<uint32_t, Const>& known) {
   if (auto it = known.find(u.id()); it != known.end()) return it->second;
   std::vector<Arg> operands;

@@ -169,7 +169,7 @@ class KernelProver {
         count++;
         RewriteProof& r = out_.rewrites[k];
         if (r.kind != Kind::Proven || !r.has_floats || r.sense < FloatSense::ButNan) continue;
-        if (!decides) decides = has_decisions(stage.result) || has_decisions(stage.input);
+        if (!decides) decides = has_discontinuous_op(stage.result) || has_discontinuous_op(stage.input);
         if (!*decides) return;
         std::optional<std::string> op = "a node that is not found";
         if (++checked <= kMost)

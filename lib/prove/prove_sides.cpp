@@ -173,7 +173,7 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.beyond_rounding) continue;
-    // find_counterexample() finds small values, and names the memory's elements
+    // preferred to the point at which the sides differ: its values are small, and it names elements of memory
     if (auto found = find_counterexample(isolator_, all[i])) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {

@@ -116,7 +116,8 @@ bool StageRunner::can_decide() {
 }
 
 // Trial 0 has usual numbers. In the others, integers have all sizes, unless they decide an address. Arrays that the AST
-// only stores are filled, too, so that an element that a graph should store, but does not, is wrong.
+// only stores are filled, too, if their elements have at least 4 bytes: then an element that a graph should store, but
+// does not, is wrong. Returns null if no trial can be made.
 const StageRunner::Trial* StageRunner::trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {

@@ -179,7 +179,7 @@ class Finder {
   std::string_view text_;
   std::vector<Line> lines_;
   GraphTexts out_;
-  size_t no_pyrender_before_ = 0;  // no pyrender text that begins before this line has an end
+  size_t no_pyrender_before_ = 0;  // do not search for the end of a text that begins above: there is none
   bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
 };
 

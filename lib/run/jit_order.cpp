@@ -184,7 +184,8 @@ std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   return std::nullopt;
 }
 
-// Returns the fault of the first list that is wrong.
+// Returns the fault of the first stage whose list of calls computes other values than the captured calls; else that of
+// the first variable with a wrong value; nullopt if there is none.
 std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;

@@ -164,7 +164,7 @@ void RecordedComparison::take_expected() {
     auto given = std::ranges::find(arrays, name, &NamedArray::name);
     if (given == arrays.end())
       throw Failure(Diag{.message = "the file lacks '" + name + "', which the graph stores", .file = file});
-    auto same = adopt_dtype(std::move(given->array), array.dtype(), name);
+    auto same = with_dtype_of_bits(std::move(given->array), array.dtype(), name);
     if (!same || same->size() != array.size())
       throw Failure(Diag{.message = same ? name + " is " + same->describe() : same.diag().message,
                          .file = file,

@@ -319,7 +319,7 @@ class KernelRun {
       report_.drawn = set, report_.sizes = name_of(set), trial_->begin(trial_->chosen(), std::move(own));
       throw Failure(done.diag());
     }
-    std::string cause = expected->notes;  // a device may do anything then
+    std::string cause = expected->notes;  // undefined operations that REF ran: a device may give any result
     std::vector<Comparison> arrays;
     if (done) {
       CompareOptions options = o_.compare;

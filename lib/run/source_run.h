@@ -42,8 +42,8 @@ struct SourceJob {
   std::string target;
   CompileJob job;
 };
-// Returns an error about the source of a job with the place and the lines of the file that the user wrote, which
-// self_contained_source() changed.
+// Returns the error of a compiler, which read the text of self_contained_source(), with the place and the lines of the
+// file that the user wrote.
 Diag in_hand_written(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` as in SourceRunOptions.
 Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,

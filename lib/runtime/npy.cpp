@@ -203,7 +203,7 @@ std::string write_npy(const Array& array) {
   return npy_header(array) + std::string(reinterpret_cast<const char*>(array.data()), array.nbytes());
 }
 
-Result<Array> adopt_dtype(Array array, DType dtype, std::string_view name) {
+Result<Array> with_dtype_of_bits(Array array, DType dtype, std::string_view name) {
   if (array.dtype() == dtype) return array;
   bool raw = dtype == dtypes::bfloat16 || dtypes::fp8s.contains(dtype);
   if (!raw || !dtypes::is_unsigned(array.dtype()) || array.dtype().itemsize() != dtype.itemsize())

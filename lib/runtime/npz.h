@@ -20,7 +20,7 @@ Result<Arrays> read_arrays(const std::string& path);
 Status write_npz(const std::string& path, const Arrays& arrays);
 
 // npy: numpy's array file format, versions 1 to 3. A dtype that numpy lacks is written as raw bytes, as ml_dtypes does:
-// bfloat16 as "|V2", fp8 as "|V1". The file does not name the dtype; the reader must know it (adopt_dtype).
+// bfloat16 as "|V2", fp8 as "|V1". The file does not name the dtype; the reader must know it (with_dtype_of_bits).
 
 // Reads an npy file. `name` is its name in messages. Converts byte order and Fortran order; raw bytes ("|V1", "|V2")
 // become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.
@@ -33,6 +33,6 @@ std::string write_npy(const Array& array);
 // Reinterprets `array` as `dtype`. Returns the array unchanged if it has that dtype. For bfloat16 and fp8, which numpy
 // lacks, an array of unsigned integers of the same size is accepted as their bits. Every other case is an error: values
 // are never converted.
-Result<Array> adopt_dtype(Array array, DType dtype, std::string_view name);
+Result<Array> with_dtype_of_bits(Array array, DType dtype, std::string_view name);
 
 }  // namespace tgc

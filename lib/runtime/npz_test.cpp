@@ -158,14 +158,15 @@ TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
 
 TEST_CASE("npy: bfloat16 and fp8 are read from their bits; other dtypes must match") {
   auto bits = iota<uint16_t>(dtypes::uint16, {4});
-  auto adopted = adopt_dtype(bits.copy(), dtypes::bfloat16, "data0");
+  auto adopted = with_dtype_of_bits(bits.copy(), dtypes::bfloat16, "data0");
   REQUIRE(adopted.ok());
   CHECK(adopted->dtype() == dtypes::bfloat16);
   auto back = read_npy(bytes_of(write_npy(*adopted)), "x");
   REQUIRE(back.ok());
   CHECK(back->dtype() == dtypes::uint16);
-  CHECK(adopt_dtype(bits.copy(), dtypes::float16, "data0").diag().text() == "data0 has dtype uint16, expected float16");
-  CHECK_FALSE(adopt_dtype(bits.copy(), dtypes::fp8e4m3, "data0").ok());
+  CHECK(with_dtype_of_bits(bits.copy(), dtypes::float16, "data0").diag().text() ==
+        "data0 has dtype uint16, expected float16");
+  CHECK_FALSE(with_dtype_of_bits(bits.copy(), dtypes::fp8e4m3, "data0").ok());
 }
 
 TEST_CASE("array: negative, too large and unsupported shapes and dtypes are refused") {

@@ -18,7 +18,7 @@ inline bool before(UOp a, UOp b) {
 
 }  // namespace
 
-Order compare_alone(UOp a, UOp b) {
+Order compare_without_sources(UOp a, UOp b) {
   if (a.op() != b.op()) return before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
   if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // fast path for the most frequent args
@@ -58,7 +58,7 @@ Order compare_sources(UOp a, UOp b) {
     }
     next = i + 1;
     UOp s = x.src(i), t = y.src(i);
-    if (Order o = compare_alone(s, t); o != Order::Equal) return o;
+    if (Order o = compare_without_sources(s, t); o != Order::Equal) return o;
     stack.push_back({s, t, 0});
   }
   return Order::Equal;
@@ -70,7 +70,7 @@ Order compare_tuplize(UOp a, UOp b) {
   // The first pair of different sources decides, unless these differ only in tags. So descend along such pairs.
   UOp x = a, y = b;
   while (!(x == y)) {
-    if (Order o = compare_alone(x, y); o != Order::Equal) return o;
+    if (Order o = compare_without_sources(x, y); o != Order::Equal) return o;
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;

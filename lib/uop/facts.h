@@ -54,7 +54,7 @@ UOp as_buf(UOp u);
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.
 // Throws Failure where Python raises a TypeError.
 Order compare_tuplize(UOp a, UOp b);
-Order compare_alone(UOp a, UOp b);  // compares (op, arg, dtype) only
+Order compare_without_sources(UOp a, UOp b);  // compares (op, arg, dtype) only
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }
 
 // Returns the key of `u`: the SHA-256 of op, dtype, arg and the keys of the sources (UOp.key).

@@ -17,7 +17,7 @@ Status take_expected(Arrays& expected, const Executable& kernel, const std::stri
           if (b.written) stores += (stores.empty() ? "" : ", ") + b.name();
         throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
       }
-      auto same = adopt_dtype(std::move(e.array), spec->dtype, e.name);
+      auto same = with_dtype_of_bits(std::move(e.array), spec->dtype, e.name);
       if (!same || (spec->size >= 0 && same->size() != spec->size))
         throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message),
                            .file = file,

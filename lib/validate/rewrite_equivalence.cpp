@@ -36,7 +36,7 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one from each side, and where it is stored at which points they are valid.
+// A pair of numbers to compare, one from each side, where they are stored, and at which points they are valid.
 struct Part {
   int64_t before, after;                 // where the two results are stored: slots of the output array
   int64_t before_valid = -1, after_valid = -1;

@@ -31,7 +31,7 @@ constexpr std::string_view kOther = "OTHER_";
 constexpr int64_t kMostTime = int64_t(1) << 50;
 bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
-// The rows of units; Alt: executions for another SIMD.
+// The execution units that have a row on the page's time line. Alt: operations that another SIMD issued.
 enum Unit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
 };

@@ -185,7 +185,7 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the columns of the nodes. For a derived node, only the column `sources` has a value: ~(number of sources).
+// Writes the columns of the nodes. A derived node has only a number, and ~(number of sources) in `sources`.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {

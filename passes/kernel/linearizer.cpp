@@ -88,7 +88,7 @@ class Kinds {
   // Compares two different kinds.
   Order compare(uint32_t a, uint32_t b) const {
     UOp x = first_of_[a], y = first_of_[b];
-    if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_alone(x, y);
+    if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_without_sources(x, y);
     return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
   }
 
@@ -107,7 +107,7 @@ class Kinds {
       UOp x = first_of_[a], y = first_of_[b];
       // less() may order a NaN anywhere, because compare() does not use the rank of a NaN
       if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);
-      return compare_alone(x, y) == Order::Less;
+      return compare_without_sources(x, y) == Order::Less;
     };
     try {
       // use stable_sort, because dtypes are not totally ordered: `less` may be inconsistent, and std::sort could then

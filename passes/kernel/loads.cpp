@@ -95,7 +95,7 @@ UOp channel_load(UOp ls, UOp idx) {
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
-  if (!py_less(channel.vmin(), 0)) {  // the channel is one of vmin to vmax, so the default can be vmin, not NaN
+  if (!py_less(channel.vmin(), 0)) {  // the default can be the pixel's element vmin, not NaN
     first = channel.vmin().to_int().small();
     last = channel.vmax().to_int().small();
     value = pixel.gep(first++);

@@ -11,7 +11,7 @@ import pytest
 import tgc
 from conftest import RELEASE, ROOT
 from tgc import nodes, process, recording
-from tgc.reports import options_of
+from tgc.reports import command_line_options
 
 
 def test_recording_lists_kernels_and_schedules(recording: tgc.Recording) -> None:
@@ -427,5 +427,5 @@ def test_progress_with_and_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_options() -> None:
-  assert options_of({"atol": 0.1, "each_stage": True, "seed": None, "race": False}) == ["--atol=0.1", "--each-stage"]
-  assert options_of({"set": ["A=1", "B=2"], "try_": True}) == ["--set=A=1", "--set=B=2", "--try"]
+  assert command_line_options({"atol": 0.1, "each_stage": True, "seed": None, "race": False}) == ["--atol=0.1", "--each-stage"]
+  assert command_line_options({"set": ["A=1", "B=2"], "try_": True}) == ["--set=A=1", "--set=B=2", "--try"]

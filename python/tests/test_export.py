@@ -121,7 +121,7 @@ def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[st
   def records(name: str) -> list[dict[str, Any]]: return [json.loads(line) for line in golden.golden_lines(tmp_path / name)][1:]
   kernels, schedules = records("run.jsonl"), records("run.tensor.jsonl")
   ids = [r["id"] for r in (*kernels, *schedules)]
-  assert len(ids) == len(set(ids)), ids  # also of one kernel under two settings
+  assert len(ids) == len(set(ids)), ids  # ids differ, also if one kernel is compiled with two settings
   assert {k["id"] for s in schedules for k in s.get("kernels", []) if "id" in k} <= {r["id"] for r in kernels}
   bound = [r for r in kernels if r.get("var_vals")]
   assert [r["var_vals"] for r in bound] == [{"n": 2}]

@@ -91,7 +91,7 @@ def rule_text(rule: str, producer: str) -> str | None:
   if producer != f"tinygrad {installed_version()}" or not spec or not spec.origin or not line.isdigit(): return None
   package = pathlib.Path(spec.origin).parent
   path = (package / file).resolve()
-  if not path.is_relative_to(package.resolve()) or not path.is_file(): return None  # the name is a recording's
+  if not path.is_relative_to(package.resolve()) or not path.is_file(): return None  # a recording may name any file
   text, module = parsed(path)
   begins = [n for n in ast.walk(module) if isinstance(n, (ast.expr, ast.stmt)) and n.lineno == int(line)]
   tuples = [n for n in begins if isinstance(n, ast.Tuple)] or begins  # a rule is a pair of a pattern and a function

@@ -8,7 +8,7 @@ from typing import Any
 
 from tgc.process import call
 from tgc.recording import Input, Path, input_of, recorded
-from tgc.reports import options_of
+from tgc.reports import command_line_options
 
 
 class Page:
@@ -37,5 +37,5 @@ def view(x: Input, other: Input = None, height: int = 640, **options: Any) -> Pa
   inputs = [input_of(i) for i in kept]
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
     file = pathlib.Path(folder, "page.html")
-    call("view", *inputs, f"--output={file}", *options_of(options))
+    call("view", *inputs, f"--output={file}", *command_line_options(options))
     return Page(file.read_text(), height)

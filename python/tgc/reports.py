@@ -32,7 +32,7 @@ def find_nan(x: Recording) -> NanFind | None:
   return NanFind.from_json(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
 
 
-def options_of(options: dict[str, Any]) -> list[str]:
+def command_line_options(options: dict[str, Any]) -> list[str]:
   """Returns keyword arguments as options of tgc: atol=0.1 is --atol=0.1, each_stage=True is --each-stage, and set=["NOOPT=1",
   "BEAM=2"] two options --set."""
   out: list[str] = []
@@ -65,7 +65,7 @@ def run(x: Input, **options: Any) -> Run:
   """
   x = recorded(x)
   total = len(x.kernels) if isinstance(x, Recording) else None
-  arguments = ["run", *inputs_of(x), *options_of(as_recorded(x, options))]
+  arguments = ["run", *inputs_of(x), *command_line_options(as_recorded(x, options))]
   return Run(tuple(KernelRun.from_json(facts) for facts in call_json_lines(*arguments, total=total, label="tgc run")))
 
 
@@ -75,7 +75,7 @@ def bisect(x: Input, **options: Any) -> Bisection:
   found: Bisection | None = None
   x = recorded(x)
   for name in inputs_of(x):
-    for facts in call_json_lines("bisect", name, *options_of(as_recorded(x, options))):
+    for facts in call_json_lines("bisect", name, *command_line_options(as_recorded(x, options))):
       one = Bisection.from_json(facts)
       if not one.passed and one.verdict: return one
       found = found or one
@@ -86,19 +86,19 @@ def prove(x: Input, **options: Any) -> Proofs:
   """Proves that each rewrite of a kernel or a schedule computes the same for all inputs, or refutes it (`tgc prove`). Needs
   recorded rewrites; `options` are those of the command: timeout=10, floats="bit-exact", ..."""
   inputs = inputs_of(recorded(x))
-  return Proofs(tuple(Proof.from_json(facts) for name in inputs for facts in call_json_lines("prove", name, *options_of(options))))
+  return Proofs(tuple(Proof.from_json(facts) for name in inputs for facts in call_json_lines("prove", name, *command_line_options(options))))
 
 
 def bench(x: Input, **options: Any) -> list[KernelTime]:
   """Times kernels on their device, with reasons why the slowest are slow (`tgc bench`). `options`: explain=3 (how many get
   reasons), try_=True (measures the opts that address them), repeat=20, timeout=20 (seconds for a kernel), ..."""
   inputs = inputs_of(recorded(x))
-  return [KernelTime.from_json(k) for k in call_json("bench", "--kernels", *inputs, *options_of(options))["kernels"]] if inputs else []
+  return [KernelTime.from_json(k) for k in call_json("bench", "--kernels", *inputs, *command_line_options(options))["kernels"]] if inputs else []
 
 
 def profile(x: Input, **options: Any) -> Profile:
   """Reads a profile that tinygrad stored (`tgc profile`): "profile.pkl", or "profile.pkl#KERNEL" with the kernel's instructions."""
-  facts = call_json("profile", input_of(x), *options_of(options))
+  facts = call_json("profile", input_of(x), *command_line_options(options))
   return dataclasses.replace(Profile.from_json(facts), counters=tuple(map(Counter.from_json, facts.get("pmc", ()))))
 
 
@@ -129,7 +129,7 @@ class Difference(Result):
 
 def diff(a: Input, b: Input, **options: Any) -> Difference:
   """Compares two recordings stage by stage, or two graphs by their structure (`tgc diff`). True if they differ."""
-  arguments = (input_of(a), input_of(b), *options_of(options))
+  arguments = (input_of(a), input_of(b), *command_line_options(options))
   return dataclasses.replace(Difference.from_json(call_json("diff", *arguments)), arguments=arguments)
 
 
@@ -137,7 +137,7 @@ def lint(x: Input, **options: Any) -> list[Finding]:
   """Finds the values, tensors and branches that TinyJits froze (`tgc lint`). Empty if the program has no TinyJit."""
   path = str(x.file("jit")) if isinstance(x, Recording) else input_of(x)
   if isinstance(x, Recording) and not x.file("jit").exists(): return []
-  return [Finding.from_json(f) for f in call_json("lint", path, *options_of(options)).get("findings", ())]
+  return [Finding.from_json(f) for f in call_json("lint", path, *command_line_options(options)).get("findings", ())]
 
 
 @dataclass(frozen=True)
@@ -152,4 +152,4 @@ class Check(Result):
 
 def check(x: Input, **options: Any) -> Check:
   """Replays a recording with tgc's own pipeline and compares every stage (`tgc check`)."""
-  return Check.from_json(call_json("check", input_of(x), *options_of(options)))
+  return Check.from_json(call_json("check", input_of(x), *command_line_options(options)))

@@ -21,7 +21,7 @@ def made_of(convert: Callable[[Any], Any], default: Any = None) -> Any:
   return field(default=default, metadata={"convert": convert})
 
 
-def each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]: return lambda items: tuple(convert(x) for x in items)
+def tuple_of(convert: Callable[[Any], Any]) -> Callable[[Any], Any]: return lambda items: tuple(convert(x) for x in items)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class KernelRun(Result):
   kernel: str = made_of(without_colors, "")
   device: str = ""
   result: str = "trouble"
-  arrays: tuple[ArrayComparison, ...] = made_of(each(ArrayComparison.from_json), ())
+  arrays: tuple[ArrayComparison, ...] = made_of(tuple_of(ArrayComparison.from_json), ())
   reference: str | None = None
   seed: int | None = None
   error: str | None = None
@@ -248,7 +248,7 @@ class NanFind(Result):
   output: str = ""
   bad: int = 0
   size: int = 0
-  steps: tuple[NanStep, ...] = made_of(each(NanStep.from_json), ())
+  steps: tuple[NanStep, ...] = made_of(tuple_of(NanStep.from_json), ())
   unexplained: str | None = None
 
   @property
@@ -318,8 +318,8 @@ class Proof(Result):
   rewrites: int = 0
   proven: int = 0
   sampled: int = 0
-  refuted: tuple[ProvenRewrite, ...] = made_of(each(ProvenRewrite.from_json), ())
-  unknown: tuple[ProvenRewrite, ...] = made_of(each(ProvenRewrite.from_json), ())
+  refuted: tuple[ProvenRewrite, ...] = made_of(tuple_of(ProvenRewrite.from_json), ())
+  unknown: tuple[ProvenRewrite, ...] = made_of(tuple_of(ProvenRewrite.from_json), ())
   error: str | None = None
   seconds: float = made_of(real, 0.0)
 
@@ -409,7 +409,7 @@ class KernelTime(Result):
   gb_per_s: float = made_of(real, 0.0)
   peak_share: float | None = made_of(real)
   bound: str | None = None
-  reasons: tuple[Reason, ...] = made_of(each(Reason.from_json), ())
+  reasons: tuple[Reason, ...] = made_of(tuple_of(Reason.from_json), ())
   error: str | None = None
 
   def __str__(self) -> str:
@@ -458,8 +458,8 @@ class Profile(Result):
   file: str = ""
   release: str = ""
   emulated: bool = False
-  kernels: tuple[ProfiledKernel, ...] = made_of(each(ProfiledKernel.from_json), ())
-  instructions: tuple[Instruction, ...] = made_of(each(Instruction.from_json), ())
+  kernels: tuple[ProfiledKernel, ...] = made_of(tuple_of(ProfiledKernel.from_json), ())
+  instructions: tuple[Instruction, ...] = made_of(tuple_of(Instruction.from_json), ())
   counters: tuple[Counter, ...] = ()
 
   def __str__(self) -> str:

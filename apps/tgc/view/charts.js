@@ -103,7 +103,7 @@ export function livesOf(schedule, items) {
 
 /** Returns the largest number of bytes that buffers which share memory take at one time, and the item of that time.
  * @param {any} schedule @param {Item[]} items */
-export function peakOf(schedule, items) {
+export function peakMemoryOf(schedule, items) {
   const lives = livesOf(schedule, items), change = new Array(items.length + 1).fill(0);
   schedule.buffers.forEach((b, i) => {
     if (!b.place || b.place.shared === undefined || !lives.has(i)) return;

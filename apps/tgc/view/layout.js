@@ -44,7 +44,7 @@ export function boxesOf(inline, graphs, before, wish = null) {
   for (const key of order) {
     if (inline.has(key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base && !displaced.has(key) ? base.byKey.get(key) : undefined;
-    // A box is reused if its sources are unchanged and still have boxes.
+    // A box is reused if it is neither displaced nor stale, and has the same sources, which still have boxes.
     const stays = was !== undefined && was.list === list && was.fits(byKey, inline) && !inline.stale.has(key);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null, inline);
     if (!stays) fresh.push(boxes.length);

@@ -1,6 +1,6 @@
 // The model view: the schedule as a timeline and as a list, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
-import {memoryPlan, peakOf, timeline} from "./charts.js";
+import {memoryPlan, peakMemoryOf, timeline} from "./charts.js";
 import {buttonOf} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
@@ -64,7 +64,7 @@ export async function showModel(home, app) {
     row.classList.add("shown"), row.scrollIntoView({block: "center"});
   };
   if (schedule.shared && schedule.shared.length) {
-    const peak = peakOf(schedule, items);
+    const peak = peakMemoryOf(schedule, items);
     heading("Memory plan");
     facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards. At most ",
       amount(peak.bytes, "B"), " are in use at a time, at item ", String(peak.item), ". A click shows the buffer.");

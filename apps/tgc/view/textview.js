@@ -138,7 +138,7 @@ export class TextView {
     rows[line].scrollIntoView({block: "center", inline: "nearest"});
   }
 
-  // Returns the position in a line of a click.
+  // Returns the index of the character of `row` that was clicked; -1 if there is none.
   #offset(row, e) {
     const at = document.caretPositionFromPoint ? document.caretPositionFromPoint(e.clientX, e.clientY) : null;
     if (!at || !row.contains(at.offsetNode)) return -1;

@@ -28,8 +28,8 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
 }
-// Records stores to shared memory and, with --race, all accesses. Throws a Fault for a race, and for a load from a byte
-// of shared memory that no thread has stored.
+// Records stores to shared memory and, with --race, all accesses to memory that threads share. Throws a Fault for a
+// race, and for a load from a byte of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
 // Checks that the addresses in `at` are inside the space's memory. Turns shared and local offsets into host addresses.

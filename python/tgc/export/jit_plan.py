@@ -197,7 +197,7 @@ class PlanRecorder:
 
   def watched_replay(self, function: Any) -> Any:
     def replay(captured: Any, *args: Any, **kwargs: Any) -> Any:
-      if self.plan is not None: captured.plan_of_tgc, self.plan = self.plan, None  # lives as long as the jit's own list
+      if self.plan is not None: captured.plan_of_tgc, self.plan = self.plan, None  # the plan lives as long as the captured calls
       self.copies, self.replayed = {}, getattr(captured, "plan_of_tgc", None)
       try: return function(captured, *args, **kwargs)
       finally: self.copies = None

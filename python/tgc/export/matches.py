@@ -53,7 +53,7 @@ class RuleTimes:
     return out
 
 
-class Running(threading.local):
+class RuleDepth(threading.local):
   depth = 0  # rules that are running in this thread
 
 
@@ -61,7 +61,7 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None, 
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
   `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
   true, the rule does not apply, and the rules after it are tried. `times` returns the RuleTimes to count in, or None."""
-  running = Running()
+  running = RuleDepth()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())
     if not patterns: return None
