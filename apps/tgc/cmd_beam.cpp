@@ -41,6 +41,7 @@ int search(BeamOptions& o) {
   bool measures = o.plan.replay.empty() && !o.plan.enumerate;
   o.plan.results = measures ? o.file() : o.results;  // without --results, --replay-times stores no results
   heed_termination();
+  o.over.imports = !o.over.live.empty();
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
   std::vector<ProgramOpts> faster;

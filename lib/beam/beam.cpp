@@ -29,8 +29,8 @@ struct Finalist {
 };
 
 // Returns the opts of the hand-coded optimizer: with a live pipeline, those that its tinygrad chose; none under NOOPT.
-std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool is_live) {
-  if (is_live) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
+std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
+  if (by_tinygrad) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
   const Scheduler& base = kernel.base();
   if (kernel.graph().settings().NOOPT || !base.facts().bufferizes.empty()) return {};
   return hand_coded_optimizations(base).applied_opts();
@@ -110,9 +110,10 @@ class NoTimes : public TimeSource {
 
 struct Item {
   SearchKernel kernel;
-  InputGraph live = {};  // with a live pipeline: the kernel as its tinygrad compiled it
-  size_t runs = 1;     // number of times that the input runs the kernel
-  double seconds = 0;  // run time with hand-coded opts; measured only if plan.budget is set
+  InputGraph compiled = {};  // by the tinygrad that applies the opts; without a graph: tgc applies them
+  size_t runs = 1;           // number of times that the input runs the kernel
+  double seconds = 0;        // run time with hand-coded opts; measured only if plan.budget is set
+  bool is_of_tinygrad() const { return compiled.graph != nullptr; }
   double share() const { return seconds * double(runs); }
 };
 
@@ -175,7 +176,7 @@ class Items {
     return add_kernel(std::move(*kernel), {});
   }
 
-  Status add_kernel(SearchKernel found, InputGraph live) {
+  Status add_kernel(SearchKernel found, InputGraph compiled) {
     SearchKernel* kernel = &found;
     // Use the name with --replay-times, because a file of times identifies kernels by name.
     std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
@@ -183,7 +184,7 @@ class Items {
     if (!is_new) {
       if (known->second < items_.size()) items_[known->second].runs++;
     } else if (plan_.shard.has(start_of(kernel->key()))) {
-      items_.push_back({std::move(found), std::move(live)});
+      items_.push_back({std::move(found), std::move(compiled)});
     } else {
       known->second = SIZE_MAX;
     }
@@ -300,7 +301,7 @@ class Searches {
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       SearchPlan plan = plan_.search;
-      plan.compile = compile_live(session_, item.live, *place);
+      if (item.is_of_tinygrad()) plan.compile = compile_live(session_, item.compiled, *place);
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile)),
                                        candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
@@ -317,7 +318,7 @@ class Searches {
     if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
-    if (session_.live) device += ", " + item.kernel.origin().producer;  // another pipeline finds other opts
+    if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // another pipeline finds other opts
     Measured measured;
     if (results_ && !plan_.anew) {
       auto known = results_->of_search(item.kernel.key(), target, device, int64_t(plan_.search.width));
@@ -331,11 +332,11 @@ class Searches {
       SearchPlan plan = plan_.search;
       plan.deadline = std::min(plan.deadline, deadline);
       plan.measured = std::move(measured);
-      plan.compile = compile_live(session_, item.live, place);
+      if (item.is_of_tinygrad()) plan.compile = compile_live(session_, item.compiled, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;
-      describe(out, item.kernel);
+      describe(out, item);
       out.wall = seconds_since(begin);
       return out;
     });
@@ -344,11 +345,12 @@ class Searches {
     return report_(*log);
   }
 
-  void describe(BeamLog& log, const SearchKernel& kernel) const {
-    log.function = name_in_program(kernel);
-    const std::string& producer = kernel.origin().producer;
-    if (session_.live) log.applied_by = producer;
-    else if (release_of(producer) != Release::v0_12) log.applied_by = "tgc's own pipeline (tinygrad 0.12.0)";
+  void describe(BeamLog& log, const Item& item) const {
+    log.function = name_in_program(item.kernel);
+    const std::string& producer = item.kernel.origin().producer;
+    if (item.is_of_tinygrad()) log.applied_by = producer;
+    else if (!producer.empty() && !producer.starts_with("tinygrad 0.12."))
+      log.applied_by = "tgc's own pipeline (tinygrad 0.12.0)";
   }
 
   BeamLog known_log(const Item& item, const BeamResult& known) const {
@@ -358,7 +360,7 @@ class Searches {
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
     out.seconds = known.seconds, out.before = known.before, out.reference = known.reference;
     out.found = known.made;
-    describe(out, item.kernel);
+    describe(out, item);
     return out;
   }
 
@@ -391,7 +393,6 @@ std::string device_name(const std::string& target) {
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
   if (!plan.replay.empty()) return replayed(session, plan, report);
   Session there = session;
-  if (there.live) there.over.imports = true;
   if (!plan.device.empty() && session.over.target.empty()) {  // lower kernels for the device, as `tgc run` does
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();

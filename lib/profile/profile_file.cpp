@@ -384,7 +384,8 @@ Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
 Result<Trace> read_trace(const std::string& path) {
   return catch_failures([&] {
     auto trace = parse_trace(read_bytes(path));
-    if (!trace && path != "-") trace = parse_damaged_trace(read_bytes(path), trace.diag());
+    const bool is_too_large = !trace && trace.diag().message == over_limit(Limit::InputBytes).message;
+    if (!trace && !is_too_large && path != "-") trace = parse_damaged_trace(read_bytes(path), trace.diag());
     if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
     return std::move(*trace);
   });
