@@ -138,7 +138,8 @@ function contracted(graph, owner) {
   return {order: sourcesFirst(graph.order.map(boxOf).reverse(), sources), sources};
 }
 
-/** @param {number[]} roots @param {Map<number, number[]>} sources */
+/** Leaves out sources that have no entry: of two graphs drawn as one, nodes that both have are in the second graph.
+ * @param {number[]} roots @param {Map<number, number[]>} sources */
 function sourcesFirst(roots, sources) {
   const order = [], kOpen = 1, kDone = 2, state = new Map();
   for (const root of roots) {
@@ -147,7 +148,7 @@ function sourcesFirst(roots, sources) {
       const key = stack[stack.length - 1], list = sources.get(key);
       if (!state.has(key)) {
         state.set(key, kOpen);
-        for (let i = list.length - 1; i >= 0; i--) if (!state.has(list[i])) stack.push(list[i]);
+        for (let i = list.length - 1; i >= 0; i--) if (!state.has(list[i]) && sources.has(list[i])) stack.push(list[i]);
       } else {
         stack.pop();
         if (state.get(key) === kOpen) state.set(key, kDone), order.push(key);

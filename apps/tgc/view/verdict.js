@@ -72,16 +72,19 @@ function saidOfProof(app, proof) {
     reals: ", over the reals"};
   const items = [bold("tgc prove: "), bold(verdictText(proof.verdict)),
     span(proof.verdict === "proven" ? senses[proof.floats] || "" : "")];
-  const next = nextUnproven(app), note = next && noteOf(app, next.s, next.r), {graph} = app;
+  const next = nextUnproven(app), {graph, state: {s, r}} = app, here = noteOf(app, s, r);
+  const at = here && here.counterexample ? {s, r} : next, note = at && noteOf(app, at.s, at.r);
   if (note && note.counterexample) {
-    const stage = graph.stages[next.s - 1], rule = graph.rules[stage.rewrites[next.r].rule];
-    items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, next));
+    const stage = graph.stages[at.s - 1], rule = graph.rules[stage.rewrites[at.r].rule];
+    items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, at));
     items.push(bold(exampleText(note.counterexample)), ...ruleText(rule));
   }
   items.push(span(".  Rewrites: " + (countsText(app) || "none")));
+  if (proof.verdict === "proven") items.push(span(".  No proof covers the source: tgc bisect runs it"));
   if (proof.error) items.push(span(".  " + proof.error));
   const kind = {r: "refuted", s: "tested", u: "unknown"};
-  if (next) items.push(buttonOf("next " + kind[next.letter], () => app.go({s: next.s, r: next.r, d: -1, n: -1})));
+  if (next && (next.s !== s || next.r !== r))
+    items.push(buttonOf("next " + kind[next.letter], () => app.go({s: next.s, r: next.r, d: -1, n: -1})));
   return {kind: {proven: "right", refuted: "wrong"}[proof.verdict] || "differs", items};
 }
 
