@@ -1,9 +1,9 @@
-"""Makes fourteen kernels slow in a known way, and checks that `tgc bench --kernels` names the right reason first.
+"""Makes fifteen kernels slow in a known way, and checks that `tgc bench --kernels` names the right reason first.
 
   PYTHON scripts/tests/slow_kernels.py [--try] [--tgc=FILE]   records them, and compares the first reason with CASES
   PYTHON scripts/tests/slow_kernels.py times N                runs each beside the same without its defect: milliseconds
 
-PYTHON has tinygrad 0.14.0 and numpy; OpenCL has a device (pocl). Exit code 0 if 12 of the 14 reasons are right. Another
+PYTHON has tinygrad 0.14.0 and numpy; OpenCL has a device (pocl). Exit code 0 if 12 of the 15 reasons are right. Another
 program on the machine makes kernels slow in ways that no opt mends: run it alone.
 """
 import contextlib, io, json, pathlib, subprocess, sys, tempfile
@@ -71,6 +71,7 @@ CASES = {
                (product, 256), "UPCAST 0 4, UPCAST 1 16, THREAD 0 2"),
   "registers": ("spills", "CPU", (product, 128, (8,)), "UPCAST 0 8, UPCAST 0 8, UPCAST 1 16, THREAD 0 2", None,
                 "UPCAST 1 4, UPCAST 2 16, THREAD 0 2"),
+  "batched": ("not-unrolled", "CPU", (product, 144, (4,)), "THREAD 0 2", None, "UPCAST 1 4, UPCAST 2 16, THREAD 0 2"),
   "cl_one_item": ("small-groups", "CL", (scaled, 1 << 20), "", None, "LOCAL 0 32"),
   "cl_no_upcast": ("not-unrolled", "CL", (product, 256), "LOCAL 1 16, LOCAL 0 16", None, "LOCAL 1 16, LOCAL 0 16, UPCAST 0 4, UPCAST 1 4"),
   "cl_one_group": ("few-groups", "CL", (total, 0, 32768, 64), "UPCAST 0 16, LOCAL 0 4", None, "UPCAST 0 16, LOCAL 0 2"),
