@@ -301,7 +301,7 @@ class Searches {
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       SearchPlan plan = plan_.search;
-      if (item.is_of_tinygrad()) plan.compile = compile_live(session_, item.compiled, *place);
+      plan.compile = compile_live(session_, item.compiled, *place);
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile)),
                                        candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
@@ -332,7 +332,7 @@ class Searches {
       SearchPlan plan = plan_.search;
       plan.deadline = std::min(plan.deadline, deadline);
       plan.measured = std::move(measured);
-      if (item.is_of_tinygrad()) plan.compile = compile_live(session_, item.compiled, place);
+      plan.compile = compile_live(session_, item.compiled, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;

@@ -4,7 +4,9 @@
 
 #include "lib/bench/measure_opts.h"
 #include "lib/compilation/input_graph.h"
+#include "lib/contain/temporary_folder.h"
 #include "lib/execute/lower.h"
+#include "lib/support/write_file.h"
 
 using namespace tgc;
 
@@ -58,6 +60,18 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   CHECK(reasons[0].kind == Slowness::NotUnrolled);
   suggest_opts(reasons, *kernel, {});
   CHECK(reasons[0].opts.starts_with("[Opt(op=OptOps.UPCAST, axis="));
+}
+
+TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("product.uop");
+  REQUIRE(write_file(file, product_text(128)));
+  Session session;
+  session.over = {.sets = {"NOOPT=1"}, .imports = true};
+  auto done = bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .explained = 1, .tries = true});
+  REQUIRE_MESSAGE(done, done.diag().text());
+  REQUIRE((done->kernels.size() == 1 && !done->kernels[0].reasons.empty()));
+  CHECK(done->kernels[0].reasons[0].gain.value_or(0) > 1.3);  // 4 on an idle machine
 }
 
 TEST_CASE("the first reason is what costs the most: a column that is summed, an accumulator, an idle thread") {
