@@ -132,7 +132,7 @@ class Items {
 
  private:
   Status add(InputGraph graph) {
-    if (session_.live) return add_live(std::move(graph));
+    if (session_.compiler()->leaves_opts_to_tinygrad()) return add_live(std::move(graph));
     auto begun = session_.begin(std::move(graph));
     if (!begun) {
       Diag diag = begun.diag();
@@ -154,14 +154,7 @@ class Items {
     if (graph.is_tensor_graph) {
       auto pipeline = session_.pipeline(std::move(graph));
       if (!pipeline) return pipeline.diag();
-      auto numbers = (*pipeline)->kernel_numbers();
-      if (!numbers) return numbers.diag();
-      for (size_t number : *numbers) {
-        auto kernel = (*pipeline)->kernel(number);
-        if (!kernel) return kernel.diag();
-        if (auto status = add_live((*kernel)->input()); !status) return status;
-      }
-      return Unit{};
+      return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return add_live(std::move(kernel)); });
     }
     auto kernel = kernel_to_optimize(session_, graph, graph.info.target);
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
@@ -348,9 +341,9 @@ class Searches {
   void describe(BeamLog& log, const Item& item) const {
     log.function = name_in_program(item.kernel);
     const std::string& producer = item.kernel.origin().producer;
-    if (item.is_of_tinygrad()) log.applied_by = producer;
-    else if (!producer.empty() && !producer.starts_with("tinygrad 0.12."))
-      log.applied_by = "tgc's own pipeline (tinygrad 0.12.0)";
+    if (item.is_of_tinygrad()) return void(log.applied_by = producer);
+    const std::string own = "tinygrad " + session_.compiler()->release();
+    if (release_of(producer) != release_of(own)) log.applied_by = "tgc's own pipeline (" + own + ")";
   }
 
   BeamLog known_log(const Item& item, const BeamResult& known) const {

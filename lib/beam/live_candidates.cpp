@@ -5,7 +5,7 @@
 namespace tgc {
 
 CandidateSpec::Compile compile_live(const Session& session, const InputGraph& in, Placement& place) {
-  if (!session.live) return {};
+  if (!session.compiler()->leaves_opts_to_tinygrad()) return {};
   return [&session, &in, &place](Candidate& out, const std::string& opts) {
     Session own = session;
     own.over.opts = opts, own.over.imports = true, own.over.live_rewrites = false;

@@ -34,11 +34,11 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
   Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
-  // What the tinygrad that made the kernel does with it.
+  // Facts about the program that has the kernel: how its tinygrad names, optimizes and runs the kernel.
   struct Origin {
     bool threads_in_turn = false;  // see runs_threads_in_turn()
     std::string function;          // the kernel's name in the program; empty: not recorded
-    std::string opts;              // that it applied, as joined() writes them; empty: not recorded
+    std::string opts;              // the opts that it applied, as joined() writes them; empty: not recorded
     std::string producer;          // such as "tinygrad 0.14.0"
   };
   void set_origin(const InputGraph& in);

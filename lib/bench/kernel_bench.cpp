@@ -65,14 +65,7 @@ class KernelBench {
   Status time_kernels_of(InputGraph in, const std::string& input) {
     auto pipeline = session_.pipeline(std::move(in));
     if (!pipeline) return pipeline.diag();
-    auto numbers = (*pipeline)->kernel_numbers();
-    if (!numbers) return numbers.diag();
-    for (size_t number : *numbers) {
-      auto kernel = (*pipeline)->kernel(number);
-      if (!kernel) return kernel.diag();
-      time((*kernel)->input(), input);
-    }
-    return Unit{};
+    return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return time(std::move(kernel), input), Unit{}; });
   }
 
   void time(InputGraph in, const std::string& input) {

@@ -100,6 +100,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- what it can do
   // Returns the release of tinygrad that compiles, such as "0.12.0".
   virtual std::string release() const = 0;
+  // Returns whether the user's tinygrad applies the opts of kernels, and compiles them.
+  virtual bool leaves_opts_to_tinygrad() const { return false; }
   // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless it can repeat a failure of a kernel that `release` of tinygrad compiled.

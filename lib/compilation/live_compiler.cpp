@@ -91,6 +91,7 @@ class LiveCompiler : public GraphCompiler {
     auto& facts = tinygrad_->about();
     return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : "";
   }
+  bool leaves_opts_to_tinygrad() const override { return true; }
   Status need_scheduler(const std::string& message) const override { return Diag{message}; }
   Status can_repeat(const std::string&) const override { return Unit{}; }
   bool compile_for(const std::string& device, Overrides& over) const override {

@@ -35,6 +35,17 @@ int Pipeline::Row::own_depth() const {
   return rewrites.empty() ? 0 : std::ranges::min_element(rewrites, {}, &Rewrite::depth)->depth;
 }
 
+Status Pipeline::for_each_kernel(const std::function<Status(InputGraph)>& take) {
+  auto numbers = kernel_numbers();
+  if (!numbers) return numbers.diag();
+  for (size_t number : *numbers) {
+    auto made = kernel(number);
+    if (!made) return made.diag();
+    if (auto status = take((*made)->input()); !status) return status;
+  }
+  return Unit{};
+}
+
 std::vector<const Rewrite*> Pipeline::Row::own_rewrites() const {
   std::vector<const Rewrite*> out;
   const int own = own_depth();

@@ -139,6 +139,8 @@ class Pipeline {
   // ---- the kernels of a tensor graph
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // without items that only copy or view
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
+  // Calls `take` with the input of each kernel. Ends with the first error.
+  Status for_each_kernel(const std::function<Status(InputGraph)>& take);
 };
 
 // The native pipeline of `compilation`, which has run no stage.
