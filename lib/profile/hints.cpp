@@ -4,7 +4,6 @@
 
 #include "lib/compile/occupancy.h"
 #include "lib/support/counted.h"
-#include "lib/support/visible.h"
 
 namespace tgc::profile {
 namespace {
@@ -14,7 +13,6 @@ constexpr uint32_t kFarLines = 2;      // times the fewest possible cache lines,
 constexpr double kManyRepeats = 4;     // loads of one byte
 constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide
 constexpr size_t kMostAccesses = 3;    // hints of one kind
-constexpr size_t kMostText = 80;       // characters of an instruction
 
 class HintFinder {
  public:
@@ -23,12 +21,7 @@ class HintFinder {
         figures_(figures_of(p, kernel, listing)), times_(p.instructions_of(kernel)) {
     all_ = double(std::max<uint64_t>(stalls.cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
-    roles_ = roles_of(p, kernel, listing);
-    for (uint32_t n = 0; n < times_.size(); n++) {
-      auto text = listing.find(p.code_of(kernel)->address_of(n));
-      texts_.push_back(text == listing.end() ? "" : visible(text->second).substr(0, kMostText));
-      hits_ += double(times_[n].hits);
-    }
+    for (const InstructionTimes& t : times_) hits_ += double(t.hits);
     for (const StallTime& t : stalls.reasons) idle_ += double(t.idle) / all_;
   }
 
@@ -57,7 +50,7 @@ class HintFinder {
   double idle_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].idle) / all_; }
   double share_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].cycles) / all_; }
   std::string place(uint32_t n) const {
-    return "'" + texts_[n] + "' (" + instruction_place(p_, kernel_, n) + ")";
+    return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
 
   // Whether more waves could hide the stalls: how many there are, and what limits them.
@@ -103,8 +96,8 @@ class HintFinder {
   // Waves whose time goes for their start and their arguments.
   void add_short_waves() {
     double arguments = 0;
-    for (uint32_t n = 0; n < roles_.size(); n++)
-      if (roles_[n].unit == InstructionUnit::ScalarMemory && double(times_[n].hits) <= double(figures_.followed))
+    for (uint32_t n = 0; n < stalls_.roles.size(); n++)
+      if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory && double(times_[n].hits) <= double(figures_.followed))
         arguments += double(stalls_.instructions[n].waited_for.idle) / all_;
     const double start = share_of(StallReason::StartUp), share = start + arguments;
     if (!figures_.followed) return;
@@ -134,8 +127,8 @@ class HintFinder {
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
     LineTime out;
     const CodeSource* source = p_.source_of(kernel_);
-    for (uint32_t n = 0; n < roles_.size(); n++) {
-      if (roles_[n].unit != unit || roles_[n].is_store != is_store || !times_[n].hits) continue;
+    for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
+      if (stalls_.roles[n].unit != unit || stalls_.roles[n].is_store != is_store || !times_[n].hits) continue;
       if (source->line_at(p_.code_of(kernel_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waited_for;
       for (const StallTime& own : stalls_.instructions[n].reasons) t += own;
@@ -193,9 +186,10 @@ class HintFinder {
   void add_repeats() {
     if (!figures_.work || figures_.work->read <= 0 || !figures_.followed) return;
     double loaded = 0, time = 0;
-    for (uint32_t n = 0; n < roles_.size(); n++) {
-      if (roles_[n].unit != InstructionUnit::Memory || roles_[n].is_store || roles_[n].is_scratch) continue;
-      loaded += double(times_[n].hits) * roles_[n].bytes * figures_.lanes;
+    for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
+      const InstructionRole& role = stalls_.roles[n];
+      if (role.unit != InstructionUnit::Memory || role.is_store || role.is_scratch) continue;
+      loaded += double(times_[n].hits) * role.bytes * figures_.lanes;
       time += double(stalls_.instructions[n].waited_for.cycles) / all_;
     }
     loaded *= double(figures_.waves) / double(figures_.followed);
@@ -212,8 +206,8 @@ class HintFinder {
   void add_spills() {
     double share = 0;
     uint64_t hits = 0;
-    for (uint32_t n = 0; n < roles_.size(); n++) {
-      if (!roles_[n].is_scratch) continue;
+    for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
+      if (!stalls_.roles[n].is_scratch) continue;
       share += double(stalls_.instructions[n].waited_for.cycles + times_[n].hits) / all_;
       for (const StallTime& t : stalls_.instructions[n].reasons) share += double(t.cycles) / all_;
       hits += times_[n].hits;
@@ -266,12 +260,12 @@ class HintFinder {
     auto most = std::ranges::max_element(stalls_.instructions, {},
                                          [](const InstructionStalls& s) { return s.waited_for.idle; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
-    if (!most->waited_for.cycles || roles_[n].unit == InstructionUnit::ScalarMemory) return;
+    if (!most->waited_for.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
     const double share = double(most->waited_for.idle) / all_;
     add("wait", share * kOverlap,
         formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
                   share * 100),
-        roles_[n].is_store ? "store fewer times, and more bytes at once" : "load earlier, or load more at once");
+        stalls_.roles[n].is_store ? "store fewer times, and more bytes at once" : "load earlier, or load more at once");
   }
 
   void add_counters() {
@@ -304,8 +298,6 @@ class HintFinder {
   const StallReport& stalls_;
   KernelFigures figures_;
   std::vector<InstructionTimes> times_;
-  std::vector<InstructionRole> roles_;
-  std::vector<std::string> texts_;
   std::optional<KernelResources> resources_;
   double all_ = 1, idle_ = 0, hits_ = 0;
   std::vector<Hint> out_;

@@ -1,5 +1,5 @@
-// What an instruction of an AMD GPU means for those that wait: the counters that it raises and waits for, its unit, and
-// the registers that it reads and writes. By the text that LLVM prints.
+// The role of an instruction of an AMD GPU in stalls: the counters that it raises and waits for, its unit, and the
+// registers that it reads and writes. All are read from the text that LLVM prints.
 #pragma once
 #include <cstdint>
 #include <string_view>

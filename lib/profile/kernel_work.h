@@ -1,5 +1,5 @@
-// What the kernels of a profile have to do: the operations and bytes that their ASTs need, and the operations that
-// their waves executed.
+// The work of the kernels of a profile: the operations and bytes that their ASTs need, and the operations that their
+// waves executed.
 #pragma once
 #include <map>
 #include <optional>

@@ -38,7 +38,8 @@ struct Profile {
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_events.h
   KernelWorks works;                   // set by a caller that has a Session (find_works)
 
-  // What the AST of a run needs: that of the source, or of the profile; empty if neither is known.
+  // Returns the operations and bytes that the AST of a run needs. The AST is that of the run's source, else that of the
+  // profile; empty if neither is known.
   std::optional<KernelWork> work_of(size_t kernel) const;
   // The code of a run; null if it has none that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;

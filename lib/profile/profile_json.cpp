@@ -111,29 +111,19 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
-void write_hints(JsonWriter& json, const Profile& p, Listings& listings) {
-  json.key("hints").array([&] {
-    for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      if (!p.chosen[n]) continue;
-      for (const Hint& h : hints(p, n, listings.of(n), stalls_of(p, n, listings.of(n))))
-        json.line().object([&] {
-          json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.gain);
-          json.member("measured", h.measured).member("change", h.change);
-        });
-    }
-  });
-}
-
+// Also writes the hints, because both need the stalls of a run, for which its traces are decoded again.
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
+  std::vector<std::pair<size_t, Hint>> found;  // by run
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       if (!p.chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
+      const auto& listing = listings.of(n);
+      const StallReport stalls = stalls_of(p, n, listing);
+      for (Hint& h : hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
       auto times = p.instructions_of(n);
       if (times.empty()) continue;
-      const auto& listing = listings.of(n);
       const CodeSource* source = p.source_of(n);
-      const StallReport stalls = stalls_of(p, n, listing);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
@@ -148,6 +138,13 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
         });
       }
     }
+  });
+  json.key("hints").array([&] {
+    for (auto& [n, h] : found)
+      json.line().object([&] {
+        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.gain);
+        json.member("measured", h.measured).member("change", h.change);
+      });
   });
 }
 
@@ -224,7 +221,6 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     write_sqtt(json, p);
     write_counters(json, p);
     write_instructions(json, p, listings);
-    write_hints(json, p, listings);
     write_waves(json, p, out, print);
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);

@@ -266,7 +266,8 @@ StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& 
   const KernelRun& run = p.trace.kernels[kernel];
   if (!code || listing.empty()) return out;
   out.is_modeled = !p.trace.emulator.empty();
-  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
+  out.roles = roles_of(p, kernel, listing);
+  const std::vector<InstructionRole>& roles = out.roles;
   out.instructions.resize(roles.size());
   if (out.is_modeled) out.turns = turns_of(p, kernel, roles);
   out.resident = out.is_modeled ? modeled_residents(p, kernel) : most_waves(p, kernel);
@@ -279,6 +280,11 @@ StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& 
   }
   if (!is_mapped) out.instructions.clear();
   return out;
+}
+
+std::string instruction_text(const Profile& p, size_t kernel, uint32_t instruction, const Listings::Listing& listing) {
+  auto text = listing.find(p.code_of(kernel)->address_of(instruction));
+  return text == listing.end() ? "" : visible(text->second).substr(0, kMostText);
 }
 
 std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruction) {
@@ -322,8 +328,8 @@ std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stal
   loads.resize(std::min(loads.size(), kMostWaitedFor));
   std::vector<std::vector<std::string>> rows{{"cycles", "%", "waited for"}};
   for (auto [cycles, n] : loads) {
-    auto text = listing.find(p.code_of(kernel)->address_of(n));
-    std::string name = text == listing.end() ? "" : visible(text->second).substr(0, kMostText) + "  ";
+    std::string name = instruction_text(p, kernel, n, listing);
+    if (!name.empty()) name += "  ";
     rows.push_back({std::to_string(cycles), percent(cycles), name + place_text(p, kernel, n)});
   }
   return loads.empty() ? out : out + table(rows, "rr");

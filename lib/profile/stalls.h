@@ -42,6 +42,7 @@ struct InstructionStalls {
 };
 struct StallReport {
   std::vector<InstructionStalls> instructions;  // by number; empty: the run has no traces that fit its code
+  std::vector<InstructionRole> roles;           // by number
   StallTimes reasons;
   uint64_t cycles = 0;      // of all instructions, with those of their issue
   uint32_t resident = 0;    // waves of the traced SIMD at a time, at most
@@ -61,6 +62,9 @@ StallReport stalls_of(const Profile& profile, size_t kernel, const Listings::Lis
 // Lines for people: the reasons with their shares, and the instructions that are waited for most. Empty: no stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
                         const Listings::Listing& listing);
+// Returns the text of an instruction, at most 80 characters of it; "" if the listing does not have it.
+std::string instruction_text(const Profile& profile, size_t kernel, uint32_t instruction,
+                             const Listings::Listing& listing);
 // "0x1778, line 16, 35 LOAD float": where an instruction is.
 std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
 // "0x1778 (line 16, 35 LOAD float), 0x176c": the instructions that `instruction` waits for, those with the most time
