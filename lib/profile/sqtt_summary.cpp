@@ -76,18 +76,14 @@ class Clock {
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    if (time != now_) now_ = time, busy_++;
+    busy_ += time != now_, now_ = time;  // without branches: which packets follow each other is hard to predict
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
-    Issue out{.wave = wave, .instruction = instruction};
-    at.hits++;
-    if (uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0))) {
-      uint64_t stall = cycles - 1, others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0)));
-      out.cycles = cycles, out.stall = stall, out.idle = stall - others;
-      at.cycles += cycles, at.stall += stall, at.idle += out.idle;
-    }
+    const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
+    const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0))), idle = stall - others;
+    at.hits++, at.cycles += cycles, at.stall += stall, at.idle += idle;
     w = {time, busy_};
-    return out;
+    return {wave, instruction, cycles, stall, idle};
   }
 
  private:
