@@ -73,7 +73,7 @@ uint64_t Memory::used() const {
   return used_;
 }
 
-const Range* RecentRanges::find_anew(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to) {
+const Range* RecentRanges::find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to) {
   auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
   if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
   return &(recent = *std::prev(after));

@@ -20,9 +20,10 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
   ~Memory();
-  // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0 or exceeds what is left of
-  // the limit. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each allocation, so that in an
-  // array of at most 16 MiB, an index that is wrong by a factor of two does not reach another array.
+  // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0, exceeds what is left of
+  // the limit, or cannot be mapped. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each
+  // allocation, so that in an array of at most 16 MiB, an index that is wrong by a factor of two does not reach another
+  // array.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);               // returns false if no allocation begins there
   bool contains(uint64_t address, uint64_t bytes) const;
@@ -42,11 +43,11 @@ class RecentRanges {
   // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.
   const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
     Range& recent = by_instruction_[instruction % by_instruction_.size()];
-    return recent.contains(from, to) ? &recent : find_anew(ranges, recent, from, to);
+    return recent.contains(from, to) ? &recent : find_uncached(ranges, recent, from, to);
   }
 
  private:
-  static const Range* find_anew(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to);
+  static const Range* find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to);
   std::array<Range, 64> by_instruction_{};
 };
 

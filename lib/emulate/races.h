@@ -16,7 +16,7 @@ class Races {
  public:
   // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race
   // only if their moments are equal. Threads of different teams race whatever their moments are.
-  struct Party {
+  struct ThreadAccess {
     uint32_t instruction = 0, moment = 0;
     uint16_t thread = kNobody;  // number of the thread in its block
     Access access = Access::Load;
@@ -25,7 +25,7 @@ class Races {
   };
   struct Race {
     uint64_t address;
-    Party now, other;
+    ThreadAccess now, other;
     // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION" (those of the earlier access).
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
@@ -37,15 +37,15 @@ class Races {
   explicit Races(uint32_t team = 1) : team_(team) {}
 
   // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
-  std::optional<Race> note(uint64_t address, uint32_t bytes, const Party& now) {
+  std::optional<Race> note(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
     for (uint64_t end = address + bytes; address < end;) {
       Page& page = page_of(address);
       // an access that does not cover whole cells halves the page's cell size until it does
       while ((address | (end - address)) & (page.unit - 1)) page.split();
       Cell& cell = page.cells[address % kPageBytes / page.unit];
       if (cell.epoch != epoch_) cell = {.epoch = epoch_};
-      if (const Party* other = against(cell, now)) return Race{address, now, *other};
-      remember(cell, now);
+      if (const ThreadAccess* other = find_conflict(cell, now)) return Race{address, now, *other};
+      record_access(cell, now);
       address += page.unit;
     }
     return {};
@@ -63,8 +63,9 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;              // the cell is valid only if its epoch equals epoch_
-    Party store, load, other_load;   // last store; last loads by two teams or, if only one team loads, by two threads
+    uint32_t epoch = 0;             // the cell is valid only if its epoch equals epoch_
+    ThreadAccess store;             // the last store
+    ThreadAccess load, other_load;  // the last loads by two teams or, if only one team loads, by two of its threads
   };
   struct Page {
     uint64_t unit = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
@@ -85,19 +86,19 @@ class Races {
     return *recent.page;
   }
 
-  bool is_one_team(const Party& a, const Party& b) const { return a.thread / team_ == b.thread / team_; }
-  bool conflict(const Party& before, const Party& now) const {
+  bool is_one_team(const ThreadAccess& a, const ThreadAccess& b) const { return a.thread / team_ == b.thread / team_; }
+  bool conflict(const ThreadAccess& before, const ThreadAccess& now) const {
     if (before.thread == kNobody || before.thread == now.thread) return false;
     if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
     return !is_one_team(before, now) || before.moment == now.moment;
   }
-  const Party* against(const Cell& cell, const Party& now) const {
+  const ThreadAccess* find_conflict(const Cell& cell, const ThreadAccess& now) const {
     if (conflict(cell.store, now)) return &cell.store;
     if (!now.stores()) return nullptr;
     return conflict(cell.load, now) ? &cell.load : conflict(cell.other_load, now) ? &cell.other_load : nullptr;
   }
-  void remember(Cell& cell, const Party& now) const {
-    Party &load = cell.load, &other = cell.other_load;
+  void record_access(Cell& cell, const ThreadAccess& now) const {
+    ThreadAccess &load = cell.load, &other = cell.other_load;
     bool together = is_one_team(load, now);
     if (now.stores()) cell.store = now;
     else if (load.thread == kNobody || load.thread == now.thread || (together && load.moment != now.moment)) load = now;

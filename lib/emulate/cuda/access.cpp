@@ -43,7 +43,7 @@ void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
       auto race = block.races->note(at.host[lane], bytes,
                                     {o.instruction, w.syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
       if (!race) return;
-      const Races::Party& other = race->other;
+      const Races::ThreadAccess& other = race->other;
       raise(w, o, lane, kLaunchFailed,
             race->text(name_thread(block, other.thread), block.launch->code->describe(other.instruction)));
     });

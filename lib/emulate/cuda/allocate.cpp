@@ -10,7 +10,8 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit of all live sets together; beyond it, no slot is shared
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // maximum number of bits of all live sets together; in a kernel
+                                                    // that needs more, registers share no slots
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
@@ -112,7 +113,7 @@ class Places {
  public:
   explicit Places(const std::vector<unsigned>& bits) : bits_(bits), place_(bits.size(), kNone) {}
 
-  void give_new(uint32_t r) {
+  void assign_new(uint32_t r) {
     uint32_t bytes = lane_bytes(bits_[r]);
     uint64_t unit = bytes < 64 ? bytes : 64;
     end_ = (end_ + unit - 1) / unit * unit;
@@ -120,9 +121,9 @@ class Places {
     end_ += bytes;
     if (end_ > kMostFileBytes) throw Failure(Diag{.message = "the kernel has too many registers to be emulated"});
   }
-  void give(uint32_t r) {
+  void assign(uint32_t r) {
     auto& free = free_[size_class(r)];
-    if (free.empty()) return give_new(r);
+    if (free.empty()) return assign_new(r);
     place_[r] = free.back();
     free.pop_back();
   }
@@ -146,7 +147,7 @@ class Places {
 
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   Places places(bits);
-  for (Preset& p : code.presets) places.give_new(p.place);
+  for (Preset& p : code.presets) places.assign_new(p.place);
   Liveness liveness(code, outs, bits.size());
   if (liveness.is_affordable()) {
     std::vector<Interval> intervals = liveness.intervals(bits.size());
@@ -158,12 +159,12 @@ void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs
     std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> live(later);
     for (uint32_t r : order) {
       for (; !live.empty() && intervals[live.top()].last < intervals[r].first; live.pop()) places.take_back(live.top());
-      places.give(r);
+      places.assign(r);
       live.push(r);
     }
   } else {
     for (uint32_t r = 0; r < bits.size(); r++)
-      if (!places.has(r)) places.give_new(r);
+      if (!places.has(r)) places.assign_new(r);
   }
   for (Preset& p : code.presets) places.resolve(p.place);
   for (uint32_t& r : code.operands) places.resolve(r);

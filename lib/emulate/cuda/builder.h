@@ -117,9 +117,10 @@ std::span<const Row> mma_rows();
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 
-// The last steps of a translation: reconvergence points of diverged lanes, and register allocation.
+// ---- the last steps of a translation: reconvergence points of diverged lanes, and register allocation
 
-// Each returns the value of Op::run of a control operation (ops_control.cpp), so that flow analysis can recognize it.
+// These functions return the Op::run of the control operations (ops_control.cpp), by which flow analysis recognizes the
+// operations.
 Run jump_run();
 Run table_jump_run();
 Run join_run();

@@ -15,7 +15,8 @@
 
 namespace tgc::ptx {
 
-// Launches a kernel: runs its blocks on the host's threads, with the checks that --emulate and --race make.
+// The parameters of a launch. run_launch() runs the blocks on the host's threads, with the checks of --emulate and
+// --race.
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
@@ -50,7 +51,7 @@ std::string name_thread(const Block& block, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 
-// Loads a PTX module: parses the text, translates the kernels, and allocates the variables in device memory.
+// A PTX module. load() parses the text, translates the kernels, and allocates the variables in device memory.
 class LoadedModule {
  public:
   // An error names the line and, if one is at fault, the instruction. Variables are allocated in `memory`, which must

@@ -71,7 +71,7 @@ Run compare_table(size_t n, std::index_sequence<kN...>) {
   static constexpr Run kRuns[] = {compare_run<As, int(kN)>...};
   return kRuns[n];
 }
-// Returns the comparison `c` of integers, one of the first six.
+// Returns the operation for comparison `c`, which must be one of those that integers have: Eq to Ge.
 template <class As>
 Run compare_integers(int c) {
   return compare_table<As>(size_t(c), std::make_index_sequence<Ge + 1>());

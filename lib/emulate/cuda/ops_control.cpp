@@ -30,7 +30,7 @@ void pop(Warp& w) {
 }
 
 // Splits the running lanes: `taken` jump to `target`, the others go to `other`. All of them reconverge at `join`.
-void part(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
+void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path & ~taken;
   if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path);
   if (other != join) push(w, other, join, rest);
@@ -46,7 +46,7 @@ void count_jump(Warp& w, const Op& o) {
 void jump(Warp& w, const Op& o) {
   count_jump(w, o);
   if (w.active == w.path) w.pc = uint32_t(o.value);
-  else part(w, w.active, uint32_t(o.value), w.pc, o.join);
+  else diverge(w, w.active, uint32_t(o.value), w.pc, o.join);
 }
 
 void jump_by_table(Warp& w, const Op& o) {
@@ -61,7 +61,7 @@ void jump_by_table(Warp& w, const Op& o) {
   });
   uint32_t target = uint32_t(w.block->launch->code->targets[size_t(o.value) + n]);
   if (same == w.path) w.pc = target;
-  else part(w, same, target, w.pc - 1, o.join);  // the other lanes execute this jump again, with their own indices
+  else diverge(w, same, target, w.pc - 1, o.join);  // the other lanes execute this jump again, with their own indices
 }
 
 void join(Warp& w, const Op&) {

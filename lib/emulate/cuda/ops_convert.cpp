@@ -108,20 +108,20 @@ const FloatLayout& layout(Type t) {
                                  : kHalf;
 }
 // The parameters of a conversion to a small float, packed into Op::value.
-struct Making {
+struct SmallConversion {
   Type type;
   Rounding rounding;
   bool finite, relu, sat;
   int64_t packed() const {
     return int64_t(type) | int64_t(rounding) << 8 | int64_t(finite) << 16 | int64_t(relu) << 17 | int64_t(sat) << 18;
   }
-  explicit Making(int64_t v)
+  explicit SmallConversion(int64_t v)
       : type(Type(v & 255)),
         rounding(Rounding(v >> 8 & 255)),
         finite(v >> 16 & 1),
         relu(v >> 17 & 1),
         sat(v >> 18 & 1) {}
-  Making(Type t, Rounding r, bool finite, bool relu, bool sat)
+  SmallConversion(Type t, Rounding r, bool finite, bool relu, bool sat)
       : type(t), rounding(r), finite(finite), relu(relu), sat(sat) {}
   uint32_t make(double x) const {
     if (relu && x < 0) x = 0;
@@ -134,13 +134,13 @@ struct Making {
 
 template <class S>
 void int_to_small(Warp& w, const Op& o) {
-  Making making(o.value);
+  SmallConversion conversion(o.value);
   const auto* a = reg<Store<S>>(w, o.a);
   write<uint16_t>(w, o.d, [&](int i) {
     double x;
     if constexpr (sizeof(S) == 8) x = to_odd(a[i]);
     else x = double(S(a[i]));
-    return uint16_t(making.make(x));
+    return uint16_t(conversion.make(x));
   });
 }
 
@@ -177,36 +177,39 @@ void single_to_small(Warp& w, const Op& o) {
 }
 template <class S>
 void float_to_small(Warp& w, const Op& o) {
-  Making making(o.value);
+  SmallConversion conversion(o.value);
   const auto* a = reg<typename S::Bits>(w, o.a);
-  if (making.type == Type::TF32) write<uint32_t>(w, o.d, [&](int i) { return making.make(double(S::decode(a[i]))); });
-  else write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(S::decode(a[i])))); });
+  if (conversion.type == Type::TF32)
+    write<uint32_t>(w, o.d, [&](int i) { return conversion.make(double(S::decode(a[i]))); });
+  else write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(S::decode(a[i])))); });
 }
 template <class S>
 void small_to_whole(Warp& w, const Op& o) {
-  Making making(o.value);
+  SmallConversion conversion(o.value);
   decltype(S::decode({})) whole[kLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), false, whole);
-  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(whole[i]))); });
+  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
 }
 
 // Converts two floats into one register; the first source becomes the upper half.
 template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
-  Making making(o.value);
+  SmallConversion conversion(o.value);
   const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
-  write<D>(w, o.d, [&](int i) { return D(making.make(double(a[i])) << (4 * sizeof(D)) | making.make(double(b[i]))); });
+  write<D>(w, o.d, [&](int i) {
+    return D(conversion.make(double(a[i])) << (4 * sizeof(D)) | conversion.make(double(b[i])));
+  });
 }
 // Converts a pair of small floats to a pair of another format (16 to 8 bits or 8 to 16).
 template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
-  Making making(o.value);
+  SmallConversion conversion(o.value);
   const FloatLayout& from = layout(Type(o.count));
   const S* a = reg<S>(w, o.a);
   constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
   write<D>(w, o.d, [&](int i) {
-    uint32_t high = making.make(decode(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
-    return D(high << (4 * sizeof(D)) | making.make(decode(uint32_t(a[i]) & kMask, from)));
+    uint32_t high = conversion.make(decode(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
+    return D(high << (4 * sizeof(D)) | conversion.make(decode(uint32_t(a[i]) & kMask, from)));
   });
 }
 
@@ -242,8 +245,8 @@ Run directed(int rounding) {
 }
 
 Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
-  Making making(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
-  op.value = making.packed();
+  SmallConversion conversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
+  op.value = conversion.packed();
   op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
   if (is_integer(s) && is_integer(d))
     return with_integer(s, [&](auto from) {
@@ -284,7 +287,7 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
 
 void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
   Op op{.count = uint32_t(s)};
-  op.value = Making(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
+  op.value = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
   if (s == Type::F32 && info(d).count == 2) {
     b.need_operands(3);
     op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;

@@ -216,14 +216,14 @@ FloatFlags take_float_flags(Builder& b) {
 
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   Run run = run_of(op, type, flags);
-  bool needs_way = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // needs .rn or .approx
+  bool needs_rounding = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // needs .rn or .approx
   bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
-  if (needs_way && flags.rounding < 0 && !flags.approx && !flags.full)
+  if (needs_rounding && flags.rounding < 0 && !flags.approx && !flags.full)
     b.fail("neither a rounding nor .approx", ".rn or .approx");
   if (approximates && !flags.approx) b.fail(".approx is missing", ".approx");
   if (op == FloatOp::Fma && flags.rounding < 0) b.fail("a rounding is missing", ".rn");
   if (flags.nan && op != FloatOp::Min && op != FloatOp::Max) run = nullptr;
-  if ((flags.approx && !needs_way && !approximates) || (flags.full && op != FloatOp::Div)) run = nullptr;
+  if ((flags.approx && !needs_rounding && !approximates) || (flags.full && op != FloatOp::Div)) run = nullptr;
   if (!run) b.fail("its type or modifiers are not supported");
   if (op == FloatOp::Fma) return b.emit_value({.run = run}, type, {type, type, type});
   if (op <= FloatOp::Max || op == FloatOp::Copysign) return b.emit_value({.run = run}, type, {type, type});

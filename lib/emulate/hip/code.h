@@ -66,7 +66,7 @@ struct Op {
 struct TranslatedKernel {
   std::string name;
   Descriptor descriptor;
-  const char* processor = "";  // that the code is for: "gfx1100"
+  const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
   uint32_t halves = 1;  // halves per wave: 1 or 2
   uint64_t base = 0;  // host address of the image

@@ -30,7 +30,7 @@ struct Descriptor {
   bool is_wave32() const { return properties >> 10 & 1; }
   uint32_t user_registers() const { return resources2 >> 1 & 31; }
   bool has_group_id(int dimension) const { return resources2 >> (7 + dimension) & 1; }
-  int thread_ids() const { return int(resources2 >> 11 & 3); }  // how many of y and z thread ids the kernel gets
+  int thread_ids() const { return int(resources2 >> 11 & 3); }  // thread ids besides x: 0: none; 1: y; 2: y and z
   uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding and denormal bits of the MODE register
 };
 

@@ -63,7 +63,7 @@ int compile(const ActionInfo& info, const DataSet& in, DataSet& out) {
   out.add(kLog, d.line ? "kernel.hip:" + std::to_string(d.line) + ": error: " + d.message : "error: " + d.text());
   return kError;
 }
-int pass_on(int from, int to, const DataSet& in, DataSet& out) {
+int copy_data(int from, int to, const DataSet& in, DataSet& out) {
   auto data = in.find(from, 0);
   if (!data) return kInvalidArgument;
   return out.add(to, data->bytes), kSuccess;
@@ -121,8 +121,8 @@ EXPORT int amd_comgr_do_action(int action, uint64_t info, uint64_t from, uint64_
   DataSet& out = object<DataSet>(to);
   switch (action) {
     case kCompileWithLibraries: return compile(object<ActionInfo>(info), in, out);
-    case kCodegen: return pass_on(kBitcode, kRelocatable, in, out);
-    case kLink: return pass_on(kRelocatable, kExecutable, in, out);
+    case kCodegen: return copy_data(kBitcode, kRelocatable, in, out);
+    case kLink: return copy_data(kRelocatable, kExecutable, in, out);
     default: out.add(kLog, "error: the emulator's comgr only compiles HIP sources"); return kError;
   }
 }

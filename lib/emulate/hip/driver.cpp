@@ -93,7 +93,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .log = log_};
   if (log_) log_->append(TraceRecord::Launch, code.base, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
-  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // room for widened loads
+  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // compilers widen loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
@@ -156,7 +156,7 @@ const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
 namespace {
 
 // The storage of a wave: its register files and its threads' private memory.
-struct Room {
+struct WaveStorage {
   std::unique_ptr<uint32_t, FreeBytes> scalar, vector;
   std::unique_ptr<std::byte, FreeBytes> own;
 };
@@ -172,11 +172,11 @@ class Runner {
     group_.stored.resize(group_.memory.size());
     if (launch.check_races) group_.races = std::make_unique<Races>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
-      rooms_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
-                        zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
-                        zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
-    for (Room& room : rooms_) std::ranges::copy(code_.constants, room.scalar.get() + kConstants);
-    if (launch.check_races) waits_.resize(rooms_.size());
+      storage_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
+                          zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
+                          zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
+    for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
+    if (launch.check_races) waits_.resize(storage_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
   ~Runner() { set_float_mode(0xf0); }  // restores the host's default mode: round to nearest, keep denormals
@@ -198,15 +198,15 @@ class Runner {
   }
 
  private:
-  Wave begin(uint32_t number, size_t room_number) {
+  Wave begin(uint32_t number, size_t index) {
     Wave w;
-    Room& room = rooms_[room_number];
-    w.s = room.scalar.get(), w.v = room.vector.get(), w.own_memory = room.own.get();
+    WaveStorage& storage = storage_[index];
+    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.own_memory = storage.own.get();
     w.halves = code_.halves, w.group = &group_, w.code = &code_;
     w.first_thread = number * lanes_;
     w.jumps_left = launch_.most_jumps;
     w.float_mode = code_.descriptor.float_mode();
-    if (launch_.check_races) w.waits = &(waits_[room_number] = Waits());
+    if (launch_.check_races) w.waits = &(waits_[index] = Waits());
     uint32_t threads = std::min(lanes_, launch_.threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
     std::fill_n(w.s, kConstants, 0);
@@ -272,8 +272,8 @@ class Runner {
   const TranslatedKernel& code_;
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
-  std::vector<Room> rooms_;   // one per wave of a group
-  std::vector<Waits> waits_;  // one per wave: its pending memory operations; empty without --race
+  std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
+  std::vector<Waits> waits_;          // the pending memory operations, as many as storage_; empty without --race
   uint64_t executed_ = 0;
 };
 

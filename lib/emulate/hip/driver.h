@@ -15,7 +15,8 @@
 
 namespace tgc::hip {
 
-// Launches a kernel: runs its workgroups on the host's threads, with the checks that --emulate and --race make.
+// The parameters of a launch. run_launch() runs the groups on the host's threads, with the checks of --emulate and
+// --race.
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
@@ -55,7 +56,7 @@ std::string name_thread(const Group& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
-// Loads a code object: LLVM disassembles it, the kernels are translated, and the image is copied into device memory.
+// A code object. load() disassembles it with LLVM, translates the kernels, and copies the image into device memory.
 class LoadedModule {
  public:
   // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait

@@ -28,14 +28,17 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
   return room.at;
 }
 
-// The next three functions are not inlined, because each of some thousand operations would contain a copy.
+// ---- reading and writing the values of all lanes
+// read_words(), read_converted() and write_converted() are not inlined, because each of some thousand operations would
+// contain a copy.
+
 // Reads values of 32 bits from a scalar register, or those whose operand has modifiers.
 [[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
   if (!from.is_plain()) return take_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];
   TGC_LANES to.at[i] = value;
 }
-// Reads values of 64 or 16 bits.
+// Reads an operand with values of 64 or 16 bits, for example double or Half.
 template <class T>
 [[gnu::noinline]] void read_converted(const Wave& w, const Source& from, int half, Lanes<T>& to) {
   if constexpr (sizeof(T) == 8) {
@@ -89,7 +92,7 @@ template <class T, class F>
 
 // Applies the output modifiers (clamp, mul:2, mul:4, div:2) to a result.
 template <class T>
-inline T finished(const Op& o, T x) {
+inline T apply_output_modifiers(const Op& o, T x) {
   float v = std::ldexp(float(x), o.scale);
   if constexpr (std::is_same_v<T, double>) {
     double d = std::ldexp(x, o.scale);
@@ -107,7 +110,7 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
   else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
 }
 
-// Writes values of 64 or 16 bits.
+// Writes results of 64 or 16 bits. Floats are converted to halves.
 template <class T>
 [[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
   bool finishes = std::is_floating_point_v<T> && (o.clamp || o.scale);
@@ -116,14 +119,14 @@ template <class T>
     TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
     if constexpr (std::is_same_v<T, double>)
       if (finishes)
-        for (int i = 0; i < kLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(finished(o, t.at[i]));
+        for (int i = 0; i < kLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(apply_output_modifiers(o, t.at[i]));
     write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.at[i]); });
     write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.at[i] >> 32); });
   } else {
     Lanes<uint32_t> bits;
     if constexpr (std::is_same_v<T, float>) {
       if (finishes)
-        for (int i = 0; i < kLanes; i++) bits.at[i] = float_to_half(finished(o, t.at[i]));
+        for (int i = 0; i < kLanes; i++) bits.at[i] = float_to_half(apply_output_modifiers(o, t.at[i]));
       else TGC_LANES bits.at[i] = float_to_half(t.at[i]);
     } else {
       TGC_LANES bits.at[i] = uint16_t(t.at[i]);
@@ -147,7 +150,7 @@ template <class T, class F>
       if (o.clamp || o.scale) {
         Lanes<float> t;
         TGC_LANES t.at[i] = value(i);
-        for (float& x : t.at) x = finished(o, x);
+        for (float& x : t.at) x = apply_output_modifiers(o, x);
         return write_words<float>(w, o.to, half, [&](int i) { return t.at[i]; });
       }
     write_words<T>(w, o.to, half, value);

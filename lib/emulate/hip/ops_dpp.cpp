@@ -181,7 +181,7 @@ void add_permutation_rows(Table& t) {
   add_row(t, "v_permlanex16_b32", {.run = within_rows_run<true>, .is_vector = true, .build = build_within_rows});
 }
 
-// Instructions that move values between lanes and scalar registers; bit counts of masks.
+// ---- instructions that move values between lanes and scalar registers; bit counts of masks
 
 namespace {
 

@@ -63,8 +63,10 @@ struct TraceLog {
   }
 };
 
-// An event is the address of an instruction in the code object, divided by 4; the wave's number in its group; a type.
-enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended };  // Jumped: executed, a taken branch
+// An event is a 32-bit word: the address of an instruction in the code object, divided by 4; the wave's number in its
+// group; a TraceEvent.
+// Jumped: an executed branch that was taken. Started and Ended: of the wave. Executed: any other instruction.
+enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended };
 inline constexpr uint32_t kTraceAddressBits = 24, kTraceWaveBits = 5;
 constexpr uint32_t trace_event(TraceEvent type, uint32_t wave, uint64_t address) {
   return uint32_t(type) << (kTraceAddressBits + kTraceWaveBits) | wave << kTraceAddressBits | uint32_t(address / 4);
