@@ -26,9 +26,10 @@ T load(const Array& array, int64_t i) {
   return value;
 }
 
-// Calls work(offset, size) for pieces of `bytes` bytes. Throws Failure between two of them if the time is over.
+// Calls work(offset, size) for pieces of `bytes` bytes. Throws Failure between two pieces if the current deadline is
+// over.
 template <class Work>
-void in_pieces(size_t bytes, Work work) {
+void for_each_piece(size_t bytes, Work work) {
   constexpr size_t kPiece = 64 << 20;
   for (size_t at = 0; at < bytes; at += kPiece) {
     if (at) throw_if_late();
@@ -51,7 +52,7 @@ HostMemory::HostMemory(size_t bytes) : size_(bytes) {
   void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
   if (!p) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   data_.reset(static_cast<uint8_t*>(p));
-  in_pieces(rounded, [&](size_t at, size_t size) { std::memset(data_.get() + at, 0, size); });
+  for_each_piece(rounded, [&](size_t at, size_t size) { std::memset(data_.get() + at, 0, size); });
 }
 
 HostMemory HostMemory::shared(size_t bytes) {
@@ -88,7 +89,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
 
 Array Array::copy() const {
   Array out(dtype_, shape_);
-  in_pieces(nbytes(), [&](size_t at, size_t size) { std::memcpy(out.data() + at, data() + at, size); });
+  for_each_piece(nbytes(), [&](size_t at, size_t size) { std::memcpy(out.data() + at, data() + at, size); });
   return out;
 }
 

@@ -66,7 +66,7 @@ class Array {
   HostMemory memory_;
 };
 
-// An array with a name. A list of these (Arrays) is the contents of a file, or the arrays of a kernel.
+// An array with a name. A list of them (Arrays) is the content of a file, or the arrays of a kernel.
 struct NamedArray {
   std::string name;
   Array array;
@@ -92,9 +92,7 @@ uint64_t available_memory();
 uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
-// HostData: bytes in host memory, with the object that keeps them alive.
-
-// The bytes of a buffer, from a mapped file or allocated memory, at any alignment.
+// The bytes of a buffer in host memory, mapped from a file or allocated, at any alignment. `owner` keeps them alive.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;

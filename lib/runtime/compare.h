@@ -11,7 +11,7 @@ namespace tgc {
 
 struct Tolerance {
   double rtol = 0, atol = 0;
-  std::optional<uint64_t> ulp = {};  // if set, elements that are at most this many representable values apart pass too
+  std::optional<uint64_t> ulp = {};  // if set, elements that are at most this many representable values apart also pass
 
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
@@ -48,13 +48,14 @@ struct Comparison {
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  int64_t non_finite = 0;  // number of different elements that are infinite or NaN in one array
+  int64_t non_finite = 0;  // number of elements in `different` that are infinite or NaN in one of the arrays
   // The first differing element, and the element that exceeds its tolerance most.
   std::optional<ElementDifference> first, worst;
   // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
   int64_t left_out = 0;
   int64_t rounded = 0;  // number of elements beyond the tolerance, not in `different`: rounding explains them
-  bool recheck_cut = false;  // for lack of time, no recheck told which of `different` only depend on rounding
+  bool recheck_cut = false;  // true if no time was left for the recheck, which finds out which of `different` depend
+                             // only on rounding
 
   bool passed() const { return different == 0; }
   std::string text() const;  // returns one line if all elements pass, else several indented lines

@@ -152,7 +152,7 @@ class ContainedDevice::Server {
     try {
       return work(kernel, {buffers, variables, size});
     } catch (Failure& failure) {
-      failure.diag().message = of_.about(number) + failure.diag().message;
+      failure.diag().message = of_.kernel_prefix(number) + failure.diag().message;
       throw;
     }
   }
@@ -254,11 +254,11 @@ Result<std::string> ContainedDevice::ask(std::string message) {
   uint64_t running = shared_->running;
   if (answer || !worker_->death() || running == 0 || running > kernels_.size()) return answer;
   Diag diag = answer.diag();
-  diag.message = about(running) + diag.message;
+  diag.message = kernel_prefix(running) + diag.message;
   return diag;
 }
 
-std::string ContainedDevice::about(uint64_t kernel) const {
+std::string ContainedDevice::kernel_prefix(uint64_t kernel) const {
   return "kernel '" + kernels_.at(kernel - 1) + "' on " + label_ + ": ";
 }
 

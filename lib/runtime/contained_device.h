@@ -39,7 +39,7 @@ class ContainedDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override;
 
-  bool is_host() const;  // returns whether the device's buffers are addresses of this process
+  bool is_host() const;  // returns whether the device works in host memory
   Status copy(const DeviceBuffer& to, const DeviceBuffer& from);
   Status check_around();
 
@@ -50,7 +50,7 @@ class ContainedDevice : public Device {
   Status tell(std::string message);
   void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors; for destructors
   Result<std::string> ask(std::string message);
-  std::string about(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "
+  std::string kernel_prefix(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
 
   Device& device_;

@@ -44,7 +44,8 @@ struct KernelSource {
   std::string target;         // the target that the kernel was rendered for: "CUDA:PTX:sm_80"
   std::string text;
   double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
-  // CPU only: the number of variables before the core number among the arguments; nullopt: all, the core number is last
+  // CPU only: the number of variables among the arguments before the core number; nullopt: the core number is the last
+  // argument
   std::optional<size_t> variables_before_core = std::nullopt;
   bool threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
 };

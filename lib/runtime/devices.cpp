@@ -15,7 +15,6 @@ namespace tgc {
 namespace {
 
 // Loads a backend from a shared library, for --device=plugin:PATH[:OPTIONS]. device.h says what the library exports.
-
 Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_options) {
   size_t colon = path_and_options.find(':');
   std::string path(path_and_options.substr(0, colon));
@@ -114,7 +113,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
 
 RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
-  constexpr double kPatience = 20;  // time limit in seconds; the first start of a GPU driver takes long
+  constexpr double kPatience = 20;  // time limit in seconds; a GPU driver may start slowly the first time
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);

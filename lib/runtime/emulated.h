@@ -40,7 +40,8 @@ bool has_emulator(std::string_view device);
 bool is_emulated(std::string_view device);
 // True if `device` is emulated and no variable (such as TGC_CUDA_EMULATOR_ARCH) selects the emulated GPU.
 bool emulates_any_arch(std::string_view device);
-// Returns the words that a report prints after the target: "emulated"; empty if the device is not emulated.
+// Returns the words that a report prints after the target: "emulated", and for METAL also that clang compiled the
+// kernel; empty if the device is not emulated.
 std::string_view emulated_as(std::string_view device);
 
 // Returns an error if emulation was requested for a device that has no emulator.

@@ -10,10 +10,9 @@
 
 namespace tgc {
 
-// GuardedMemory: zeroed memory between inaccessible guard pages.
-
-// The memory is 64-byte aligned, because vector loads of compiled kernels rely on it, and ends less than 64 bytes
-// before a page's end. A pattern fills the bytes between the memory and the guard pages.
+// Zeroed memory between inaccessible guard pages. The memory is 64-byte aligned, because vector loads of compiled
+// kernels rely on it, and ends less than 64 bytes before a page's end. A pattern fills the bytes between the memory and
+// the guard pages.
 class GuardedMemory {
  public:
   explicit GuardedMemory(size_t bytes);  // throws Failure with the size if memory runs out

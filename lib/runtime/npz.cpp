@@ -47,7 +47,7 @@ std::vector<uint8_t> read_file(const std::string& path) {
 
 // ---- reading
 
-uint64_t little(Bytes bytes, uint64_t at, int size) {
+uint64_t number_at(Bytes bytes, uint64_t at, int size) {
   if (at > bytes.size() || bytes.size() - at < uint64_t(size)) throw Failure("the archive is truncated");
   uint64_t value = 0;
   for (int i = size; i-- > 0;) value = value << 8 | bytes[at + uint64_t(i)];
@@ -74,13 +74,13 @@ Directory find_directory(Bytes zip) {
   if (zip.size() < kEndSize) throw Failure("the archive is truncated");
   uint64_t first = zip.size() - std::min<uint64_t>(zip.size(), kEndSize + kLongestComment);
   for (uint64_t at = zip.size() - kEndSize + 1; at-- > first;) {
-    if (little(zip, at, 4) != kEnd) continue;
-    Directory d{little(zip, at + 10, 2), little(zip, at + 12, 4), little(zip, at + 16, 4)};
+    if (number_at(zip, at, 4) != kEnd) continue;
+    Directory d{number_at(zip, at + 10, 2), number_at(zip, at + 12, 4), number_at(zip, at + 16, 4)};
     bool is64 = d.entries == 0xFFFF || d.size == 0xFFFFFFFF || d.offset == 0xFFFFFFFF;
-    if (is64 && at >= 20 && little(zip, at - 20, 4) == kEnd64Locator) {
-      uint64_t end64 = little(zip, at - 12, 8);
-      if (little(zip, end64, 4) != kEnd64) throw Failure("the archive's directory is damaged");
-      d = {little(zip, end64 + 32, 8), little(zip, end64 + 40, 8), little(zip, end64 + 48, 8)};
+    if (is64 && at >= 20 && number_at(zip, at - 20, 4) == kEnd64Locator) {
+      uint64_t end64 = number_at(zip, at - 12, 8);
+      if (number_at(zip, end64, 4) != kEnd64) throw Failure("the archive's directory is damaged");
+      d = {number_at(zip, end64 + 32, 8), number_at(zip, end64 + 40, 8), number_at(zip, end64 + 48, 8)};
     }
     return d;
   }
@@ -90,12 +90,12 @@ Directory find_directory(Bytes zip) {
 // Replaces each of e.size, e.packed and e.offset that is 0xFFFFFFFF by its 64-bit value from the zip64 extra field.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
-    uint64_t id = little(extra, at, 2), size = little(extra, at + 2, 2);
+    uint64_t id = number_at(extra, at, 2), size = number_at(extra, at + 2, 2);
     if (id == 1) {
       Bytes field = part(extra, at + 4, size);
       uint64_t next = 0;
       for (uint64_t* value : {&e.size, &e.packed, &e.offset})
-        if (*value == 0xFFFFFFFF) *value = little(field, next, 8), next += 8;
+        if (*value == 0xFFFFFFFF) *value = number_at(field, next, 8), next += 8;
     }
     at += 4 + size;
   }
@@ -107,14 +107,14 @@ std::vector<Entry> read_directory(Bytes zip) {
   std::vector<Entry> out;
   uint64_t at = 0;
   for (uint64_t i = 0; i < d.entries; i++) {
-    if (little(directory, at, 4) != kCentralHeader) throw Failure("the archive's directory is damaged");
+    if (number_at(directory, at, 4) != kCentralHeader) throw Failure("the archive's directory is damaged");
     Entry e;
-    e.flags = uint32_t(little(directory, at + 8, 2)), e.method = uint32_t(little(directory, at + 10, 2)),
-    e.crc = uint32_t(little(directory, at + 16, 4));
-    e.packed = little(directory, at + 20, 4), e.size = little(directory, at + 24, 4),
-    e.offset = little(directory, at + 42, 4);
-    uint64_t name = little(directory, at + 28, 2), extra = little(directory, at + 30, 2),
-             comment = little(directory, at + 32, 2);
+    e.flags = uint32_t(number_at(directory, at + 8, 2)), e.method = uint32_t(number_at(directory, at + 10, 2)),
+    e.crc = uint32_t(number_at(directory, at + 16, 4));
+    e.packed = number_at(directory, at + 20, 4), e.size = number_at(directory, at + 24, 4),
+    e.offset = number_at(directory, at + 42, 4);
+    uint64_t name = number_at(directory, at + 28, 2), extra = number_at(directory, at + 30, 2),
+             comment = number_at(directory, at + 32, 2);
     Bytes text = part(directory, at + 46, name);
     e.name.assign(reinterpret_cast<const char*>(text.data()), text.size());
     read_zip64(part(directory, at + 46 + name, extra), e);
@@ -149,8 +149,8 @@ std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
 
 Array read_entry(Bytes zip, const Entry& e) {
   if (e.flags & 1) throw Failure("it is encrypted");
-  if (little(zip, e.offset, 4) != kLocalHeader) throw Failure("its header is damaged");
-  uint64_t skip = 30 + little(zip, e.offset + 26, 2) + little(zip, e.offset + 28, 2);
+  if (number_at(zip, e.offset, 4) != kLocalHeader) throw Failure("its header is damaged");
+  uint64_t skip = 30 + number_at(zip, e.offset + 26, 2) + number_at(zip, e.offset + 28, 2);
   Bytes data = part(zip, e.offset + skip, e.packed);
   std::vector<uint8_t> unpacked;
   if (e.method == 8) unpacked = inflate_entry(data, e.size), data = unpacked;

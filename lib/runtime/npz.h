@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// npz: numpy's archive of arrays, a zip file with one npy file per array. Reads stored and deflated entries, with or
-// without zip64; writes stored entries.
+// ---- npz: numpy's archive of arrays, a zip file with one npy file per array
+// Entries may be stored or deflated, with or without zip64; tgc writes stored entries.
 
 // Reads the arrays of an npz file in file order, or the single array of an npy file, named after the file. The content
 // determines the format. Errors name the file and, for an npz, the entry: unreadable, truncated, wrong checksum,
@@ -19,8 +19,9 @@ Result<Arrays> read_arrays(const std::string& path);
 // Writes an npz file completely or not at all (lib/support/write_file.h).
 Status write_npz(const std::string& path, const Arrays& arrays);
 
-// npy: numpy's array file format, versions 1 to 3. A dtype that numpy lacks is written as raw bytes, as ml_dtypes does:
-// bfloat16 as "|V2", fp8 as "|V1". The file does not name the dtype; the reader must know it (with_dtype_of_bits).
+// ---- npy: numpy's array file format, versions 1 to 3
+// A dtype that numpy lacks is written as raw bytes, as ml_dtypes does: bfloat16 as "|V2", fp8 as "|V1". Such a file
+// does not name the dtype; the reader must know it (with_dtype_of_bits).
 
 // Reads an npy file. `name` is its name in messages. Converts byte order and Fortran order; raw bytes ("|V1", "|V2")
 // become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.

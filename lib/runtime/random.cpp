@@ -60,8 +60,9 @@ class Generator {
   }
 
  private:
-  // Returns a number whose low `bits` bits matter; nullopt for a usual number. In each row of eight numbers, in random
-  // order, are 0 or 1, the bits of -1, of the least and of the greatest signed integer, two of any bits, and two usual.
+  // Returns a number whose low `bits` bits matter; nullopt if the number is to be drawn as fill_random() draws it. Each
+  // row of eight results has, in random order: 0 or 1; the bits of -1, of the least and of the greatest signed integer;
+  // two numbers of any bits; and two nullopts.
   std::optional<uint64_t> wide_integer(int bits) {
     if (kinds_.empty()) {
       kinds_.resize(8);
@@ -88,7 +89,7 @@ class Generator {
   bool is_wide_;
   bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
   double denormal_ = 0;
-  std::vector<size_t> kinds_;  // kinds of the next integers of the row, the next one last
+  std::vector<size_t> kinds_;  // wide_integer(): the kinds of the remaining numbers of the row, the next one last
 };
 
 template <class T, class Draw>
@@ -139,7 +140,8 @@ void set_signs(Array& array, int sign) {
   if (dtypes::is_bool(dtype) || dtypes::is_unsigned(dtype)) return;
   const auto size = size_t(dtype.itemsize());
   const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
-  const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa : 1;  // magnitude kept
+  // the smallest magnitude that is kept
+  const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa : 1;
   Array one(dtype, {1});
   fill_random(one, 0, "one");  // any number that is not zero
   for (int64_t i = 0; i < array.size(); i++) {

@@ -28,7 +28,7 @@ struct TestBuffer {
     }
   }
   ~TestBuffer() { device_.free(buffer); }
-  // Copies as many elements from the buffer as `like` has and returns them.
+  // Returns as many elements of the buffer as `like` has.
   template <class T>
   std::vector<T> read(Device& device, const std::vector<T>& like) const {
     std::vector<T> out(like.size());

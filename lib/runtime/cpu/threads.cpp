@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kMoment = std::chrono::microseconds(100);
+constexpr auto kSpinTime = std::chrono::microseconds(100);
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -23,12 +23,12 @@ void pause_briefly() {
 
 }  // namespace
 
-// Spins until the condition holds, for at most kMoment; returns whether it holds.
+// Spins until the condition holds, for at most kSpinTime; returns whether it holds.
 template <class Condition>
-bool Threads::look_out(Condition&& holds) const {
+bool Threads::spin_until(Condition&& holds) const {
   if (holds()) return true;
   // yield, because the thread that this thread waits for may need this processor
-  for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())
+  for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kSpinTime; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;
       pause_briefly();
@@ -82,7 +82,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   begin_.notify_all();
   task(0);
   auto done = [this] { return running_.load() == 0; };
-  if (look_out(done)) return;
+  if (spin_until(done)) return;
   std::unique_lock lock(mutex_);
   end_.wait(lock, done);
 }
@@ -90,7 +90,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
 void Threads::work(size_t number) {
   for (uint32_t seen = 0;;) {
     auto called = [&] { return stop_.load() || round_.load().number != seen; };
-    if (!look_out(called)) {
+    if (!spin_until(called)) {
       std::unique_lock lock(mutex_);
       begin_.wait(lock, called);
     }

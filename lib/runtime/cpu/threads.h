@@ -31,7 +31,7 @@ class Threads {
   void run_round(size_t count, const std::function<void(size_t)>& task);
   void work(size_t number);
   template <class Condition>
-  bool look_out(Condition&& holds) const;
+  bool spin_until(Condition&& holds) const;
 
   std::mutex mutex_;
   std::condition_variable begin_, end_;

@@ -16,7 +16,7 @@ namespace tgc::ref {
 using Reg = int32_t;
 inline constexpr Reg kNone = -1;
 
-// Thrown for code that REF has no instruction for. naming() (values.h) turns it into an error that names the node.
+// Thrown for code that REF has no instruction for. name_in_errors() (values.h) adds the node to the error.
 class Unsupported : public Failure {
  public:
   using Failure::Failure;
@@ -59,12 +59,13 @@ class Builder {
   // ---- scopes
   Reg open_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
   void close_loop();
-  // Opens lanes, one per combination of positions along `axes`; the last axis varies fastest. A chunk holds whole
-  // groups of `group` lanes. `most` bounds the number of lanes. Returns each lane's position along each axis, as I64s.
   struct LaneAxis {
     Reg extent;  // a uniform I64
     std::string name;
   };
+  // Opens lanes, one per combination of positions along `axes`; the last axis varies fastest. A chunk holds whole
+  // groups of `group` lanes. `most` is an upper bound of the number of lanes. Returns each lane's position along each
+  // axis, as I64s.
   std::vector<Reg> open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
   void close_lanes();
   bool in_lanes() const { return lanes_depth_ > 0; }

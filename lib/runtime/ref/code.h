@@ -109,7 +109,7 @@ struct Access {
 struct MemoryInfo {
   std::string name;   // "data1", "local0"
   Scalar scalar = Scalar::Void;
-  int64_t size = 0;   // number of elements of one copy
+  int64_t size = 0;   // number of elements of one copy; negative for a buffer of any size
   int64_t number = -1;  // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
   int64_t group = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };

@@ -18,7 +18,7 @@ const Ins* loop_end(Frame& f, const Ins* i) {
   return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
 }
 
-// Number of lanes in the current chunk; full chunks hold whole groups of `group` lanes.
+// Returns the number of lanes in the current chunk. Full chunks hold whole groups of `group` lanes.
 int64_t chunk_lanes(const Frame& f, int64_t group) { return std::min(f.chunk / group * group, f.total - f.base); }
 
 const Ins* lanes_begin(Frame& f, const Ins* i) {

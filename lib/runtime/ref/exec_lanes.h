@@ -23,7 +23,8 @@ Fn with_type(Type type, F f) {
   return nullptr;
 }
 
-// Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
+// once1 and once2 execute an operation with one or two operands on single values, lanes1 and lanes2 on all lanes of the
+// chunk. Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
 const Ins* once1(Frame& f, const Ins* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
@@ -66,7 +67,7 @@ Fn pick2(const Selector& s) {
   return s.a_varying ? lanes2<R, T, Op, true, false> : lanes2<R, T, Op, false, true>;
 }
 
-// Binary operations that integers and floats share..
+// Binary operations that integers and floats share.
 struct OpMax {
   template <class T>
   T operator()(T a, T b, RefNotes&) const { return a < b ? b : a; }

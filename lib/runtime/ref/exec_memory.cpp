@@ -1,5 +1,5 @@
-// Loads and stores. Every offset is checked against its memory. In the common case, lanes that access consecutive
-// elements, they are copied as a block.
+// Loads and stores. Every offset is checked against its memory. If lanes access consecutive elements, which is the
+// common case, the elements are copied as a block.
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -124,7 +124,8 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   mem[at] = value;
 }
 
-// Returns true if none of the n elements was stored to, and marks them as stored; also true if stores are not tracked.
+// If none of the n elements was stored to before, marks them as stored and returns true. Also returns true if stores
+// are not tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
   if (!m.stored) return true;
   uint8_t any = 0;

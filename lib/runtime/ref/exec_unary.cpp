@@ -161,7 +161,7 @@ Fn select_unary(const Selector& s) {
   return with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
 }
 
-// Casts between register types.
+// ---- casts between register types
 
 namespace {
 

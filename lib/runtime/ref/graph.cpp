@@ -65,7 +65,7 @@ class GraphLowering {
   // ---- lowering nodes in order
 
   void process(UOp u) {
-    naming(u, [&] { process_node(u); });
+    name_in_errors(u, [&] { process_node(u); });
   }
   void process_node(UOp u) {
     if (values_.known(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
@@ -89,7 +89,8 @@ class GraphLowering {
     }
   }
 
-  // Opens loops or lanes over `ranges`, computes in each what `roots` need there, calls `inside`, and closes them.
+  // Opens loops or lanes over `ranges`, computes in each of them the nodes that `roots` need there, calls `inside`, and
+  // closes them.
   template <class Inside>
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
@@ -129,9 +130,9 @@ class GraphLowering {
       open_lanes(level.ranges, set);
       values_.enter_lanes(own);
     } else {
-      auto begun = values_.begun(own);
+      auto saved = values_.save_registers(own);
       loops_.open(level.ranges[0]);
-      values_.restore_registers(begun);
+      values_.restore_registers(saved);
     }
     bound_.add(set);
   }

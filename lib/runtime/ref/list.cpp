@@ -100,7 +100,7 @@ class ListLowering {
   }
 
   void lower(UOp u) {
-    naming(u, [&] { lower_node(u); });
+    name_in_errors(u, [&] { lower_node(u); });
   }
   void lower_node(UOp u) {
     switch (u.op()) {

@@ -14,14 +14,15 @@ namespace tgc::ref {
 RefCode lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
 RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 
-// Emits loops over RANGEs, and turns RANGEs and SPECIALs into lanes that run side by side. Internal to ref/.
+// ---- loops over RANGEs, and RANGEs and SPECIALs as lanes that run side by side
+
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
 // Returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, but at most 1 << 20.
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
-// A stack of loops over ranges. close() restores the Values that were set inside the loop.
+// A stack of loops over ranges. close() undoes the changes that the loop's code made to the Values.
 class Loops {
  public:
   Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
@@ -38,7 +39,7 @@ class Loops {
 // is the group size for Builder::open_lanes.
 void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
-// Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction. Internal to ref/.
+// ---- the ranges of a graph that become lanes
 
 // One level of a loop nest: a loop over one range, or several ranges that become lanes together.
 struct Level {
@@ -46,6 +47,7 @@ struct Level {
   bool lanes = false;
 };
 
+// Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction.
 class LanePlan {
  public:
   explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
@@ -54,10 +56,11 @@ class LanePlan {
 
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
   // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Without thread
-  // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations.
+  // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations. An atomic add
+  // in `body` prevents lanes.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Plans the loop nest of a reduction that reads one element per iteration: its iterations become lanes, but their
-  // elements are still combined one after the other.
+  // Plans the loop nest of a reduction that reads one element per iteration. If there are at least 8 iterations and all
+  // ranges can be lanes, the iterations become lanes, but their elements are still combined one after the other.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.
   // Each thread needs its own copy, which starts with the value from outside.
@@ -80,9 +83,10 @@ class LanePlan {
 
 std::vector<Level> loops_over(const std::vector<UOp>& ranges);
 
-// Lanes of kernels with workgroups. Internal to ref/.
+// ---- the lanes of kernels with workgroups
 
-// Returns the threads per workgroup: the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant.
+// Returns the threads per workgroup: the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant
+// or the product is too large.
 int64_t workgroup_size(std::span<const UOp> specials);
 
 // Turns the SPECIALs and `ranges` into lanes and sets the values of these nodes. The first local index varies fastest.

@@ -62,7 +62,8 @@ class RefProgram {
 
   // Runs the kernel. Every DEFINE_GLOBAL needs a buffer that is large enough, and every DEFINE_VAR a value. An access
   // out of bounds ends the run with an error that gives the access, the index and the values of the open ranges. A run
-  // that takes more than `seconds` (0: Limit::RefSeconds), or reaches current_deadline(), is an error too.
+  // that takes more than `seconds` (0: Limit::RefSeconds) or Limit::RefSteps, or reaches current_deadline(), is an
+  // error, too.
   Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {},
                         double seconds = 0) const;
 
@@ -84,7 +85,7 @@ class RefKernel : public Kernel {
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
-  void take_at_most(double seconds) { seconds_ = seconds; }  // sets the time limit in seconds
+  void set_time_limit(double seconds) { seconds_ = seconds; }
   const RefResult& result() const { return result_; }  // returns the result of the last launch
 
  private:

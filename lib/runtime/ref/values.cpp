@@ -62,8 +62,8 @@ void Values::leave_lanes() {
   lane_registers_.clear();
 }
 
-std::vector<Values::Begun> Values::begun(std::span<const UOp> own) {
-  std::vector<Begun> out;
+std::vector<Values::SavedRegister> Values::save_registers(std::span<const UOp> own) {
+  std::vector<SavedRegister> out;
   for (UOp define : own)
     if (int32_t f = file_of(define); f >= 0)
       for (Reg r : files_[size_t(f)].elements)
@@ -71,11 +71,11 @@ std::vector<Values::Begun> Values::begun(std::span<const UOp> own) {
   return out;
 }
 
-void Values::restore_registers(std::span<const Begun> registers) {
-  for (const Begun& b : registers) builder_.assign(b.own, b.value);
+void Values::restore_registers(std::span<const SavedRegister> registers) {
+  for (const SavedRegister& b : registers) builder_.assign(b.own, b.value);
 }
 
-// The index in files_ of a DEFINE_REG; -1 if it has not been lowered yet or is in memory.
+// Returns the index in files_ of a DEFINE_REG; -1 if the DEFINE_REG has not been lowered yet or is in memory.
 int32_t Values::file_of(UOp define) const {
   auto found = std::ranges::find(defines_, define, &std::pair<UOp, Value>::first);
   return found == defines_.end() ? -1 : found->second[0].file;
@@ -83,7 +83,7 @@ int32_t Values::file_of(UOp define) const {
 
 namespace {
 
-// True if source `i` of `user` is used as an address, not as the value at that address.
+// Returns true if source `i` of `user` is used as an address, not as the value at that address.
 bool takes_pointer(UOp user, size_t i) {
   switch (user.op()) {
     case Op::LOAD:

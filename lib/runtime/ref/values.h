@@ -46,16 +46,18 @@ class Values {
   // leave() undoes every set() since the matching enter().
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
-  // Call after opening lanes: gives each lane its copy of the DEFINE_REGs in `own`, initialized with the outer value.
+  // Call after opening lanes: gives each lane its own copy of the DEFINE_REGs in `own`, initialized with the outer
+  // values.
   void enter_lanes(std::span<const UOp> own);
   void leave_lanes();  // restores the outer registers; forgets registers first set inside the lanes
-  // Do the same as enter_lanes for threads that run as iterations of a loop: begun() saves the registers' values before
-  // the loop opens; restore_registers() restores them at the start of each iteration.
-  struct Begun {
+  // save_registers() and restore_registers() do the same as enter_lanes() for threads that run as iterations of a loop:
+  // the first saves the registers' values before the loop opens, the second restores them at the start of each
+  // iteration.
+  struct SavedRegister {
     Reg own, value;
   };
-  std::vector<Begun> begun(std::span<const UOp> own);
-  void restore_registers(std::span<const Begun> registers);
+  std::vector<SavedRegister> save_registers(std::span<const UOp> own);
+  void restore_registers(std::span<const SavedRegister> registers);
 
   void lower(UOp u);
 
@@ -137,7 +139,7 @@ UOp define_below(UOp u);
 const Element& element_of(UOp u, const Value& operand, size_t i);
 // Runs `body`, which generates the code of `u`, and turns Unsupported into an error that names `u`.
 template <class Body>
-void naming(UOp u, Body body) {
+void name_in_errors(UOp u, Body body) {
   try {
     body();
   } catch (const Unsupported& e) {

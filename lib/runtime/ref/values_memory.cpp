@@ -88,7 +88,7 @@ Value Values::lower_index(UOp u) {
   return loaded;
 }
 
-// The pointer to pixel (x, y) of an image. Accesses outside the image read 0 or do nothing, without an error.
+// Returns the pointer to pixel (x, y) of an image. Accesses outside the image read 0 or do nothing, without an error.
 Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   auto shape = u.src(0).dtype().image_shape();
   Value out;
@@ -186,7 +186,7 @@ void Values::lower_store(UOp u) {
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
-// Adds one number to one element. Several lanes may add to the same element, so that lanes are refused.
+// Adds one number to one element. Refuses lanes, because several lanes may add to the same element.
 void Values::lower_atomic_add(UOp u) {
   const Value &pointers = place(u.src(0)), &values = get(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())

@@ -23,14 +23,14 @@ struct Architecture {
 
 // ---- NVIDIA: all shapes have M = 16 and N = 8, and the same layout of C
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
-// A for K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K are in one thread
+// A and B for K = 16 (16-bit elements) and K = 32 (8-bit elements): a thread holds `Pack` neighbors along K
 template <int Pack>
 Place cuda_a(const WmmaKey&, int row, int k) {
   return place(k % Pack + row / 8 * Pack + k / (4 * Pack) * (2 * Pack), k / Pack % 4 + row % 8 * 4);
 }
 template <int Pack>
 Place cuda_b(const WmmaKey&, int col, int k) { return place(k % Pack + k / (4 * Pack) * Pack, k / Pack % 4 + col * 4); }
-// A for K = 8
+// A and B for K = 8
 Place cuda_half8_a(const WmmaKey&, int row, int k) { return place(k % 2 + row / 8 * 2, k / 2 + row % 8 * 4); }
 Place cuda_half8_b(const WmmaKey&, int col, int k) { return place(k % 2, k / 2 + col * 4); }
 Place cuda_tf32_a(const WmmaKey&, int row, int k) { return place(k / 4 * 2 + row / 8, k % 4 + row % 8 * 4); }
