@@ -129,7 +129,7 @@ bool is_as_recorded(const Session& session, const InputGraph& in) {
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
   std::optional<Verdict> verdict;
-  std::string more_options = options_again(session, options, in, Placement());
+  std::string more_options = repeated_options(session, options, in, Placement());
   if (!plan.tinygrad.empty()) {
     in.info.target = session.target_for(in);
     if (!session.over.opts.empty())
@@ -203,7 +203,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   const ModelReport& model = outcome.report;
   report.device = model.device, report.counts.runs = finder.compared();
   options.device.name = model.device_option;
-  report.repro_command = bisect_command(options, options_again(session, options, whole, Placement()));
+  report.repro_command = bisect_command(options, repeated_options(session, options, whole, Placement()));
   if (!finder.found() && !model.error.empty()) finder.take_unfinished();
   FailingKernel* kernel = finder.found();
   if (!kernel) {
@@ -236,7 +236,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);
       report.device = "REF";
-      report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
+      report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
       check_compiled(in).value_or_throw();
       if (const VariableValues& given = options.input.variables; !given.empty()) {
         const Executable ast = std::move(Executable::for_ref(in.root).value_or_throw());
@@ -250,7 +250,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     RunOptions own = with_bundle(options, in);
     FailureRepro begun = begin_repro(session, in, own);
     report.device = begun.device();
-    report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +
+    report.repro_command = bisect_command(begun.options, repeated_options(session, begun.options, in, begun.place)) +
                            (plan.command.empty() ? "" : " --cmd=" + shell_word(plan.command));
     begun.command = plan.command;
     if (!plan.command.empty()) return bisect_kernel(begun, false, report);

@@ -124,7 +124,7 @@ std::optional<FailureRepro> with_all_elements(FailureRepro repro) {
 }
 
 std::string bisect_command(const RunOptions& options, const std::string& more_options) {
-  std::string out = fault_again() + "tgc bisect " + shell_word(options.input.name) + more_options;
+  std::string out = fault_prefix() + "tgc bisect " + shell_word(options.input.name) + more_options;
   auto option = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };

@@ -51,7 +51,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     CHECK(again.info.target == "CPU:LLVM");
     CHECK(again.report.repro->inputs.size() == 1);  // only data1, as the kernel never reads data0
     RepeatReport repeated = repeat(session, again, {});
-    CHECK(repeated.happens());
+    CHECK(repeated.still_happens());
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
     CHECK(blamed.verdict.rule == "load-index");

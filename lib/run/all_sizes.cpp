@@ -20,11 +20,11 @@ constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XO
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
 
-// Returns which values the source of `u` with the number `i` may have.
+// Returns which values source number `i` of `u` may have.
 Sizes sizes_for_source(UOp u, size_t i) {
   if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
-  if (i > 0 && is_maximum(u)) return Sizes::All;  // a RANGE
+  if (i > 0 && is_maximum(u)) return Sizes::All;  // source `i` is a RANGE
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
   if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Rounded;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
@@ -33,7 +33,7 @@ Sizes sizes_for_source(UOp u, size_t i) {
 
 // Lowers the sizes of the arrays that the kernel reads. Returns whether it lowered any.
 bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
-  if (!k.ast.is(Op::SINK)) {  // a copy from the second array
+  if (!k.ast.is(Op::SINK)) {  // a copy of array 1 to array 0
     if (k.arrays.size() < 2 || sizes[k.arrays[1]] <= sizes[k.arrays[0]]) return false;
     return sizes[k.arrays[1]] = sizes[k.arrays[0]], true;
   }
@@ -130,7 +130,7 @@ bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<
                     uint64_t turn) {
   const DType dtype = array.dtype();
   if (sizes <= Sizes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
-  constexpr size_t kFew = 6;  // constants of which sums and differences are tried
+  constexpr size_t kFew = 6;  // number of constants whose sums and differences are tried
   std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
   const int most = most_bits(dtype, sizes);
   add_powers(most, pool);

@@ -39,7 +39,8 @@ TEST_CASE("all sizes: arrays that decide an address, or whose values are rounded
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Rounded);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "(a<500).cast(dtypes.float)*b.index(i)") == Sizes::All);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "b.index((a<500).cast(dtypes.int))") == Sizes::Usual);
-  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);  // data0 is read so
+  // data0 needs usual values, so data1 gets them, too
+  CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);
 }
 
 TEST_CASE("all sizes: values next to constants, and none beyond the limit") {

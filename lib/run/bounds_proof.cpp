@@ -92,7 +92,8 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the base address: 0, as offsets are relative
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // a base address counts as 0, because offsets are
+                                                                  // relative to it
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -121,7 +122,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // Returns an AND with a constant 2**n - 1 as the remainder by 2**n. Returns "" for another AND.
+  // Translates an AND with a constant 2**n - 1 to the remainder by 2**n. Returns "" for any other AND.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";
@@ -166,7 +167,7 @@ bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
 
-UOp behind_after(UOp u) {
+UOp without_after(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u;
 }
@@ -209,7 +210,7 @@ class Prover {
   static bool is_access_by_address(UOp u) { return u.in({Op::LOAD, Op::STORE}) && u.num_src() && is_address(u.src(0)); }
 
   void access(UOp u, size_t position) {
-    UOp buffer = behind_after(u.src(0));
+    UOp buffer = without_after(u.src(0));
     if (u.num_src() < 2 || !buffer.dtype().is_ptr() || buffer.dtype().is_image() || buffer.dtype().size() < 0) return;
     Access a{u.src(1), u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_ ? u.src(2) : UOp(), 1};
     if (a.index.is(Op::WHERE) && a.index.src(2).is(Op::CONST) && a.index.src(2).arg().is_invalid())
@@ -274,8 +275,8 @@ class Prover {
 std::string OutOfBounds::text() const {
   std::string unit = is_address(access) ? " bytes" : " elements";
   std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
-                    std::string(name_of(behind_after(access.src(0)).op())) + " " +
-                    behind_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" +
+                    std::string(name_of(without_after(access.src(0)).op())) + " " +
+                    without_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" +
                     std::string(strip_parens(index)) + "]";
   if (width > 1) out += ", " + std::to_string(width) + unit + " wide";
   if (!gate.empty()) out += ", under the gate " + gate;

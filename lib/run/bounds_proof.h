@@ -19,7 +19,7 @@ struct OutOfBounds {
   int64_t width = 1;       // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
   int64_t size = 0;        // size of the buffer, in the same unit as `width`
   bool proven = true;      // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
-  // variables and their values in the counterexample, such as ("gidx0", "16"); the last pair is the index
+  // the variables and their values in the counterexample, such as ("gidx0", "16"); the last pair is the index
   std::vector<std::pair<std::string, std::string>> values;
 
   std::string text() const;
@@ -30,7 +30,8 @@ struct BoundsProof {
   std::vector<OutOfBounds> failures;
 };
 
-// Checks the access of every INDEX of `nodes` (a graph in toposort order, or a linear list). Fails if libz3 is missing.
+// Checks the access of every INDEX of `nodes` (a graph in toposort order, or a linear list), except those into images,
+// into buffers without a size, and with vectors of indices. Fails if libz3 is needed and missing.
 Result<BoundsProof> prove_bounds(std::span<const UOp> nodes);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@
 namespace tgc::calls {
 namespace {
 
-constexpr size_t kMostRanges = 1 << 12;  // most ranges of bytes that a kernel accesses
+constexpr size_t kMostRanges = 1 << 12;  // an argument with more ranges of accessed bytes counts as accessed as a whole
 
 bool is_scalar(UOp u) {
   while (u.in({Op::AFTER, Op::BIND}) && u.num_src()) u = u.src(0);
@@ -23,7 +23,7 @@ int64_t as_int(UOp u, const char* what) {
   throw Failure(std::string(what) + " is no number");
 }
 
-// The number of elements of a BUFFER or PARAM.
+// Returns the number of elements of a BUFFER or PARAM.
 int64_t elements_of(UOp u) {
   if (u.is(Op::BUFFER) && u.arg().is_int()) return u.arg().as_int().to_int64().value_or(0);
   UOp shape = u.num_src() ? u.src(0) : UOp();
@@ -218,7 +218,7 @@ Run Simulator::run(UOp list) {
       if (!body.accesses[i].writes) continue;
       const Argument& a = e.arguments[i];
       Memory& memory = out.memory[a.place];
-      if (e.is_copy) {  // makes no new content
+      if (e.is_copy) {  // a copy makes no new content
         for (const Piece& p : e.reads[1]) memory.write({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
         continue;
       }

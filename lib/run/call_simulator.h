@@ -1,5 +1,6 @@
-// Finds which contents the kernels of a list of calls read and leave in memory, without running them. Private to
-// lib/run.
+// Simulates a list of kernel calls: finds which contents each kernel reads, and which contents the list leaves in
+// memory, without running the kernels. A content is a number: two contents are equal if the same kernels computed them
+// from the same contents. Private to lib/run.
 #pragma once
 #include <compare>
 #include <map>
@@ -16,47 +17,49 @@ namespace tgc::calls {
 inline constexpr int64_t kUndefined = -1;  // the content of memory that no kernel of the list has stored to
 
 struct Place {
-  bool is_kept = false;  // a buffer that keeps its place: a PARAM
+  bool is_kept = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels,
+                         // which has none
   int64_t slot = 0;
   size_t device = 0;
   auto operator<=>(const Place&) const = default;
 
   std::string name() const { return (is_kept ? "data" : "memory ") + std::to_string(slot); }
 };
-// The part of a place that an argument of a call is, in bytes.
+// An argument of a call: `bytes` bytes of a place, from `begin` on.
 struct Argument {
   Place place;
   int64_t begin = 0, bytes = 0;
 };
-// Bytes of a place, from `begin` to `end`, which hold those of a content from `offset` on.
+// The bytes of a place from `begin` to `end`. They hold the bytes of `content` from its byte `offset` on.
 struct Piece {
   int64_t begin = 0, end = 0, content = kUndefined, offset = 0;
   bool operator==(const Piece&) const = default;
 };
 using Pieces = std::vector<Piece>;
-using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges
+using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: the begin and end of each
 
 // The contents of one place.
 class Memory {
  public:
   void write(const Piece& p);
-  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: of bytes that were not written.
+  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: the content of bytes that nobody
+  // wrote.
   Pieces read(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
   void cut(int64_t at);
-  std::map<int64_t, Piece> pieces_;  // by begin
+  std::map<int64_t, Piece> pieces_;  // by Piece::begin
 };
 
-// A kernel of a list, on one device.
+// One kernel that a list runs: a call of the list, on one device.
 struct Event {
   size_t call = 0, device = 0;
   uint32_t body = 0;
   bool is_copy = false;
   std::vector<Argument> arguments;
-  std::vector<Pieces> reads;  // for each argument; empty: not read
+  std::vector<Pieces> reads;  // by argument: what the kernel reads; empty if it does not read the argument
   std::vector<bool> writes;
-  int64_t content = 0;  // number of the content that the kernel makes
+  int64_t content = 0;  // number that identifies the kernel together with all that it reads
 };
 
 // The kernels of a list in order, and the contents of memory after the last one.
@@ -75,15 +78,16 @@ class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
 
-  // Looks at the elements that a kernel accesses, not only at its arguments, for buffers that several kernels store to.
+  // Tracks single elements, not only whole arguments, for the arguments of `list` to whose memory several kernels store
+  // or, if it is a PARAM's, at least one.
   void learn_parts(UOp list);
-  // Does so for an argument of a kernel.
+  // Tracks single elements for one argument of the kernel `body` (Event::body).
   void look_at_elements(uint32_t body, size_t argument);
   Run run(UOp list);
 
-  // Returns the kernel of `in` that made a content; null if none did.
+  // Returns the kernel of `in` that stored the content `stored`; null if none did.
   const Event* maker(const Run& in, int64_t stored) const;
-  // Returns the content that a place has before the list runs.
+  // Returns the content that a place has before a list runs.
   int64_t initial_content(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
@@ -99,7 +103,8 @@ class Simulator {
   template <class Work>
   void for_each_kernel(UOp list, Work work);
   const Body& body_of(UOp root, size_t arguments);
-  // Returns the bytes of an argument that a kernel may access, relative to its begin.
+  // Returns the bytes of an argument that a kernel may load or, with `stores`, store, relative to the argument's begin.
+  // `bytes` is the size of the argument.
   const Bytes& bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
   int64_t content(std::vector<int64_t> key) {
     return contents_.emplace(std::move(key), int64_t(contents_.size())).first->second;
@@ -107,11 +112,12 @@ class Simulator {
 
   const Session& session_;
   const VariableValues& variables_;
-  std::map<uint32_t, Body> bodies_;                             // by the number of the node that is called
+  std::map<uint32_t, Body> bodies_;                             // by Event::body
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> bytes_;   // by body, argument, and whether the kernel stores
-  std::set<std::pair<uint32_t, size_t>> by_elements_;           // body and argument
+  std::set<std::pair<uint32_t, size_t>> by_elements_;           // the arguments whose elements are tracked:
+                                                                // Event::body, and the number of the argument
   std::map<std::vector<int64_t>, int64_t> contents_;
-  std::map<int64_t, int64_t> made_by_;  // by a stored content: Event::content
+  std::map<int64_t, int64_t> made_by_;  // by a stored content: Event::content of the kernel that stored it
 };
 
 }  // namespace tgc::calls

@@ -85,7 +85,7 @@ class OwnCandidate : public RunCandidate {
   std::optional<Compilation> compilation_;  // compilation of a copy of the graph; set by refusal()
 };
 
-// The linear list of the golden record, as tinygrad recorded it, and on the record's own device its source.
+// Runs the linear list of the golden record or, on the record's own target, the recorded source.
 class RecordedListCandidate : public OwnCandidate {
  public:
   using OwnCandidate::OwnCandidate;
@@ -152,7 +152,7 @@ class ImportedCandidate : public RunCandidate {
   }
 
  private:
-  // Chooses what to run in REF in place of the recorded source, whose device is not there.
+  // Chooses the recorded graph or list that REF runs in place of the recorded source.
   void choose_graph() {
     auto last = last_recorded(session_, in_);
     if (!last) {
@@ -167,7 +167,7 @@ class ImportedCandidate : public RunCandidate {
   }
 
   std::optional<LastRecorded> last_;
-  std::string not_compared_;  // why there is no `last_`
+  std::string not_compared_;  // why `last_` is unset
 };
 
 }  // namespace

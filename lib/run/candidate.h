@@ -25,12 +25,12 @@ class RunCandidate {
  public:
   virtual ~RunCandidate() = default;
 
-  // Fails if there is nothing to run, as if tinygrad did not finish the kernel.
+  // Fails if there is nothing to run, for example because tinygrad did not finish the kernel.
   virtual Status check() const;
   // Chooses where the kernel runs: see placement_for().
   virtual Result<Placement> place(const std::string& device) const;
-  // Returns why a stage or the renderer refuses the graph, before a compiler gets the source; unset: nothing does.
-  // Throws Failure if the time limit is over.
+  // Returns the error of the stage or renderer that refuses the graph, without compiling a source; nullopt if none
+  // refuses the graph. Throws Failure if the time limit is over.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   // Makes the kernel ready to run at `place`.
   virtual Result<Executable> prepare(Placement& place, const LowerOptions& options) = 0;
@@ -38,13 +38,14 @@ class RunCandidate {
   virtual Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs,
                                 const VariableValues& variables, const DeviceOptions& device,
                                 const ExecuteOptions& options) const;
-  // Returns why nothing could be compared; "" if the results tell why; unset if a run may compare nothing.
+  // Returns why a run in which nothing was compared is an error; "" if the report of the run says why. Returns nullopt
+  // if such a run is no error.
   virtual std::optional<std::string> not_compared() const { return std::nullopt; }
 
-  // Returns how reports name the thing that runs, if it is not the input itself: "the recorded source"; else "". Set by
+  // Returns what reports call the thing that runs, such as "the recorded source"; "" if the input itself runs. Set by
   // prepare().
   const std::string& ran() const { return ran_; }
-  // The recorded linear list, if --recorded asks for it; and whether its recorded source runs. Set by prepare().
+  // The recorded linear list, if --recorded asks for it, and whether the recorded source runs, too. Set by prepare().
   std::span<const UOp> recorded_list() const { return list_; }
   bool runs_recorded_source() const { return runs_source_; }
 

@@ -2,7 +2,7 @@
 // for `tgc dump` and `tgc run`. The texts become events of the session, which the command prints on standard error.
 // Each level of DEBUG adds a text:
 //
-//   DEBUG=1  the schedule of a tensor graph
+//   DEBUG=1  one line per schedule of several kernels   (DEBUG=3: per schedule)
 //   DEBUG=2  one line per kernel (run: with its time)   DEBUG=5  the AST, as pyrender text
 //   DEBUG=3  the list of optimizations                  DEBUG=6  the linear list, as print_uops shows it
 //   DEBUG=4  the source                                 DEBUG=7  the machine code, disassembled
@@ -17,7 +17,7 @@
 
 namespace tgc {
 
-// Prints the schedules and kernels of one session, as `settings` demand.
+// Prints the schedules and kernels of one session, as `settings` demand, and checks bounds if IGNORE_OOB=0.
 class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
@@ -25,8 +25,9 @@ class DebugPrints : public ExecuteObserver {
   // Returns whether a setting demands texts or checks of kernels. Kernels are then compiled fully, one after another.
   bool watches_kernels() const override;
 
-  // Runs the remaining stages of a compilation and prints the kernel, for commands that compile but do not run it. With
-  // IGNORE_OOB=0, returns an error, if possible with a counterexample, if an access may be out of bounds.
+  // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
+  // not run it. With IGNORE_OOB=0, returns an error, if possible with a counterexample, if an access may be out of
+  // bounds.
   Status compiled(Compilation& compilation);
 
   // ---- events of the executor

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the first line of a message, without numbers and bracketed text, because those differ from graph to graph.
+// Returns the first line of a message, without numbers and bracketed text, because those differ between graphs.
 std::string cause_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));
@@ -50,8 +50,8 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// Returns the failure that occurs before the source is compiled. REF, which compiles nothing, may refuse the kernel,
-// too: then `kernel`, which receives the kernel of REF, stays unset.
+// Returns the failure that occurs before the source is compiled. If the kernel runs in REF, which compiles nothing,
+// prepares it in `kernel`; `kernel` stays unset if REF refuses the graph.
 FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optional<Executable>& kernel) {
   if (auto refused = candidate.refusal(place))
     return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
@@ -62,8 +62,8 @@ FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optiona
   return {};
 }
 
-// Throws Failure if the device cannot run any kernel, because the failure then says nothing about this kernel. Does
-// nothing if there is no time left to try it.
+// Throws Failure if the device cannot run any kernel, because then this kernel's failure says nothing about the kernel.
+// Does nothing if no time is left for the test.
 void check_device(Placement& place, const InputGraph& in) {
   if (current_deadline().is_over()) return;
   probe_device(place, in.graph->settings()).value_or_throw();

@@ -27,7 +27,9 @@ struct FailureSignature {
   };
   Kind kind = Kind::None;
   std::string said = {};   // the failure's message, on one line
-  std::string cause = {};  // the message without numbers, names and sizes: equal for failures of one cause
+  // The part of the message that is equal for failures of one cause: its first line without numbers and bracketed text,
+  // of which only the beginning counts for a crash and for an access out of bounds. Empty for wrong results.
+  std::string cause = {};
   bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
 };
 std::string_view name_of(FailureSignature::Kind kind);
@@ -41,8 +43,8 @@ Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, cons
 
 // Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares its results with the
 // expected arrays of the options or bundle; if there are none, with REF's results. Returns the failure. `arrays`
-// receives the inputs if the kernel ran. Fails if arrays or variables are missing, or if the device cannot run any
-// kernel (probe_device).
+// receives the inputs if the kernel compiled. Fails if a file or variable is missing, if REF cannot compute the
+// expected results, or if the device cannot run any kernel (probe_device).
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
                                     Arrays* arrays = nullptr);
 

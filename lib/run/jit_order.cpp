@@ -10,14 +10,15 @@
 namespace tgc::calls {
 namespace {
 
-// Explains why a list leaves other contents than the list that is meant.
+// Explains why the list of calls that runs leaves other contents in memory than the list that is meant to run.
 class Explainer {
  public:
   // `names`: the slots of the BUFFERs, by the slot of the PARAM.
   Explainer(Simulator& simulator, const Run& meant, const Run& run, std::string function,
             const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
-    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // the uses of each kernel in `run`
+    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // by kernel and device: the indices of its runs
+                                                                      // in `run.events`
     for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body, run.events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;
     for (const Event& e : meant.events) {
@@ -38,8 +39,8 @@ class Explainer {
     return wrong_result(wrong);
   }
 
-  // Finds a kernel that stores to the place of another buffer that it reads, though the two have memory of their own in
-  // the list that is meant.
+  // Finds a kernel that stores to the memory of a buffer that it reads through another argument, although the two
+  // arguments have separate memory in the list that is meant to run.
   std::optional<OrderFault> shared_by_arguments() const {
     for (size_t n = 0; n < meant_.events.size(); n++) {
       const Event& should = meant_.events[n];
@@ -138,7 +139,7 @@ class Explainer {
   const Run &meant_, &run_;
   std::string function_;
   const std::map<int64_t, int64_t>& names_;
-  std::vector<const Event*> same_;  // for each kernel of `meant`: the same kernel of `run`; null: there is none
+  std::vector<const Event*> same_;  // for each kernel of `meant`: the same kernel of `run`; null if there is none
 };
 
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
@@ -155,7 +156,8 @@ std::string function_of(const GoldenStage& stage) {
   return out + " (" + file + ")";
 }
 
-// Runs the list that is meant. Throws Failure if a kernel reads memory that no kernel of the list has stored to.
+// Simulates the list that is meant to run. Throws Failure if a kernel reads memory that no kernel of the list has
+// stored to.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     Run out = simulator.run(list);
@@ -171,7 +173,8 @@ Run run_defined(Simulator& simulator, UOp list) {
   return {};
 }
 
-// A variable that a kernel of a replay gets with another value than the program binds.
+// Returns the fault of a variable that a replayed kernel gets with another value than the program binds; nullopt if
+// there is none.
 std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
   for (size_t k = 0; k < record.kernels.size(); k++)

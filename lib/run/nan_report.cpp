@@ -20,10 +20,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostBytes = 64 << 20;  // largest text of a find; its parsed form takes up to 25 times as much memory
-constexpr int kMostDepth = 512;          // deepest nesting of a find's objects and arrays
+constexpr size_t kMostBytes = 64 << 20;  // maximum size of the .nan.json file in bytes; its parsed form takes up to 25
+                                         // times as much memory
+constexpr int kMostDepth = 512;          // maximum nesting of objects and arrays in the .nan.json file
 
-// The name that a recording's own files begin with: "out" of "folder/out.jsonl.gz".
+// Returns the beginning of the paths of a recording's other files: "folder/out" for "folder/out.jsonl.gz".
 std::string stem_of(std::string recording) {
   for (std::string_view end : {".gz", ".jsonl"})
     if (recording.ends_with(end)) recording.resize(recording.size() - end.size());
@@ -34,8 +35,8 @@ bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-// Returns the methods that made `u`, a node of the AST of `in`: "log at train.py:29"; "" if none is recorded. Each line
-// of the recorded JSON after its header is a node.
+// Returns the Tensor methods and lines that made `u`, a node of the AST of `in`: "log at train.py:29"; "" if none is
+// recorded. Each line of the recorded JSON after its header is a node.
 std::string method_of(UOp u, const InputGraph& in) {
   if (!in.record) return {};
   const size_t at = std::min(place_of(in.report.places, u.id()), in.text.size());
@@ -126,7 +127,7 @@ class Explanation {
     return out + ")";
   }
 
-  // Returns which call stored an input: "stored by train.41 in call 274".
+  // Returns which call stored an input: "stored by kernel train.41 in call 274".
   std::string writer_of(const std::string& array) const {
     const Json inputs = found_.value("inputs", Json::object());
     if (!inputs.contains(array) || !inputs[array].is_object()) return "no kernel stored it";

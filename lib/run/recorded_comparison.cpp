@@ -15,7 +15,8 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostOfAllRuns = 2e8;  // UOps that REF evaluates, at most 2 s
+constexpr double kMostOfAllRuns = 2e8;  // maximum number of UOps that REF evaluates in all runs, which takes at most 2
+                                        // s
 constexpr const char* kRefOfGraph = "REF of the tensor graph";
 
 // Returns `count` copies of an array, one after another.
@@ -118,8 +119,8 @@ Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& refer
   return run_tensor_reference(reference, g_.buffers, options_for(place), {}, &place);
 }
 
-// Runs compiled kernels, which are fast. tgc's pipeline is that of 0.12.0, so that it cannot compile every kernel of
-// another release; REF runs these.
+// Calls `run`, which runs compiled kernels if is_compiled_ is set. If tgc's pipeline, which is that of tinygrad 0.12.0,
+// cannot compile a kernel of another release, calls `run` again for REF.
 template <class Run>
 SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();

@@ -11,21 +11,23 @@ namespace tgc {
 
 using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 
-// Runs the two sides of a comparison. The functions throw Failure.
+// Runs the two sides of a comparison: the recorded kernels, and the tensor graph. The functions throw Failure.
 class RecordedSides {
  public:
   explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
 
-  // Chooses where both sides run: on the device that the options name; in REF; or, because REF would take too long for
-  // `runs` runs, compiled.
+  // Chooses where the kernels run: on the device that the options name; else in REF or, if `runs` runs would take too
+  // long in REF, compiled on the CPU. The graph runs in REF or, in the last case, compiled on the CPU, too.
   void choose_place(size_t runs);
   Placement& place() { return *place_; }
-  std::string name_of_reference() const;  // for reports
+  std::string name_of_reference() const;  // returns what reports call the results of the graph
   void run_in_this_process() { in_process_ = true; }
 
-  SlotArrays run_recorded();  // the recorded kernels
-  SlotArrays run_reference(std::optional<int> way = {});  // the graph; `way`: perturb_rounding.h
-  // `reference`: the graph with other numbers for Invalid elements, or the graph of a stage.
+  SlotArrays run_recorded();  // runs the recorded kernels
+  SlotArrays run_reference(std::optional<int> way = {});  // runs the graph; `way`: how to perturb rounding
+                                                          // (perturb_rounding.h)
+  // Runs a variant of the graph: the graph with other numbers for Invalid elements, or the graph after a stage. Runs it
+  // in REF unless both sides run compiled and `may_be_compiled` is true.
   Result<SlotArrays> run_graph_variant(const TensorReference& reference, bool may_be_compiled);
   bool is_compiled() const { return is_compiled_; }
 
@@ -41,29 +43,32 @@ class RecordedSides {
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 
-// Compares results with those of the tensor graph, which it computes. The functions throw Failure.
+// Compares results with those of the tensor graph, which compute() computes. The functions throw Failure.
 class RecordedComparison {
  public:
-  // `not_compared`: the slots of buffers whose content depends on the order of the kernels.
+  // `not_compared`: the slots of buffers whose content depends on a stale read (note_order).
   RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
 
-  // Computes the expected arrays. Replaces them by those of --expect, and finds the Invalid elements.
+  // compute() computes the expected arrays. take_expected() replaces them by those of --expect, and find_invalid()
+  // finds their Invalid elements.
   void compute() { expected_ = sides_.run_reference(); }
   void take_expected();
   void find_invalid();
 
-  // Compares the buffers that the graph stores to. If `actual` does not have `all` of them, it was computed from a
-  // graph before the stage that stores the others.
+  // Compares the buffers that the graph stores to. With `all`, a buffer that `actual` lacks has its first content.
+  // Otherwise, `actual` is from a graph before the stage that stores to that buffer, and the buffer is not compared.
   std::vector<Comparison> compare(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected() const { return expected_; }
-  const std::set<int64_t>& not_decided() const { return not_decided_; }  // slots: rounding decides many elements
+  const std::set<int64_t>& not_decided() const { return not_decided_; }  // slots of buffers that were not compared,
+                                                                         // because rounding decides many of their
+                                                                         // elements
 
  private:
   // Returns a copy of `array` with the expected values where Invalid elements are.
   Array without_invalid(const Array& array, int64_t slot) const;
   ToleranceOptions tolerance_for(const Array& expected) const;
-  // Returns, by slot, which elements change if the roundings of the reference are perturbed.
+  // Returns, by slot, which elements of the reference change if its roundings are perturbed.
   std::map<int64_t, std::vector<bool>>& sensitive_elements();
 
   RecordedTensorGraph& g_;
@@ -71,9 +76,10 @@ class RecordedComparison {
   const std::set<int64_t>& not_compared_;
   SlotArrays expected_;
   DType coarsest_ = dtypes::float64;  // the least exact dtype that the kernels round to
-  bool sums_ = false;  // a kernel adds up
+  bool sums_ = false;  // true if a kernel adds up elements
   bool rechecked_ = false, recheck_cut_ = false;
-  std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot, for each element
+  std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot: whether each element depends on rounding;
+                                                              // whether it is Invalid
   std::set<int64_t> not_decided_;
 };
 

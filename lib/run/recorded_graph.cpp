@@ -68,7 +68,7 @@ std::vector<VariableValues> RecordedTensorGraph::more_values() const {
   return out;
 }
 
-// The values of variables: --var, else the file of --inputs, else the recording.
+// Reads the values of variables: from --var, else from the file of --inputs, else from the recording.
 void RecordedTensorGraph::read_variables() {
   parameters = std::move(read_parameters(session, *in.record, release).value_or_throw());
   VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
@@ -129,10 +129,10 @@ std::map<int64_t, BufferSize> RecordedTensorGraph::sizes() const {
 
 bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference.program);
-  std::map<int64_t, size_t> by_slot;  // the number of a buffer's array
+  std::map<int64_t, size_t> by_slot;  // by slot: the number of the buffer's array in `arrays`
   for (size_t i = 0; i < reference.inputs.size(); i++)
     if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole[i]);
-  if (schedule) {  // the schedule's buffers follow, but the graph's buffers are the same arrays
+  if (schedule) {  // the schedule's buffers get the next numbers, but a buffer of the graph keeps its array
     const Schedule& recorded = schedule->kernels.schedule;
     const size_t first = arrays.sizes.size();
     arrays.sizes.resize(first + recorded.buffers.size(), Sizes::All);

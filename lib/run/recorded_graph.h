@@ -11,13 +11,13 @@
 
 namespace tgc {
 
-// The name of the array of a buffer, "data3", or of a value of the sink, "value0".
+// Returns the name of the array of a buffer, "data3", or of a value of the sink, "value0".
 std::string data_name(int64_t slot);
 
 // Returns whether the options ask for no more than a comparison with REF, so that other inputs may be tried as well.
 bool only_compares_with_ref(const RunOptions& options);
 
-// The functions throw Failure.
+// A recorded tensor graph and its inputs. Functions that can fail throw Failure.
 class RecordedTensorGraph {
  public:
   RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
@@ -25,7 +25,8 @@ class RecordedTensorGraph {
 
   // Reads the variables, the graph and its schedule from the record.
   void read();
-  // The number of UOps that REF evaluates for the recorded kernels or for the tensor graph; 0 before they were read.
+  // Returns the number of UOps that REF evaluates for the recorded kernels or, if that is larger, for the tensor graph;
+  // 0 before read().
   double work() const;
   // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
   std::vector<VariableValues> more_values() const;
@@ -33,8 +34,8 @@ class RecordedTensorGraph {
   // Fills the buffers that have no content yet with the arrays of --inputs, or with random numbers.
   void draw_buffers();
   void draw_buffers_of(const TensorReference& reference);
-  // Draw the buffers that may have values of all sizes (all_sizes.h), or small whole numbers, again. The first function
-  // returns whether there are any.
+  // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
+  // whether there are any. draw_whole_numbers() fills the float buffers without given arrays with small whole numbers.
   bool draw_all_sizes(uint64_t turn);
   void draw_whole_numbers();
 
@@ -53,7 +54,7 @@ class RecordedTensorGraph {
  private:
   void read_variables();
   std::map<int64_t, BufferSize> sizes() const;  // the dtype and size of each buffer of the graph, by slot
-  // `copies`: the number of parts that have the same content.
+  // `copies`: the number of parts of the array, which all get the same content.
   void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
 };
 

@@ -11,10 +11,11 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostWork = 3e8;   // UOps of a kernel in which hazards are looked for
-constexpr double kSmall = 4e6;      // UOps that REF evaluates in a tenth of a second
-constexpr double kMoreSeconds = 1;  // time limit of all runs with inputs of all sizes
-constexpr int64_t kEnough = 64;     // elements that show most faults; arrays with fewer are drawn several times
+constexpr double kMostWork = 3e8;        // kernels with more UOps are not searched for hazards
+constexpr double kSmall = 4e6;           // UOps that REF evaluates in a tenth of a second
+constexpr double kMoreSeconds = 1;       // time limit of all runs with inputs of all sizes
+constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; smaller arrays are drawn several
+                                         // times
 constexpr int64_t kMostTurns = 8;
 
 }  // namespace
@@ -25,7 +26,8 @@ void RecordedRun::run() {
   if (graph_.schedule) check_kernel_order();
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
-  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.in.record->stages.size()));  // the graph, and what is compared
+  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.in.record->stages.size()));  // runs of the graph, and of the
+                                                                                     // kernels or of each stage
   begin = Clock::now();
   SlotArrays actual;
   if (graph_.schedule) {
@@ -85,7 +87,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
         read_tensor_stage(graph_.session, *graph_.in.record, graph_.release, graph_.parameters, *text, stage.name);
     if (read) graph_.draw_buffers_of(*read);  // a stage may add buffers
     auto arrays = read ? sides_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
-    if (arrays && arrays->empty()) continue;  // a graph of values, before the stage that stores them
+    if (arrays && arrays->empty()) continue;  // the graph computes values, and a later stage stores them
     std::vector<Comparison> compared;
     if (arrays) {
       auto done =
@@ -129,10 +131,10 @@ void RecordedRun::find_faulty_stage(const Diag& fault) {
   compare_stages(comparison, true);
 }
 
-// A scheduler must not make one kernel of a store and of a read that other iterations of the store change. Arguments
-// of a kernel may be parts of one buffer. REF may load for all iterations before it stores, so right results decide
-// nothing. A few iterations are no fault if the read is through the argument of the store: tinygrad unrolls such loops,
-// and its counters of random numbers rely on this.
+// A scheduler must not put a store and a read into one kernel if other iterations of the store change what is read.
+// Arguments of a kernel may be parts of one buffer. REF may load for all iterations before it stores, so right results
+// decide nothing. A few iterations are no fault if the read is through the argument of the store: tinygrad unrolls such
+// loops, and its counters of random numbers rely on this.
 void RecordedRun::find_hazard_in_kernels(bool differs) {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   for (size_t k = 0; k < schedule.items.size() && report_.hazard.empty(); k++) {
@@ -198,15 +200,15 @@ void RecordedRun::run_on_all_sizes() {
     return;
   if (!report_.seed || graph_.work() > kSmall) return;
   const DeadlineScope limit(kMoreSeconds);
-  int64_t most = graph_.schedule ? 1 : kEnough;
+  int64_t most = graph_.schedule ? 1 : kEnoughElements;
   for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());
   const TensorArrays usual = graph_.buffers;
   sides_.run_in_this_process();
   auto result = RunReport::Result::Passed;
-  for (int64_t turn = 0; turn < std::clamp(kEnough / most, int64_t(1), kMostTurns); turn++) {
+  for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_sizes(uint64_t(turn))) return;
     result = run_again(usual, name_of(InputSet::AllSizes)).first;
-    if (result != RunReport::Result::Passed) return;  // with these values the graph has no meaning, or no time is left
+    if (result != RunReport::Result::Passed) return;  // the graph has no meaning with these values, or no time is left
   }
   report_.sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }

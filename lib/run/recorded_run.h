@@ -28,18 +28,22 @@ class RecordedRun {
 
  private:
   void check_kernel_order();
-  // Compares the results of the kernels with the graph, or else those of the stages.
+  // Compares the results of the kernels with those of the graph. Also compares the results of the stages if the record
+  // has no kernels, with --each-stage, and if the results differ and the first wrong stage is to be found.
   void compare(RecordedComparison& comparison, const SlotArrays& actual);
-  // Runs and compares with other arrays. Returns the result and the comparisons. Keeps the report unless the results
-  // differ; then, `sizes` describes the arrays.
+  // Runs and compares again with the arrays that graph_ has now. Returns the result and the comparisons. If the results
+  // differ, they become the report's, and `sizes` describes the arrays. Otherwise restores the report and the arrays,
+  // which were `usual`.
   std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes);
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
-  // `is_wrong`: the kernels do so, too. Else, a stage that differs between right ones is evidence against tgc's import.
+  // `is_wrong`: the results of the kernels are wrong, too. Otherwise, a stage that differs between right ones is
+  // evidence against tgc's import.
   void compare_stages(RecordedComparison& comparison, bool is_wrong);
-  // Finds the first stage with the fault of a kernel that cannot run to its end, such as an access out of bounds.
+  // Finds the first stage with the fault of a kernel that does not run to its end, such as an access out of bounds.
   void find_faulty_stage(const Diag& fault);
-  // A scheduler must not make one kernel of a store and of a read that other iterations of the store change.
+  // Finds a hazard: a kernel that stores to an array and reads elements that other iterations of the store change.
+  // `differs`: the results of the schedule are wrong.
   void find_hazard_in_kernels(bool differs);
   void note_import(const std::string& stage);
 

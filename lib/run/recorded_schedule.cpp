@@ -83,7 +83,8 @@ bool is_variable(UOp u) {
          (u.in({Op::BUFFER, Op::PARAM}) && u.arg().repr().find("AddrSpace.ALU") != std::string::npos);
 }
 
-// The value that an argument binds a variable to: AFTER(variable, STORE(variable, value)) or BIND(variable, value).
+// Returns the value that an argument binds a variable to: AFTER(variable, STORE(variable, value)) or BIND(variable,
+// value).
 std::optional<int64_t> bound_value(UOp u) {
   UOp value = u.is(Op::BIND) && u.num_src() > 1 ? u.src(1) : UOp();
   if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::STORE)) value = u.src(1).src(1);
@@ -91,7 +92,7 @@ std::optional<int64_t> bound_value(UOp u) {
   return value.arg().as_int().to_int64();
 }
 
-// Returns the argument that binds the variable to another value.
+// Returns the argument `u`, changed to bind its variable to `value`.
 UOp with_value(UOp u, int64_t value) {
   if (u.is_const()) return u.graph().node(Op::CONST, u.dtype(), u.src(), Arg(value));
   std::vector<UOp> src(u.src().begin(), u.src().end());
@@ -117,7 +118,7 @@ std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
   return a && b ? std::optional(std::pair(*a, *b)) : std::nullopt;
 }
 
-// The buffers that an argument of a call stands for, one for each device.
+// Returns the buffers that an argument of a call stands for, one for each device.
 std::vector<UOp> parts_of(UOp argument) {
   if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
   return {argument};
@@ -130,7 +131,7 @@ UOp buffer_below(UOp u) {
 
 constexpr int64_t kMostDevices = 1 << 12;
 
-// The device that an MSELECT in an argument of a call selects.
+// Returns the device that an MSELECT in an argument of a call selects; nullopt if there is no MSELECT.
 std::optional<size_t> selected_device(UOp u) {
   for (; !u.in({Op::BUFFER, Op::PARAM}) && u.num_src(); u = u.src(0))
     if (u.is(Op::MSELECT) && u.arg().is_int()) {
@@ -142,12 +143,12 @@ std::optional<size_t> selected_device(UOp u) {
   return std::nullopt;
 }
 
-// Finds out which bases the arguments of calls of kernels are.
+// Finds which base buffers of a record the arguments of kernel calls are.
 class ArgumentBases {
  public:
-  // The calls of `list`, and of the lists in it, became the kernels of `record`.
+  // `list` and the lists in it have the calls that became the kernels of `record`.
   ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { follow_list(list); }
-  // The bases of each PARAM, or, if the calls have BUFFERs, of each BUFFER, by slot: one for each device.
+  // Returns, by slot, the bases of each PARAM or, if the calls have BUFFERs, of each BUFFER: one for each device.
   const std::map<int64_t, std::vector<int64_t>>& bases(Op op) const {
     return op == Op::PARAM ? of_params_ : of_buffers_;
   }
@@ -180,7 +181,7 @@ class ArgumentBases {
   static size_t devices_of(UOp argument) {
     if (selected_device(argument)) return 1;
     UOp b = buffer_below(argument);
-    if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // until 0.13
+    if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // releases up to 0.13
       return b.src(1).arg().is_tuple() ? b.src(1).arg().items().size() : 1;
     if (b.arg().kind() != Arg::Kind::Record) return 1;
     const RecordView fields(b.arg());
@@ -271,7 +272,7 @@ class ScheduleReader {
     }
   }
 
-  // Reads from the last stage, a list of calls, which bases each buffer of the tensor graph is, by its slot.
+  // Reads from the last stage, which is a list of calls, the bases of each buffer of the tensor graph. Keys are slots.
   std::map<int64_t, std::vector<int64_t>> find_bases() const {
     std::map<int64_t, std::vector<int64_t>> out;
     const GoldenStage* last = nullptr;
@@ -289,7 +290,7 @@ class ScheduleReader {
       int64_t buffer = slot;
       if (is_call && parameters_.slots.contains(slot)) buffer = parameters_.slots.at(slot);
       else if (is_call || !std::ranges::any_of(parameters_.slots, [&](auto& p) { return p.second == slot; })) continue;
-      auto& known = out[buffer];  // set by an argument before, if arguments are parts of one buffer
+      auto& known = out[buffer];  // an argument before this one has set it if both are parts of one buffer
       if (known != bases) known.insert(known.end(), bases.begin(), bases.end());
     }
     return out;

@@ -26,35 +26,38 @@ struct TensorText {
 // A recorded tensor graph, its schedule, and which buffers of the schedule a buffer of the graph is.
 struct RecordedSchedule {
   OwnedSchedule kernels;
-  std::map<int64_t, std::vector<size_t>> buffers;  // by the BUFFER's slot: one for each device
+  std::map<int64_t, std::vector<size_t>> buffers;  // by slot of a BUFFER: the numbers of its buffers in the schedule,
+                                                   // one for each device
 };
 
 // The arguments of the call that makes the schedule, by the PARAM that stands for each in later stages.
 struct TensorParameters {
   std::map<int64_t, int64_t> slots;  // the BUFFER's slot, by the PARAM's slot
   TensorVariables variables;
-  std::shared_ptr<Graph> graph;  // graph of the arguments
+  std::shared_ptr<Graph> graph;  // the graph that owns `arguments`
   std::vector<UOp> arguments;    // by the PARAM's slot
-  std::map<std::string, std::string> sources;  // of each variable: "3, recorded" or "3, given"
+  std::map<std::string, std::string> sources;  // by variable: its value and where it comes from, "3, recorded" or "3,
+                                               // given"
   std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // bounds of the variables, smallest and largest
 };
-// Reads them from the AST of `record`, if it is a call, else from the last stage that is one. `given` overrides the
-// recorded values of variables.
+// Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call. `given`
+// overrides the recorded values of variables.
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 
-// Reads a text of `record`. Errors name the record and `what`.
+// Reads `text`, a tensor graph of `record`. Errors name the record and `what`.
 Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
-// Returns the text of a stage, the complete one if the record has it; null if the stage has none of its own.
+// Returns the text of a stage: the complete one, if the record has two; null if the stage has no text of its own.
 const std::string* text_of(const GoldenStage& stage);
 
-// Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the bytes of buffers of the graph.
-// Fails if the record has no kernels, or if one cannot be imported.
 struct BufferSize {
   DType dtype;
   int64_t bytes = 0;
 };
+
+// Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the size of the graph's buffers.
+// Fails if the record has no kernels, or if a kernel cannot be imported.
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);

@@ -13,9 +13,10 @@ namespace tgc {
 
 namespace {
 
-constexpr std::string_view kCoreNumber = "core_id";  // a variable of threaded CPU kernels, which the device passes
+constexpr std::string_view kCoreNumber = "core_id";  // variable of threaded CPU kernels, whose value the device passes
+                                                     // itself
 
-// Parses a recorded number, or expression of the variables that the lines `names` define.
+// Parses a recorded number, or a recorded expression of the variables that the lines `names` define.
 std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const std::string& names) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -64,7 +65,7 @@ std::vector<std::string> parameters_of(const std::string& source, const std::str
 }
 
 // Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers
-// and then the variables: the CPU would read arguments that nobody has passed, or a number as an address. The drivers
+// and then the variables: the CPU would read arguments that were not passed, or use a number as an address. The drivers
 // of other devices check this themselves.
 void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
   const std::vector<std::string> parameters = parameters_of(source, function);
@@ -81,7 +82,8 @@ void check_parameters(const std::string& source, const std::string& function, si
 }  // namespace
 
 bool has_recorded_source(const InputGraph& in) {
-  const bool has_renderer = in.info.target.find(':') != std::string::npos;  // tgc has no target CPU:X86, only CPU
+  // a record for tinygrad's CPU:X86, for whose sources tgc has no compiler, names the target CPU
+  const bool has_renderer = in.info.target.find(':') != std::string::npos;
   return in.record && in.record->source && in.record->program && has_renderer;
 }
 
@@ -139,7 +141,8 @@ Result<std::string> with_image_sizes(std::string source, const std::vector<Buffe
   std::string sizes;
   for (size_t at = source.find(kType); at != source.npos; at = source.find(kType, at + 1)) {
     const size_t begin = at + kType.size();
-    const std::string name = source.substr(begin, source.find_first_of(",)", begin) - begin);  // data1_4_256_4
+    // such as data1_4_256_4
+    const std::string name = source.substr(begin, source.find_first_of(",)", begin) - begin);
     long long number = 0, height = 0, width = 0;
     int end = 0;
     if (std::sscanf(name.c_str(), "data%9lld_%9lld_%9lld_4%n", &number, &height, &width, &end) != 3 ||

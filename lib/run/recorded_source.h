@@ -18,11 +18,10 @@ bool has_recorded_source(const InputGraph& in);
 Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
                                        bool* is_invalid = nullptr);
 
-// Finds the sizes of the images of a recorded OpenCL source.
 
-// Returns `source`, an OpenCL kernel, with constants before it that tell the size and the dtype of each image:
-// NAME_w, NAME_h and NAME_half. The device's functions that read and write images use them, because an image is a
-// buffer of rows of pixels of four floats or halves each. Fails if an image does not fit in its buffer.
+// Returns `source`, an OpenCL kernel, preceded by constants with the size and the dtype of each image: NAME_w, NAME_h
+// and NAME_half. The device's functions that read and write images use them, because an image is a buffer of rows of
+// pixels of four floats or halves each. Fails if an image does not fit in its buffer.
 Result<std::string> with_image_sizes(std::string source, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

@@ -100,7 +100,8 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // omit --var of other variables: reduction may have removed them
+  for (const VariableSpec& v : variables_of(nodes))  // --var may name a variable that test-case reduction has removed:
+                                                     // omit its value
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
@@ -110,7 +111,8 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit stored arrays that begin as 0
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit arrays that the kernel only stores to and that begin
+                                                          // as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
   });
@@ -120,7 +122,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = session.compiler()->settings_of_bundle(in, place.target ? place.target->device : "")};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the optimizations of --opts in the bundle's graph
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the opts of --opts in the bundle's graph
     auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
@@ -170,7 +172,7 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
 
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
-  if (happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
+  if (still_happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
   if (now.kind == Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
   return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
          "': " + now.said + "\n";
@@ -180,7 +182,7 @@ std::string RepeatReport::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", kernel).member("device", device).member("was", was);
     if (!error.empty()) json.member("error", error);
-    else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", happens());
+    else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", still_happens());
   }) + "\n";
 }
 

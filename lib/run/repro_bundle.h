@@ -10,17 +10,18 @@
 
 namespace tgc {
 
-// If `in` is a bundle, returns `options` with the bundle's device, variables and tolerance where the user set none.
-// Otherwise returns `options`.
+// If `in` is a bundle, returns `options` with the bundle's device, variables and tolerance in place of those that the
+// user did not set. Otherwise returns `options`.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
 // given_inputs() returns the arrays of --inputs; without this option, those of the bundle, or none. given_expected()
-// does the same for --expect. `source` receives the path of the file. Both fail if the file cannot be read.
+// does the same for --expect, but returns none with --reference. `source` receives the path of the file. Both fail if
+// the file cannot be read.
 Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
 // Returns what a trial of the kernel `in` starts from: given_inputs(), --var, --seed, and the variables that the record
-// of `in` binds. With --inputs and without --seed, nothing is drawn. Fails if a file cannot be read.
+// of `in` binds. With --inputs and without --seed, no array is random. Fails if a file cannot be read.
 Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in);
 
 std::vector<ReproArray> bundled(const Arrays& arrays);
@@ -43,12 +44,13 @@ struct RepeatReport {
   FailureSignature now;
   std::string error;     // why the bundle could not be run; empty if it ran
 
-  bool happens() const { return error.empty() && name_of(now.kind) == was; }
-  int exit_code() const { return !error.empty() ? 2 : happens() ? 1 : 0; }
+  bool still_happens() const { return error.empty() && name_of(now.kind) == was; }
+  int exit_code() const { return !error.empty() ? 2 : still_happens() ? 1 : 0; }
   std::string text() const;
   std::string json() const;    // the report as one line of JSON
 };
-// Returns whether a run of `in` repeats a failure: `in` is a bundle of a failure, and no option asks for other results.
+// Returns whether a run of `in` repeats a failure: `in` is a bundle of a failure, and no option (--repro, --save,
+// --bench, --each-stage, --sanitize) asks for other results.
 bool is_to_repeat(const InputGraph& in, const RunOptions& options);
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& options);
 

@@ -29,13 +29,13 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-std::string fault_again() {
+std::string fault_prefix() {
   const char* fault = std::getenv("TGC_FAULT");
   return fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
 }
 
-std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
-                          const Placement& place) {
+std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
+                             const Placement& place) {
   std::string out;
   auto add = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
@@ -66,7 +66,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
 
 std::string bundle_command(const Session& session, const std::string& path) {
   Session compiling{.over = {.live = session.over.live, .other_options = session.over.other_options}};
-  return "tgc run " + shell_word(path) + options_again(compiling, {}, {}, {});
+  return "tgc run " + shell_word(path) + repeated_options(compiling, {}, {}, {});
 }
 
 std::string place_options(const Placement& place) {
@@ -107,7 +107,7 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
                     const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
   std::string input = options.input.name;
   auto command = [&] {
-    return fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place);
+    return fault_prefix() + "tgc run " + shell_word(input) + repeated_options(session, options, in, place);
   };
   if (options.output.save_failures.empty()) {
     if (input == "-") return Unit{};

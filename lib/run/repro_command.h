@@ -7,11 +7,12 @@
 
 namespace tgc {
 
-// Returns whether the graph is a record of an input, not the answer of a live pipeline about a graph of its own file.
+// Returns whether the graph is a record of the input file. The records that a live pipeline makes of the graphs of a
+// file have no line in a file.
 inline bool is_of_recording(const InputGraph& in) { return in.record && in.record->line > 0; }
 
-// Returns `pattern` with each {} replaced by the name of the input file without its extension. For a golden record,
-// replaces {} by the record's id `name`, made fit for a file name.
+// Returns `pattern` with its first {} replaced by the path of the input file without its last extension or, for a
+// golden record or standard input, by a file name made from `name`, such as the record's id.
 std::string fill_in_name(const std::string& pattern, const InputOptions& input, const std::string& name,
                          bool is_record);
 inline std::string fill_in_name(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
@@ -30,17 +31,17 @@ std::string with_file(std::string command, const std::string& file);
 // The error quotes `option`.
 Status check_takes_file(const std::string& option, const std::string& command);
 
-// Returns `text` quoted as one word of a shell.
+// Returns `text` quoted as one word for a shell.
 std::string shell_word(const std::string& text);
 
 // Returns the prefix "TGC_FAULT=... " for a command, so that the command seeds the same fault. Returns "" if this
 // environment variable is not set.
-std::string fault_again();
+std::string fault_prefix();
 
 // Returns the options that repeat this run of the graph, each as " --name=value", except those for arrays, seed and
 // reference.
-std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
-                          const Placement& place);
+std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
+                             const Placement& place);
 
 // Returns the command that repeats the failure of the repro bundle `path`.
 std::string bundle_command(const Session& session, const std::string& path);
@@ -48,8 +49,8 @@ std::string bundle_command(const Session& session, const std::string& path);
 // Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
 std::string place_options(const Placement& place);
 
-// Returns the path of --save-failures/NAME for the files of a failing run, distinct from those of the earlier runs of
-// the command. Creates the folder.
+// Returns the path, without an ending, for the files of a failing run in the folder of --save-failures. The path
+// differs from those of the command's earlier runs. Creates the folder.
 Result<std::string> failure_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report. With --save-failures, first writes the arrays of the run to

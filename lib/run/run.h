@@ -14,8 +14,8 @@
 namespace tgc {
 
 // Runs one kernel as `tgc run` does: lowers it for its device, makes its input arrays, runs it in a worker, compares.
-// Stores errors in the report, also those of the input. If the kernel fails, writes its arrays to files and reports the
-// command that repeats the run, or writes a repro bundle instead (OutputOptions).
+// Stores errors in the report, also those of the input. If the kernel fails, reports the command that repeats the run,
+// and writes the arrays or a repro bundle to files if the options name them (OutputOptions).
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
 
 // The report of a model, tensor graph or recorded schedule.
@@ -27,33 +27,40 @@ struct ModelReport {
   std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
   std::string floats;             // distribution of the random floats; empty: the default one
-  std::string sizes = {};         // "of all sizes" if the failed run had such inputs, "also ..." if a second run had
+  std::string sizes = {};         // "of all sizes" if the failed run had such inputs, "also of all sizes" if a second
+                                  // run with them passed, too; else empty
   double load_seconds = 0;        // time of reading the file
   double build_seconds = 0;       // time of building the graph, or of scheduling it
   double total_seconds = 0;       // time of scheduling, compiling and running
   ScheduleResult ran;
   int timed_runs = 0;
   std::vector<std::string> names;   // names of the results `ran.values`: those of the model, or data0, data1, ...
-  std::vector<Comparison> outputs;  // comparisons with the arrays of --expect
+  std::vector<Comparison> outputs;  // comparisons with the expected arrays: those of --expect or, for a recorded
+                                    // schedule, REF's
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
   size_t kernels_compared = 0;      // number of kernels whose results equal REF's
   size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
-  std::map<std::string, std::string> variables = {};  // of a recorded graph: "3, recorded" or "3, given"
-  std::string hazard = {};           // a race of two iterations of a recorded kernel; empty: none was found
+  std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"
+                                                      // or "3, given"
+  std::string hazard = {};           // a hazard in a recorded kernel: two iterations access the same element; empty:
+                                     // none was found
   OrderReport order = {};            // faults in the order of a recorded schedule's kernels
   std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
-  std::vector<std::string> also_tried = {};  // values of variables with which a schedule passed, too: "pos=31"
+  std::vector<std::string> also_tried = {};  // values of variables with which a second run of a schedule passed:
+                                             // "pos=31"
   std::vector<std::string> written = {};     // files that --save-failures wrote
-  std::string again = {};                    // the command that repeats a failed run of a schedule with these files
+  std::string again = {};                    // the command that repeats a failed run of a schedule with the files in
+                                             // `written`
   std::string not_kept;             // why the results of a failed run could not be saved; else empty
   std::string different;            // message on the first kernel that differs from REF, with the command to repeat it
   std::string error;                // the error that ended the run; empty if there is none
   bool kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
 
-  // Returns the text of the first array, of those compared or of the wrong stage, that differs; "" if none does.
+  // Returns the text of the first array that differs, of the compared outputs or of the wrong stage; "" if none
+  // differs.
   std::string first_difference() const;
   RunReport::Result result() const;
   int exit_code() const;
@@ -64,7 +71,8 @@ struct ModelReport {
 // Runs the ONNX model of the file `path`. With --reference=REF, compares the results of each kernel with REF's.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
 
-// Runs a copy of a tensor graph, because scheduling caches facts in a graph that change later rewrites.
+// Runs a copy of a tensor graph, because scheduling caches facts in a graph that change later rewrites. For a graph of
+// another tinygrad release, calls run_recorded_schedule().
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options);
 
 // Runs the recorded schedule of a tensor graph of another tinygrad release, and compares what its kernels compute with

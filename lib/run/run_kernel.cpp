@@ -29,19 +29,17 @@ namespace tgc {
 
 namespace {
 
-// Reports the elapsed time as progress of operations that do not report progress themselves.
-
-// While this object lives, reports every second, from the third second on, what runs and for how long: "r_4 on
+// While this object lives, reports as progress, every second from the third on, what runs and for how long: "r_4 on
 // CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no Events or if no thread can be started.
-class Elapsed {
+class ElapsedReporter {
  public:
-  Elapsed(const Session& session, std::string what);
+  ElapsedReporter(const Session& session, std::string what);
 
  private:
   std::jthread thread_;
 };
 
-Elapsed::Elapsed(const Session& session, std::string what) {
+ElapsedReporter::ElapsedReporter(const Session& session, std::string what) {
   if (!session.events) return;
   auto report = [&session, what = std::move(what)](const std::stop_token& stop) {
     constexpr int kFirst = 3;
@@ -84,7 +82,7 @@ class KernelRun {
     if (!runs_beside) expected_ = reference();
     if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage
       const Arrays none;
-      // also arrays that only dead code of the AST reads
+      // includes the arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
                                   o_.compare.expect.empty() ? none : expected_)
@@ -94,7 +92,8 @@ class KernelRun {
     device_failed_ = !ran;
     if (runs_beside) {
       auto expected = catch_failures(reference);
-      // if both fail, the reference's error says more, for example where an access is out of bounds; but not a timeout
+      // if both fail, report the reference's error, which says for example where an access is out of bounds; but not a
+      // timeout
       if (expected || ran || !is_out_of_time(expected.diag())) expected_ = std::move(expected.value_or_throw());
     }
     Execution done = std::move(ran.value_or_throw());
@@ -152,15 +151,15 @@ class KernelRun {
     return out;
   }
 
-  // Throws Failure and removes the repro bundle `path` if a run of it does not fail, as of a kernel that fails only
-  // sometimes, or whose source another release made.
+  // Throws Failure and removes the repro bundle `path` if a run of the bundle does not fail. Possible causes: the
+  // kernel fails only sometimes, or another release made its source.
   void check_repeats(const std::string& path) const {
     auto again = catch_failures([&] {
       auto source = std::move(Source::open(session_, path).value_or_throw());
       auto graph = std::move(source.next().value_or_throw());
       return repeat(session_, *graph, {.device = {.timeout_seconds = o_.device.timeout_seconds}});
     });
-    if (again && again->happens()) return;
+    if (again && again->still_happens()) return;
     std::filesystem::remove(path);
     const std::string why = !again ? again.diag().text() : !again->error.empty() ? again->error : again->text();
     throw Failure(Diag{.message = "no repro bundle was written, because it does not repeat the failure: " +
@@ -184,26 +183,28 @@ class KernelRun {
 
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
-    return waited_for(place.label, [&] {
+    return with_elapsed_time(place.label, [&] {
       return candidate_->run(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
   // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile.
-  Result<Execution> waited_for(const std::string& where, const std::function<Result<Execution>()>& run) {
-    std::optional<Elapsed> elapsed;
+  Result<Execution> with_elapsed_time(const std::string& where, const std::function<Result<Execution>()>& run) {
+    std::optional<ElapsedReporter> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
     auto done = run();
     return done ? std::move(done) : with_time_option(done.diag());
   }
 
-  // Stores in the report which --var name variables of the kernel. Any other --var of an only kernel is an error.
+  // Stores in the report which of the --var options name variables of the kernel. If the command runs only this kernel,
+  // any other --var is an error.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.input.variables);
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
   }
 
   // ---- inputs
-  // Stores what the trial has chosen in the report and, for the command that repeats the run, in the options.
+  // Stores the variables and the seed that the trial has chosen in the report. The options get the variables too, for
+  // the command that repeats the run.
   void take_trial(const Executable& kernel) {
     report_.values = trial_->chosen();
     for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
@@ -217,7 +218,7 @@ class KernelRun {
 
   // A function that waits for the expected arrays and returns them. It may be called once, and throws Failure.
   using Expected = std::function<Arrays()>;
-  static Expected at_once(Arrays arrays) {
+  static Expected already_known(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
     return [shared] { return std::move(*shared); };
   }
@@ -228,15 +229,16 @@ class KernelRun {
     if (Arrays out = given_expected(o_, in_, source).value_or_throw(); !o_.compare.expect.empty() || !out.empty()) {
       report_.reference = source;
       take_expected(out, kernel, source).value_or_throw();
-      return at_once(std::move(out));
+      return already_known(std::move(out));
     }
     const bool runs_as_it_stands = place.is_ref && !place.target && report_.ran.empty();
     std::string reference = !o_.compare.reference.empty() ? o_.compare.reference : runs_as_it_stands ? "none" : "REF";
-    if (reference == "none") return at_once({});
+    if (reference == "none") return already_known({});
     if (o_.compare.reference.empty() && has_custom())
       throw Failure(Diag{.message = "REF runs no code of CUSTOM nodes, so there is nothing to compare with",
                          .expected = "--reference=none, --expect=F.npz, or --reference=DEV, a device that runs it"});
-    if (std::filesystem::exists(InputName::parse(reference).file)) return at_once(outputs_of_graph(reference, kernel));
+    if (std::filesystem::exists(InputName::parse(reference).file))
+      return already_known(outputs_of_graph(reference, kernel));
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
     Executable same = std::move(make_executable(kernel_graph(session_, in_), other, lowering()).value_or_throw());
@@ -258,7 +260,7 @@ class KernelRun {
     const Arrays inputs = inputs_of(kernel);
     const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()));
     Arrays outputs = outputs_of_reference(
-        waited_for("REF", [&] { return graph->list.empty() ? ref.run(graph->root) : ref.run(graph->list); }));
+        with_elapsed_time("REF", [&] { return graph->list.empty() ? ref.run(graph->root) : ref.run(graph->list); }));
     take_expected(outputs, kernel, input).value_or_throw();
     return outputs;
   }
@@ -267,7 +269,7 @@ class KernelRun {
     ExecuteOptions options = options_for(place);
     options.repeats = 0;
     auto run = begin_execution(kernel, *place.device, inputs, o_.input.variables, options);
-    return [this, run, where = place.label] { return outputs_of_reference(waited_for(where, run)); };
+    return [this, run, where = place.label] { return outputs_of_reference(with_elapsed_time(where, run)); };
   }
   Arrays outputs_of_reference(Result<Execution> result) {
     if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
@@ -306,7 +308,8 @@ class KernelRun {
   // Runs the kernel on the inputs of `set`. If the results differ, and neither rounding nor a known difference of
   // devices explains that, makes this run the reported one and returns its results.
   std::optional<Arrays> run_on(InputSet set, Executable& kernel, Placement& place) {
-    // also those that the AST reads, but not the kernel: a rule may have removed them because of a wrong bound
+    // includes the arrays that the AST reads and the kernel does not: a rule may have removed them because of a wrong
+    // bound
     Arrays inputs = std::move(trial_->inputs_of(set).value_or_throw());
     if (inputs.empty()) return std::nullopt;
     KernelTrial wide = another_trial();
@@ -319,7 +322,8 @@ class KernelRun {
       report_.drawn = set, report_.sizes = name_of(set), trial_->begin(trial_->chosen(), std::move(own));
       throw Failure(done.diag());
     }
-    std::string cause = expected->notes;  // undefined operations that REF ran: a device may give any result
+    std::string cause = expected->notes;  // the undefined operations that REF ran: a device may give any result for
+                                          // them
     std::vector<Comparison> arrays;
     if (done) {
       CompareOptions options = o_.compare;
@@ -345,13 +349,14 @@ class KernelRun {
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
-  // REF cannot tell what the AST computes with other values. The run goes on without these values if the AST has no
-  // meaning for them, or if there is no time left.
+  // Handles an error of REF for other inputs or values of variables. Leaves these values out if no time is left, or if
+  // the AST has no meaning for them (a kernel fault). Throws other errors.
   void leave_out(const Diag& error, const std::string& values) {
     if (is_out_of_time(error)) report_.out_of_time.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);
   }
-  // Returns whether a kernel that passed is run with other values, too: it is small and compared with its AST in REF.
+  // Returns whether a kernel that passed runs again with other values: the kernel is small and was compared with its
+  // AST in REF.
   bool tries_more(const Placement& place) const {
     constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
     return report_.reference == "REF" && in_.list.empty() && !options_for(place).repeats &&
@@ -396,7 +401,7 @@ class KernelRun {
     return std::nullopt;
   }
 
-  // Returns whether one of the two values of each differing element is infinite or NaN.
+  // Returns whether, for each differing element, at least one of the two values is infinite or NaN.
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
       const Array& a = *find_array(actual, e.name);
@@ -459,7 +464,8 @@ class KernelRun {
   const std::unique_ptr<RunCandidate> candidate_;
 };
 
-// REF runs the threads of a workgroup in lockstep, so that no result shows a barrier that a recorded list lacks.
+// Reports a race between threads of a recorded list as an error. Results cannot show a missing barrier, because REF
+// runs the threads of a work group in lockstep.
 void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
   if (!in.record || session.compiler()->compiles(in) || report.result() != RunReport::Result::Passed) return;
   auto pipeline = recorded_pipeline(in);
@@ -482,7 +488,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });
-  if (!done) {  // no bundle was written, so the result is trouble even if the kernel failed
+  if (!done) {  // no bundle was written, so the result is Trouble even if the kernel failed
     report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
     report.kernel_fault = false;
   }

@@ -126,20 +126,20 @@ class ModelRun {
 
  private:
   // Throws Failure if the user set an option that applies only to kernels.
-  void refuse_what_kernels_alone_have() const {
+  void refuse_kernel_options() const {
     const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
       throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // Does the part of a run that is the same for models and tensor graphs.
+  // Does the part of a run that is the same for models and tensor graphs; `work` does the rest.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
         o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record).value_or_throw();
     const std::string expect = fill_in_name(o_.compare.expect, o_.input, name_, is_record);
-    refuse_what_kernels_alone_have();
+    refuse_kernel_options();
     check_emulation(*place_).value_or_throw();
     bool by_kernel = !o_.compare.reference.empty() && o_.compare.reference != "none";
     if (!o_.output.repro.empty() && !by_kernel)
@@ -198,12 +198,12 @@ class ModelRun {
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
-  // The number of each buffer in the schedule that default options make. These numbers name the arrays of the buffers,
-  // so that runs with another schedule get the same arrays.
+  // The number of each buffer in the schedule that the default options make. The numbers name the arrays of the
+  // buffers, so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unscheduled || o_.model.watcher; }
-  // Returns the numbers of the buffers in that schedule. Schedules a copy of the graph, because scheduling caches facts
-  // that change later rewrites. Appends the buffers of each output to `outputs`.
+  // Returns the buffers' numbers in the schedule that the default options make. Schedules a copy of the graph, because
+  // scheduling caches facts that change later rewrites. Appends the buffers of each output to `outputs`.
   Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
@@ -240,11 +240,12 @@ class ModelRun {
 
   // ---- the graph in REF
 
-  // Computes the outputs as the graph says it, without a schedule (lib/import/tensor_graph.h). Returns nullopt if the
-  // graph cannot be imported, if REF would take too long, or if sizes are symbolic: a buffer then has the largest size.
+  // Computes the outputs directly from the graph, without a schedule (lib/import/tensor_graph.h). Returns nullopt if
+  // the graph cannot be imported, if REF would take too long, or if sizes are symbolic: a buffer then has the largest
+  // size.
   std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
-    constexpr double kMostWork = 1e9;  // UOps, about 7 s
-    std::vector<UOp> values;  // a buffer holds a value before movement ops
+    constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
+    std::vector<UOp> values;  // the outputs without their movement ops: a buffer holds the value before them
     for (UOp value : in.root.src()) {
       while (value.in(ops::Movement)) value = value.src(0);
       values.push_back(value);
@@ -262,7 +263,7 @@ class ModelRun {
       const TensorMemory& m = program->memories[i];
       if (!m.buffer || m.view_of) continue;
       auto known = numbers.find(m.buffer);
-      // the schedule reads all other buffers
+      // all buffers that kernels read have numbers of the schedule; this buffer is not read
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
       contents[i] = given_or_drawn(name, m.dtype, m.size);
     }
@@ -381,7 +382,7 @@ class ModelRun {
 
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
-    constexpr double kMostWork = 1e9;  // UOps, about 7 s
+    constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
     if (!report_.different.empty()) return;
     if (!o_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
       report_.notes.push_back("kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
@@ -418,7 +419,8 @@ class ModelRun {
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
-  // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure. Throws Failure.
+  // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure with these files.
+  // Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
     const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
@@ -442,7 +444,7 @@ class ModelRun {
   ModelReport& report_;
   std::optional<Placement> place_;
   std::string name_;               // name of the model or tensor graph
-  std::string file_;               // path of the file of inputs
+  std::string file_;               // path of the file of inputs; empty: no file
   Arrays given_;                   // the arrays of the file of inputs
   std::optional<uint64_t> seed_;   // seed for the random arrays; unset if every array must be in the file
   Floats floats_ = Floats::Normal;
@@ -461,8 +463,8 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
 
 }  // namespace
 
-// Returns `root` with numbers of its own for the BUFFERs that get_rangeify_map of tinygrad 0.12.0 has numbered anew
-// (LUNIQUE): these are buffers of the program, not memory between kernels.
+// Returns `root` with UNIQUE in place of LUNIQUE in the BUFFERs that get_rangeify_map of tinygrad 0.12.0 has numbered
+// anew: these BUFFERs are buffers of the program, not memory between kernels.
 static UOp with_named_buffers(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {

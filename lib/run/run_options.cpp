@@ -50,7 +50,7 @@ constexpr uint8_t kRunSchedule = uint8_t(RunTask::RunSchedule), kBisectSchedule 
                   kBisectRecorded = uint8_t(RunTask::BisectRecorded);
 constexpr uint8_t kSchedule = kRunSchedule | kBisectSchedule, kBisect = kBisectSchedule | kBisectRecorded;
 
-// An option that some tasks do not honour.
+// An option that some tasks do not honour, and what to use instead.
 struct Row {
   const char* option;
   uint8_t refused_by;  // bit set of the RunTask values that refuse the option
@@ -62,7 +62,7 @@ bool has_device_reference(const RunOptions& o) {
   return !o.compare.reference.empty() && o.compare.reference != "REF" && o.compare.reference != "none";
 }
 
-// Every option of `run` and `bisect` that is not here, nor refused while the input is read, is honoured by each task.
+// All other options of `run` and `bisect` are honoured by each task, or refused while the input is read.
 constexpr Row kRows[] = {
     {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.recorded; },
      "no --recorded: the recorded kernels are what runs"},

@@ -20,9 +20,10 @@ class Watcher;
 // The graph and its arrays. In file names, {} stands for the name of the input file without its extension.
 struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it; part of file names and of the command that repeats the run
-  std::string kernel = {};  // --kernel
+  std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
   std::string arrays = {};  // --inputs: a file of input arrays; empty: the arrays are random
-  std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset, 0 unless `arrays` is set
+  std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset: 0 without --inputs, and with --inputs no
+                                      // array is random
   InputSet drawn = InputSet::Usual;   // the set of the random arrays; only bisect sets this
   VariableValues variables = {};      // --var: values of variables; for a model, of its symbolic sizes
   bool recorded = false;  // --recorded: run the linear list and stages of the golden record, not tgc's
@@ -33,7 +34,8 @@ struct InputOptions {
 // Where kernels run, and how.
 struct DeviceOptions {
   std::string name = {};  // --device; if empty: the session's target, else the graph's, else CPU
-  // --timeout: seconds for the whole trial of one kernel: compiling, all runs, comparing and saving; 0: no limit
+  // --timeout: seconds for the whole trial of one kernel: compiling, all runs, comparing and saving; 0: no limit;
+  // unset: see timeout_for()
   std::optional<double> timeout_seconds = {};
   bool in_process = false;  // --in-process: run kernels without a worker process
   bool sanitize = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
@@ -41,8 +43,8 @@ struct DeviceOptions {
 
   // Returns the seconds that --timeout allows for a trial, for a DeadlineScope; 0: no limit.
   double trial_seconds() const { return timeout_seconds.value_or(0); }
-  // Returns the time limit in seconds for one run of a kernel on the device `place`. Without --timeout, the limit is
-  // 600 on emulated devices, Limit::RefSeconds in REF, and 60 on other devices.
+  // Returns the time limit in seconds for one run of a kernel on the device `place`. Without --timeout, it is 600 for
+  // emulated devices, 60 for other devices, and 0 for REF, which then stops after Limit::RefSeconds.
   double timeout_for(const Placement& place) const;
   // Returns the options for running a kernel on the device `place`.
   ExecuteOptions execute_options(const Placement& place) const;
@@ -55,15 +57,16 @@ struct OutputOptions {
   std::string save = {};        // --save: path of an npz file for the results
   std::string repro = {};       // --repro: path of a repro bundle, written instead of npz files if a run fails
   std::string save_failures = {};  // --save-failures: folder for the arrays of failing runs as npz files; empty: none
-  TakenPaths* taken = nullptr;  // paths that earlier runs of the command wrote: not to be overwritten
+  TakenPaths* taken = nullptr;  // paths that earlier runs of the command wrote and that this run must not overwrite
 };
 
 // Options for runs of many kernels, that is, of models and tensor graphs (see ScheduleOptions).
 struct ModelOptions {
-  // compute a tensor graph in REF as the graph says it; if that is not possible, or for a model, make each operation a
-  // kernel of its own
+  // Compute a tensor graph directly in REF, without a schedule. If that is not possible, or for a model, make a kernel
+  // for each operation.
   bool unscheduled = false;
-  std::optional<int> perturbation = {};  // if unscheduled: round in another way (perturb_rounding.h)
+  std::optional<int> perturbation = {};  // for `unscheduled`: which perturbation of rounding to apply
+                                         // (perturb_rounding.h)
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
   Watcher* watcher = nullptr;  // observes the rewrites that turn the graph into a schedule
 };
@@ -82,7 +85,8 @@ Diag with_time_option(Diag error, std::string_view who = "");
 // Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names. If
 // the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
-// Makes a live pipeline compile for the device of --device. If its tinygrad is 0.12.0, `options` run its list.
+// Makes a live pipeline compile for the device of --device. If the pipeline's tinygrad is 0.12.0, sets
+// options.input.recorded, so that the recorded linear list runs.
 void compile_for_device(Session& session, RunOptions& options);
 // Chooses where an ONNX model runs: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);
@@ -93,9 +97,8 @@ Target lowering_target(const Placement& place, const Settings& settings);
 // Fails if the user set --emulate, but `place` is not an emulated device.
 Status check_emulation(const Placement& place);
 
-// Finds options that a command would ignore for an input. `run` and `bisect` refuse such an option.
-
-// The task of a command for one input. Each task honours a different set of options.
+// A task of `tgc run` or `tgc bisect` for one input. Each task honours a different set of options, and the commands
+// refuse an option that the task would ignore.
 enum class RunTask : uint8_t {
   RunSchedule = 1,      // run a tensor graph that another tinygrad release scheduled
   BisectSchedule = 2,   // bisect such a tensor graph

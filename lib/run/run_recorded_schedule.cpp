@@ -11,7 +11,8 @@
 namespace tgc {
 namespace {
 
-// Time limits for a record in seconds, without --timeout: of `run` and of `bisect`, and on a busy machine.
+// Default time limits in seconds for one recorded schedule: of `run`, of `bisect`, and of a second attempt on a busy
+// machine.
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
 // Returns whether arrays differ, and no time was left to find out whether only rounding decides their elements.
@@ -20,8 +21,8 @@ bool is_undecided(const ModelReport& report) {
          std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });
 }
 
-// Replaces the result of a record that was not compared because the time was over. `work`: RecordedTensorGraph::work().
-void tell_too_large(ModelReport& report, double work) {
+// Replaces the result of a record that was not compared because no time was left. `work`: RecordedTensorGraph::work().
+void report_no_time_left(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
   if (!current_deadline().is_over() || report.kernel_fault || result == RunReport::Result::Passed) return;
   if (result == RunReport::Result::Failed && !is_undecided(report)) return;
@@ -52,16 +53,17 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
   });
   if (!done) {
     report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
-    report.ran.values.clear();  // without names
+    report.ran.values.clear();  // the values have no names yet
   }
-  tell_too_large(report, work);
+  report_no_time_left(report, work);
   if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
   for (const VariableValues& values : more) {
     RunOptions other = options;
     other.input.variables = values;
     ModelReport again{.model = report.model, .is_schedule = report.is_schedule, .kernel_ids = report.kernel_ids};
     auto ran = catch_failures([&] { return RecordedRun(session, in, other, again, finds_stage).run(), Unit{}; });
-    // A failure convicts nothing: the bounds of a program may be wider than the values that it can have.
+    // A failure here is not reported, because the bounds of a program's variables may be wider than the values that
+    // occur.
     if (!ran || again.result() != RunReport::Result::Passed) continue;
     std::string text;
     for (auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
@@ -81,7 +83,8 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
   const RunReport::Result result = report.result();
   if (options.device.timeout_seconds || seconds_since(begin_wall) < seconds || result == RunReport::Result::Passed)
     return report;
-  // The limit is for records that are right, and for a machine on which no other programs run.
+  // The time limit fits records without faults, and machines on which no other programs run. Try again with more time
+  // if the record failed, or if this process got little processor time.
   constexpr double kShare = 0.8;
   const bool is_large = processor_seconds() - begin > kShare * seconds;
   if (result != RunReport::Result::Failed && is_large) return report;

@@ -25,7 +25,8 @@ struct TimedRuns {
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const { return tgc::quantile(seconds, q); }
-  // Returns tinygrad's DEBUG=2 line for the median time, and a second line on the spread of the times.
+  // Returns tinygrad's DEBUG=2 line for the median time, a line on the spread of the times and, for REF, a line with
+  // the UOp evaluations a second.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;
 };
@@ -33,10 +34,11 @@ struct TimedRuns {
 // The first stage after which the kernel's graph computes wrong results.
 struct StageDifference {
   std::string stage;            // name of the stage; empty if the results are right after every stage
-  std::string before = {};      // the last stage before it after which the results are right; empty: none was run
+  std::string before = {};      // the last earlier stage after which the results are right; empty: none was run
   size_t stages_run = 0;
   std::vector<std::string> refused;  // for an imported kernel: the recorded stages that cannot be imported, and why
-  std::vector<Comparison> arrays;  // comparisons after `stage`; if it is empty, after the last stage with left_out > 0
+  std::vector<Comparison> arrays;  // comparisons after `stage`; if `stage` is empty: after the last stage for which
+                                   // elements were left out (Comparison::left_out)
 
   std::string text() const;  // indented lines
   void write(JsonWriter& json) const;
@@ -48,11 +50,12 @@ struct RunReport {
   std::string input = {};            // INPUT of the kernel; empty if the command has only one INPUT
   std::string made_for = {};         // the Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
-  std::string ran = {};              // what ran, if it is not plain: "the recorded source", "the AST alone, ..."
+  std::string ran = {};              // what ran in place of the input itself: "the recorded source", "the AST alone,
+                                     // ..."; empty: the input
   std::string device;                // for example "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> arrays;
-  std::vector<std::string> out_of_time;  // what was left out for lack of time
+  std::vector<std::string> out_of_time;  // runs that were left out for lack of time
   std::string notes;                 // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;
@@ -92,7 +95,7 @@ struct RunCounts {
   std::string text(std::string_view what = "kernel") const;  // a line such as "5 of 6 kernels passed, 1 failed"
 };
 
-// Formats the line that tinygrad prints for each kernel that it runs (DEBUG=2).
+// ---- the line that tinygrad prints for each kernel that it runs (DEBUG=2)
 
 // The time of one kernel, and the total time of all kernels so far.
 struct KernelTime {

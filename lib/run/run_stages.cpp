@@ -28,7 +28,7 @@ Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& i
   return done;
 }
 
-// Returns whether the row has a graph or list to run, other than that before it.
+// Returns whether the row has a graph or list that REF can run and that differs from that of the row before.
 bool has_new_graph(const Pipeline::Row& row) {
   const bool only_compiles = row.result && row.result.is(Op::PROGRAM) && list_of_program(row.result).empty();
   return !row.list.empty() || (row.result && row.changes_graph() && !only_compiles);
@@ -60,8 +60,8 @@ Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Ar
 
 namespace {
 
-// Runs the graphs of a kernel in REF and compares what they store with the expected arrays or, without any, with what
-// the first graph stores.
+// Runs the graphs of a kernel in REF and compares their results with the expected arrays or, if there are none, with
+// the results of the first graph.
 class StageRuns {
  public:
   StageRuns(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
@@ -134,7 +134,8 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
         runs.found.refused.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
         continue;
       }
-      // many recorded stages change only what the import changes too, such as weak dtypes: these need not run again
+      // many recorded stages change only what the import changes as well, such as weak dtypes: do not run their graphs
+      // again
       if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root))
         runs.found.stages_run++;
       else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);

@@ -16,7 +16,7 @@ namespace tgc {
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes of its stage.
+// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes of `stage`.
 struct LastRecorded {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty: the linear list
@@ -24,17 +24,18 @@ struct LastRecorded {
 // Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
 // there is none.
 Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in);
-// Runs it in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
+// Runs `last` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref);
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);
 
-// The arrays of a kernel at stages that emulate dtypes.
+// ---- the arrays of a kernel at stages that emulate dtypes
 
-// Gives each array the dtype of the buffer of its name. tinygrad emulates dtypes: a bfloat16 buffer becomes one of
-// uint16, and a buffer of n longs one of 2n ints.
+// Returns the arrays with the same bytes, each with the dtype of the buffer of its name, if the buffer has the same
+// number of bytes. tinygrad emulates dtypes: a bfloat16 buffer becomes one of uint16, and a buffer of n longs one of 2n
+// ints.
 Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-using Kernels = std::set<size_t>;  // by number
+using Kernels = std::set<size_t>;  // numbers of kernels
 
 UOp buffer_of(UOp u) {
   while (!u.in({Op::BUFFER, Op::PARAM, Op::MSTACK}) && u.num_src()) u = u.src(0);
@@ -28,7 +28,8 @@ std::vector<UOp> buffers_of(UOp call) {
 }
 bool calls_kernel(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
 
-// The calls of kernels before they are put in order, with the contents of buffers that they read, and their numbers.
+// The calls of kernels before they are put in order: the contents of buffers that each call reads, and its number in
+// the list.
 class OrderGraph {
  public:
   // `list` is the LINEAR of the same calls in order, in another graph. Throws Failure if the two do not match.
@@ -61,9 +62,9 @@ class OrderGraph {
 
   size_t size() const { return calls_.size(); }
   std::vector<UOp> arguments(size_t kernel) const { return buffers_of(calls_[kernel]); }
-  // The kernels whose stores are in the content `state` of a buffer.
+  // Returns the kernels whose stores are in the content `state` of a buffer.
   const Kernels& seen(UOp state) const { return seen_.at(state); }
-  // The kernels that must end before `kernel` begins, because it reads what they store.
+  // Returns the kernels that must end before `kernel` begins, because it reads what they store.
   const Kernels& dependencies(size_t kernel) const { return dependencies_.at(calls_[kernel]); }
 
  private:
@@ -85,7 +86,8 @@ class OrderGraph {
       stack.pop_back();
     }
   }
-  // Equal for a call and the same call in the list, whose arguments are the buffers without their contents.
+  // Returns a key that is equal for a call and for the same call in the list, whose arguments are the buffers without
+  // their contents.
   static std::vector<uint32_t> key(UOp call) {
     std::vector<uint32_t> out{call.src(0).id()};
     for (UOp a : buffers_of(call)) out.push_back(buffer_of(a).rtag(Arg()).id());
@@ -124,7 +126,7 @@ class OrderChecker {
   }
 
   OrderReport check() {
-    if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // a TinyJit's
+    if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // the record is of a TinyJit
       if (!text_of(record_.stages[0])) throw Failure("the record has no memory plan");
       check_plan(read_list(record_.ast_full ? *record_.ast_full : record_.ast), read_list(*text_of(record_.stages[0])));
       return std::move(out_);
@@ -182,7 +184,7 @@ class OrderChecker {
   }
   static UOp list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
 
-  // The buffer of the graph, or the memory between kernels, that an argument is a content of.
+  // Returns the name of the buffer of the graph, or of the memory between kernels, that an argument is a content of.
   std::string name_of(UOp argument) const {
     UOp buffer = buffer_of(argument);
     const int64_t slot = slot_of_buffer(buffer);
@@ -192,7 +194,7 @@ class OrderChecker {
     return "memory " + std::to_string(slot);
   }
 
-  // Checks an access of `reader` against each store of `writer` to the same buffer.
+  // Checks argument `i` of the kernel `reader` against each store of the kernel `writer` to the same buffer.
   void check_pair(const OrderGraph& graph, size_t reader, size_t i, size_t writer) {
     const std::string& name = names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
@@ -228,7 +230,8 @@ class OrderChecker {
                     "create_schedule (" + file_ + ")", std::move(text)});
   }
 
-  // Returns whether the two kernels access a common element. `stores`: the first kernel's stores, else its loads.
+  // Returns whether argument `i` of kernel `a` and the stores to argument `j` of kernel `b` have a common element.
+  // `stores`: use the stores to argument `i`; else the loads.
   bool overlap(size_t a, size_t i, bool stores, size_t b, size_t j) const {
     const ScheduleItem &first = schedule_.items[a], &second = schedule_.items[b];
     const ScheduleBuffer &x = schedule_.buffers[first.buffers[i]], &y = schedule_.buffers[second.buffers[j]];
@@ -250,12 +253,13 @@ class OrderChecker {
 
   // ---- the memory planner
   struct Use {
-    size_t first = 0, last = 0;   // kernels
-    int64_t base = 0;             // the memory that the planner gave the buffer, by the recorded number
+    size_t first = 0, last = 0;   // the first and last kernel that use the buffer
+    int64_t base = 0;             // number of the recorded memory that the planner gave the buffer
     int64_t begin = 0, end = 0;   // the buffer's bytes in that memory
-    bool is_planned = true;       // memory between kernels; else a buffer of the graph, which is used all the time
+    bool is_planned = true;       // true: memory between kernels; false: a buffer of the graph, which is in use all the
+                                  // time
   };
-  using Buffer = std::pair<int64_t, size_t>;  // the slot before planning, with kExternal for a PARAM, and the device
+  using Buffer = std::pair<int64_t, size_t>;  // the slot before planning (plus kExternal for a PARAM), and the device
   static constexpr int64_t kExternal = int64_t(1) << 40;
 
   std::string shown(const Buffer& b, const Use& use) const {
@@ -265,7 +269,7 @@ class OrderChecker {
     return "data" + std::to_string(it == parameters_.slots.end() ? b.first - kExternal : it->second);
   }
 
-  // Compares the list of calls before planning with the kernels, which have the places that the planner chose.
+  // Compares the list of calls before planning with the recorded kernels, whose memory the planner chose.
   void check_plan(UOp list, UOp planned) {
     if (!list.is(Op::LINEAR) || list.num_src() != record_.kernels.size()) return;
     const size_t last = list.num_src() - 1;
@@ -317,7 +321,8 @@ class OrderChecker {
     auto dtype = dtypes::parse(b.dtype.starts_with("dtypes.") ? b.dtype.substr(7) : b.dtype);
     return dtype && b.size > 0 && b.size < kMaxBufferBytes ? b.size * dtype->itemsize() : 0;
   }
-  // A buffer of the program must stay in its place: the program uses it after the kernels.
+  // Reports a plan that moves `param`, a buffer of the program, to other memory: the program uses the buffer after the
+  // kernels. Returns whether the plan does so.
   bool check_moved(size_t k, size_t i, size_t d, UOp param, UOp planned) {
     if (!planned || !planned.is(Op::LINEAR) || k >= planned.num_src()) return false;
     const auto arguments = buffers_of(planned.src(k));
@@ -347,7 +352,7 @@ class OrderChecker {
   const TensorParameters& parameters_;
   VariableValues variables_;
   std::vector<std::vector<BufferAccess>> accesses_;  // accesses of each kernel, by its arguments
-  std::vector<std::vector<std::string>> names_;      // names of the buffers of the arguments
+  std::vector<std::vector<std::string>> names_;      // by kernel: the names of the buffers of its arguments
   std::optional<TensorText> split_, list_;
   std::vector<TensorText> texts_;
   const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;
@@ -377,7 +382,7 @@ std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& r
   for (const OrderFault& f : order.stale_reads)
     notes.push_back(f.text + ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
                              "the kernel reads the new one");
-  std::set<size_t> decided_by_stale;  // buffers of the schedule
+  std::set<size_t> decided_by_stale;  // numbers of the schedule's buffers
   for (size_t k = 0; k < order.depends_on_stale.size(); k++) {
     if (!order.depends_on_stale[k]) continue;
     const auto accesses = accesses_of(schedule.items[k]);

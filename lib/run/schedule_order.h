@@ -10,48 +10,53 @@ namespace tgc {
 
 inline std::string kernel_text(size_t number) { return "kernel " + std::to_string(number); }
 
-// Two kernels that access the same memory and run in the wrong order.
+// A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
+// wrong memory or gets a wrong value.
 struct OrderFault {
-  size_t first = 0, second = 0;  // numbers of kernels of the record: `first` must run before `second`
-  std::string buffer;            // "data1", or "memory 2" between kernels
-  std::string edge;              // "write after read: kernel 1 must run before kernel 0"
-  std::string function;          // of tinygrad, which makes the edge: "create_schedule (schedule/__init__.py)"
-  std::string text;              // one sentence
-  bool is_of_plan = false;       // the places that the memory planner chose are wrong, not the order
+  size_t first = 0, second = 0;  // numbers of kernels of the record; `first` must run before `second`
+  std::string buffer;            // "data1", or "memory 2" for memory between kernels
+  std::string edge;              // the dependency between the kernels: "write after read: kernel 1 must run before
+                                 // kernel 0"; empty for a fault of a single kernel, where `first` equals `second`
+  std::string function;          // tinygrad's function that should ensure the dependency: "create_schedule
+                                 // (schedule/__init__.py)"
+  std::string text;              // the explanation, in one sentence
+  bool is_of_plan = false;       // true: `function` chose wrong memory, arguments or values; false: it lacks the edge
 
   std::string detail() const { return text + (is_of_plan ? "" : ", but the schedule has the other order"); }
 };
 
 struct OrderReport {
   std::vector<OrderFault> faults;
-  // Kernels that read the content of a buffer before a store, although they depend on the kernel of this store. No
+  // Kernels that read the content of a buffer from before a store, although they depend on the kernel that stores. No
   // order is right, and tinygrad keeps no copy of the old content.
   std::vector<OrderFault> stale_reads;
-  std::vector<bool> depends_on_stale;  // by kernel: a stale read decides what it computes
-  std::vector<std::string> undecided;  // pairs of kernels whose order the graph does not decide
+  std::vector<bool> depends_on_stale;  // for each kernel: true if its results depend on a stale read
+  std::vector<std::string> undecided;  // pairs of kernels whose order the graph does not decide, at most four of them
   std::string not_checked;             // why the order was not checked; empty: it was
 };
 
-// The stage "split kernels" says which content of a buffer each kernel reads and writes: an AFTER is the content after
-// its kernels. The recorded order must keep each read after the writes that it sees and before the others
-// (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
-// (schedule/memory.py:memory_plan_rewrite).
+// Checks the order of the kernels of `record`. Its stage "split kernels" says which content of a buffer each kernel
+// reads and writes: an AFTER is the content after its kernels. The recorded order must keep each read after the writes
+// that it sees and before the others (schedule/__init__.py:create_schedule). Buffers that share memory must not be in
+// use at the same time (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters);
 
-// Adds notes on stale reads and undecided orders. Returns the slots of the buffers that a stale read decides.
+// Appends notes on stale reads and undecided orders to `notes`. Returns the slots of the buffers whose content depends
+// on a stale read.
 std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes);
 
-// Checks what a TinyJit makes of the kernels that it captured, without running them.
+// ---- what a TinyJit makes of the kernels that it captured
 
 // Returns whether a record is about the calls of a TinyJit (python/tgc/export/jit_plan.py).
 bool is_of_jit(const GoldenRecord& record);
 
-// The AST of the record lists the kernels as the function made them. Each stage lists them as a later step of the jit
-// left them. A list is right if it leaves the same contents in the buffers that keep their places. A content is the
-// kernel that stored it, and the contents that this kernel read. Returns the fault of the first list that is wrong.
-// Throws Failure if a list cannot be checked.
+// Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made
+// them, and each stage lists them as a later step of the jit left them. A list is right if it leaves the same contents
+// as the AST in the buffers that keep their places. A content is identified by the kernel that stored it and the
+// contents that this kernel read. Returns the fault of the first wrong list; if all are right, the fault of a variable
+// with a wrong value, or nullopt. Throws Failure if a list cannot be checked.
 std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
                                          const TensorParameters& parameters);
 

@@ -36,7 +36,7 @@ const TypeName kTypes[] = {
     {"uint64_t", dtypes::uint64},      {"bool", dtypes::bool_},           {"i1", dtypes::bool_},
 };
 
-// Returns the dtype of an element; of a vector such as float4, that of its numbers.
+// Returns the dtype of an element of C's `type`; for a vector type such as float4, the dtype of its components.
 std::optional<DType> dtype_of(std::string_view type) {
   auto find = [](std::string_view name) {
     auto found = std::ranges::find(kTypes, name, &TypeName::name);
@@ -46,7 +46,7 @@ std::optional<DType> dtype_of(std::string_view type) {
   return find(type.substr(0, type.find_last_not_of("0123456789") + 1));
 }
 
-// The values of --arg: NAME=N, or NAME=TYPE[N].
+// A value of --arg, NAME=N or NAME=TYPE[N], without the name.
 struct GivenSize {
   int64_t number = 0;
   std::string type;
@@ -98,7 +98,7 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
       if (!dtype || dtype->itemsize() != 4 || !dtypes::is_int(*dtype)) {
         throw Failure("the parameter '" + p.name + "' is a " + p.type + "; tgc passes pointers and 32-bit integers");
       }
-      if (p.name == "core_id") continue;  // the number of the thread of a kernel for the CPU, which the device passes
+      if (p.name == "core_id") continue;  // the thread's number in a kernel for the CPU, which the device passes
       if (size == sizes.end()) throw Failure(Diag{.message = "the number '" + p.name + "' has no value",
                                                   .expected = "--arg " + p.name + "=N"});
       out.variables.push_back({p.name, INT32_MIN, INT32_MAX});
@@ -134,7 +134,7 @@ Language language_of(const Target& target) {
 // checks the number of threads of a work group.
 void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
                        const std::array<uint32_t, 3>& block) {
-  constexpr int64_t kThreads = 1024;  // threads of a work group: the most that CUDA, HIP and Metal take
+  constexpr int64_t kThreads = 1024;  // the maximum number of threads of a work group for CUDA, HIP and Metal
   const bool is_cpu = target.device == "CPU";
   int64_t threads = 1, most = is_cpu ? 1 : target.device == "CL" ? INT64_MAX : kThreads;
   for (size_t i = 0; i < 3; i++) {
@@ -202,7 +202,7 @@ Diag in_hand_written(Diag diag, const std::string& file) {
     diag.file = file, diag.context = line;
     return diag;
   }
-  std::vector<size_t> named;  // of a fault: "  line 4: ..."
+  std::vector<size_t> named;  // the line numbers that an error's context names: "  line 4: ..."
   for (std::string_view line : lines_of(diag.context))
     if (constexpr std::string_view kLine = "  line "; line.starts_with(kLine))
       named.push_back(size_t(std::atol(line.data() + kLine.size())));

@@ -1,5 +1,5 @@
-// Runs a kernel that was written by hand, for `tgc run FILE --language=L`: the user names the launch size and the sizes
-// of the arguments, and the types are those of the source.
+// Runs a kernel that was written by hand, for `tgc run FILE --language=L`. The user gives the launch size and the sizes
+// of the arguments; the types are those in the source.
 #pragma once
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@ namespace tgc {
 struct SourceRunOptions {
   std::string language;            // as default_target_of() takes it
   std::string target;              // --target; empty: the default target of the language
-  std::string kernel;              // the function; empty: the only one of the file
+  std::string kernel;              // name of the kernel's function; empty: the only kernel of the file
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::vector<std::string> sizes;  // NAME=N: elements of a pointer, or the value of a number
 };
@@ -23,9 +23,9 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 
 struct SourceRunReport {
   std::string kernel, device;
-  Arrays results;                   // the arrays that are no const pointers, by the parameters' names
+  Arrays results;                   // the arrays of all pointers that are not const, with the parameters' names
   std::vector<Comparison> compared; // each array of --expect compared with the result; empty without --expect
-  std::vector<double> seconds;      // times of timed runs
+  std::vector<double> seconds;      // the times of the timed runs (--bench)
   bool passed() const;
   std::string text() const;
   std::string json() const;
@@ -42,8 +42,8 @@ struct SourceJob {
   std::string target;
   CompileJob job;
 };
-// Returns the error of a compiler, which read the text of self_contained_source(), with the place and the lines of the
-// file that the user wrote.
+// Returns a compiler's error about the text of self_contained_source(), with the place in the file that the user wrote
+// and the lines there.
 Diag in_hand_written(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` as in SourceRunOptions.
 Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,

@@ -61,13 +61,14 @@ class Targets {
   std::map<std::string, UOp> by_tag_;
 };
 
-// Returns whether `root` is a stage of a record that makes a call of a graph of values, and no kernels.
+// Returns whether `root` is a SINK of values that are not stored: the record makes a call of a function, and no
+// kernels.
 bool has_values(const GoldenRecord& record, UOp root) {
   const bool makes_call = !record.stages.empty() && record.stages[0].name == "number the uops";
   return makes_call && record.kernels.empty() && root.is(Op::SINK);
 }
 
-// Returns the buffers of the graph below `root`, without those in the bodies of the functions that it calls.
+// Returns the buffers of the graph below `root`, without those in the bodies of functions that the graph calls.
 std::unordered_set<UOp> buffers_outside_calls(UOp root) {
   UOpSet seen(root.graph());
   std::unordered_set<UOp> out;
@@ -87,7 +88,7 @@ bool has_parameters(UOp root) {
   return std::ranges::any_of(buffers_outside_calls(root), [](UOp u) { return u.is(Op::PARAM); });
 }
 
-// Leaves out the outputs that are buffers within a function: a call of the function returns their content as a value.
+// Removes the outputs that are buffers within a function: a call of the function returns their content as a value.
 void leave_out_inner_buffers(TensorProgram& program, UOp root) {
   const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
   std::erase_if(program.outputs, [&](const TensorOutput& o) {
@@ -95,8 +96,8 @@ void leave_out_inner_buffers(TensorProgram& program, UOp root) {
   });
 }
 
-// Fills in the slots of the imported program. `parameters` tells what its PARAMs are. In a graph with PARAMs, a BUFFER
-// is memory between kernels.
+// Sets the slots of the imported program's arrays. `parameters` has the buffers of its PARAMs. In a graph with PARAMs,
+// a BUFFER is memory between kernels.
 void find_slots(TensorReference& reference, const TensorParameters& parameters) {
   const auto& memories = reference.program.memories;
   const bool has_params = std::ranges::any_of(memories, [](auto& m) { return m.buffer && m.buffer.is(Op::PARAM); });

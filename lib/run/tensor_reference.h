@@ -1,4 +1,4 @@
-// Computes a recorded tensor graph in the reference interpreter (REF), as the graph says it, without a scheduler.
+// Computes a recorded tensor graph directly in the reference interpreter (REF), without a scheduler.
 #pragma once
 #include "lib/execute/schedule_run.h"
 #include "lib/run/recorded_schedule.h"
@@ -9,37 +9,44 @@ namespace tgc {
 struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
-  std::vector<int64_t> inputs;   // for each array: the slot of the buffer with its first content; -1 if it has none
+  std::vector<int64_t> inputs;   // for each array: the slot of the buffer that has its first content; -1 if there is
+                                 // none
   std::vector<int64_t> outputs;  // for each output: the slot of the buffer that holds it after the schedule has run,
-                                 // value_slot() of a value of a source of the sink, or -1
+                                 // value_slot(i) for the value of source i of the sink, or -1
 };
 
 inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
 
-// Imports the AST of `record`. If it is a graph of values, a stage tells to which buffers they are stored. Without
-// kernels, the values themselves are outputs. `invalid` is the number that Invalid elements get.
+// Imports the AST of `record`. If the AST computes values without storing them, a stage says to which buffers they are
+// stored; in a record without kernels, the values themselves are outputs. `invalid` is the number that Invalid elements
+// get.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
-// Imports the graph `text` after the stage `name`. It has no outputs if it has parameters that nobody gave arguments.
+// Imports the graph `text` after the stage `name`. The result has no outputs if the graph has PARAMs without arguments.
 Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);
 
 // Runs the kernels of a tensor graph in REF. Returns the array of each output. `contents` has the first content of the
-// arrays that have one. `way`: perturb_rounding.h. With `place`, compiles the kernels for that device instead.
+// arrays that have one. `way`: how to perturb rounding (perturb_rounding.h). With `place`, compiles the kernels for
+// that device instead.
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const std::map<size_t, std::shared_ptr<Array>>& contents,
                                               const ScheduleOptions& options, std::optional<int> way = {},
                                               Placement* place = nullptr);
 
-// Returns the arrays of the outputs by the slots of their buffers, computed in REF. `buffers` has the first content of
-// the buffers; one of several devices has the parts of the devices one after another.
+// Arrays by the slots of their buffers. The array of a buffer on several devices has the devices' parts one after
+// another.
 using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
+
+// Returns the arrays of the outputs by the slots of their buffers, computed as by run_tensor_program(). `buffers` has
+// the first content of the buffers.
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
                                                       const ScheduleOptions& options, std::optional<int> way = {},
-                                              Placement* place = nullptr);
+                                                      Placement* place = nullptr);
 
-// Returns the first of the copies of an array in `stored` that is not `expected`, or the last one.
+// `stored` holds copies of one array. Returns the first copy that differs from `expected`; if none differs, the last
+// copy.
 Array differing_copy(const Array& stored, const Array& expected);
 
 }  // namespace tgc

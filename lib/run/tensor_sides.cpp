@@ -51,8 +51,8 @@ std::optional<int64_t> foreign_element(const Array& before, const Array& after, 
   return std::nullopt;
 }
 
-// Makes the integers of an array large and rarely equal, so that other numbers are no elements of it by chance.
-void spread(Array& array) {
+// Makes the integers of an array large and rarely equal, so that a wrong result is rarely one of the elements.
+void make_integers_large(Array& array) {
   auto scale = [&](auto items) {
     using Item = std::remove_reference_t<decltype(items[0])>;
     for (size_t i = 0; i < items.size(); i++) items[i] = Item(1000 + 17 * int(i % 1500) + int(items[i] % 17));
@@ -63,8 +63,10 @@ void spread(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-// Runs the program with random arrays, or those of `content`. Returns the arrays of the outputs.
-std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool spreads,
+// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it or, if
+// that is null, random numbers, which make_integers_large() changes with `large_integers`. With `of_all_sizes`, they
+// are of all sizes (all_sizes.h).
+std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
                                    const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
   const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();
   const std::vector<double> constants = constants_of(sizes.kernels);
@@ -75,7 +77,7 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
     auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.size});
     const std::string name = "data" + std::to_string(m.buffer.id());
     fill_random(*array, seed, name);
-    if (spreads) spread(*array);
+    if (large_integers) make_integers_large(*array);
     if (of_all_sizes) (void)fill_all_sizes(*array, name, sizes.sizes[sizes.whole[i]], constants, seed);
     const Array* known = content ? content(m.buffer) : nullptr;
     if (known && known->dtype() == m.dtype && known->size() == m.size)
@@ -92,13 +94,13 @@ struct FaultyOutput {
 };
 
 // Finds the output whose kernel accesses memory out of bounds.
-std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool spreads,
+std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
                                           const ContentOfBuffer& content = {}) {
   std::string text;
   auto is_faulty = [&](size_t count) {
     TensorProgram first = program;
     first.kernels.resize(count), first.outputs.clear();
-    auto ran = catch_failures([&] { return run_with_random(first, seed, spreads, content); });
+    auto ran = catch_failures([&] { return run_with_random(first, seed, large_integers, content); });
     if (!ran && ran.diag().kernel_fault) text = ran.diag().message;
     return !ran && ran.diag().kernel_fault;
   };

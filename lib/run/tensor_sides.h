@@ -7,23 +7,27 @@
 
 namespace tgc {
 
+// Returns the array of a buffer that is to be used instead of a random one; null if there is none.
+using ContentOfBuffer = std::function<const Array*(UOp)>;
+
 // Computes both sides in REF, for all elements and all iterations of the loops around them, with random arrays. If a
 // scheduler gave the tensor `before` loops, `after` may have its elements at other places: then each value of `after`
-// must be one of the values of `before`. The result is Open if a side cannot be computed; if `after` accesses memory
-// out of bounds, but `before` does not, the result's `after` says so.
-// With `of_all_sizes`, random arrays have such values where they may (all_sizes.h).
-// `content` returns the array of a buffer that is to be used instead of a random one; null if there is none.
-using ContentOfBuffer = std::function<const Array*(UOp)>;
+// must be one of the values of `before`. The result is Open if a side cannot be computed. If `after` accesses memory
+// out of bounds and `before` does not, EquivalenceResult::after says so.
+// With `of_all_sizes`, random arrays have values of all sizes if the graph allows it (all_sizes.h).
 EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1,
                                        const ContentOfBuffer& content = {}, bool of_all_sizes = false);
 
+// The first value of a tensor graph that the stage which gives values loops changes.
+struct RangedDifference {
+  UOp culprit;              // the node of the graph before the stage whose rewrite is wrong; empty if all values are
+                            // the same
+  EquivalenceResult sides;  // how the values of `culprit` compare; Open if the graph after the stage accesses memory
+                            // out of bounds
+  size_t compared = 0;      // number of compared values
+};
 // Compares the values of a tensor graph before and after the stage that gives them loops; see import_tensor_pairs() for
 // `stages`.
-struct RangedDifference {
-  UOp culprit;              // the node of the graph before whose rewrite is wrong; empty if all values are the same
-  EquivalenceResult sides;  // how its values compare; Open if the graph after the stage accesses memory out of bounds
-  size_t compared = 0;      // the number of values
-};
 Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                               const TensorVariables& variables, uint64_t seed);
 
