@@ -22,11 +22,12 @@ namespace fs = std::filesystem;
 // How tinygrad uses a GPU that tgc emulates.
 struct TinygradDevice {
   std::string_view device;   // the emulator's name
-  const char* name;          // tinygrad's name, for DEV
-  const char* driver;        // variables by which tinygrad finds the driver's library and the compiler's
+  const char* name;          // the value of tinygrad's variable DEV that selects the device
+  const char* driver;        // tinygrad's variables for the paths of the driver's library (`driver`) and of the
+                             // compiler's library (`compiler`)
   const char* compiler;
 };
-// tinygrad's own device AMD needs no library: it uses the kernel's driver, which tgc does not emulate.
+// tinygrad's own device AMD has no library that tgc could replace: it calls the kernel's driver directly.
 constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
                                        {"AMD", "HIP", "HIP_PATH", "COMGR_PATH"}};
 constexpr const char* kExpected = "CUDA or HIP";
@@ -87,11 +88,12 @@ void set_variables(const EmulateOptions& options) {
     check_emulated(target).value_or_throw();
     set(emulator.arch, options.device.substr(arch + 1));
   }
-  // keeps the renderer and the architecture in a DEV that names the same device
+  // a DEV that names the same device stays, because it may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);
-  if (options.race) set(emulator.race, "report");  // says at the end how many launches it checked
+  if (options.race) set(emulator.race, "report");  // "report": the emulator prints at the end how many launches it
+                                                   // checked
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);

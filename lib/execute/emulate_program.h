@@ -15,9 +15,10 @@ struct EmulateOptions {
   std::vector<std::string> command;  // the program, searched in PATH, and its arguments
 };
 
-// Sets the environment variables by which tinygrad 0.12.0 and later load the emulator in place of the GPU's driver and
-// of its compiler (NVRTC or comgr). Variables that tinygrad does not read for this purpose stay. Then replaces this
-// process by the program, whose exit code becomes this process's. Returns only if that fails: an error.
+// Sets the environment variables by which tinygrad 0.12.0 and later choose the device, load the emulator in place of
+// the GPU's driver and of its compiler (NVRTC or comgr), and keep a compile cache for the emulator alone, and those
+// that configure the emulator. Then replaces this process by the program, whose exit code becomes this process's.
+// Returns only if that fails, with the error.
 Diag emulate_program(const EmulateOptions& options);
 
 }  // namespace tgc

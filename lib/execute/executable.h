@@ -15,10 +15,10 @@
 
 namespace tgc {
 
-// A buffer parameter of a kernel: a DEFINE_GLOBAL, named `data<number>`.
+// A buffer parameter of a kernel: a DEFINE_GLOBAL. Reports call it `data<number>`.
 struct BufferSpec {
   int64_t number = 0;
-  DType dtype;            // a scalar
+  DType dtype;            // dtype of an element
   int64_t size = -1;      // number of elements; -1: any number
   bool read = false, written = false;
 
@@ -42,7 +42,8 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 // An Executable must not outlive the graph that it was made from.
 class Executable {
  public:
-  // Makes an executable for the reference interpreter (REF) of the graph under `sink`, at any stage, or of a list.
+  // Makes an executable for the reference interpreter (REF) of the graph under `sink`, at any stage, or of a linear
+  // list.
   static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
   // Makes an executable for any other device: renders a linear list for `target` and compiles it for `device`, which
@@ -57,29 +58,32 @@ class Executable {
   const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }         // set if made from a linear list
+  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt for a graph that REF runs
   const KernelSource& source() const { return source_; }                   // empty for REF
   const std::string& code() const { return code_; }                        // the compiled code; empty for REF
 
-  // Loads the kernel on `device`, which must be open: the device that it was made for; for REF, a make_ref_device().
+  // Loads the kernel on `device`, which must be open. It must be the device that the executable was made for, or a
+  // make_ref_device() if the executable is for REF.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  void run_threads_in_turn() { source_.threads_in_turn = true; }  // see KernelSource
+  void run_threads_in_turn() { source_.threads_in_turn = true; }  // for CPU kernels: KernelSource::threads_in_turn
 
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
 
-  // Returns the launch size with these values of the variables. An error names a variable without a value, or a value
-  // outside of its range.
+  // Returns the launch size with these values of the variables. Errors: a variable of the size has no value; the size
+  // does not fit into 32 bits.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
-  Result<std::vector<int64_t>> arguments(const VariableValues& values) const;  // in the order of the parameters
+  // Returns the values of the variables in the order of the parameters. Error: a variable has no value, or one outside
+  // of its range.
+  Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
 
   struct Cost {
     double ops = 0;  // number of operations
     double lds = 0;  // bytes loaded and stored
     double mem = 0;  // bytes of the buffers that are touched
   };
-  std::optional<Cost> cost(const VariableValues& values) const;  // nullopt if not made from a linear list
+  std::optional<Cost> cost(const VariableValues& values) const;  // nullopt if info() is
 
  private:
   std::string name_;

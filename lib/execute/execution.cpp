@@ -101,7 +101,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   arguments.buffers = buffers.list();
   device.settle(facts.size.global[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
-  if (ref) ref->take_at_most(options.timeout_seconds);
+  if (ref) ref->set_time_limit(options.timeout_seconds);
   std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
     worker->watch(names);
@@ -135,22 +135,22 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
 
 constexpr int kCopies = 3;  // copies of each array: the input here, the device's buffer, and the output here
 
-Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& source) {
+Diag array_error(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
 }
 
 Array array_for(const BufferSpec& spec, const Array* given, const std::string& source,
                 std::optional<InputDistribution> draw) {
   if (!given) {
-    if (spec.read && !draw) throw Failure(misfit(spec, "is missing", source));
-    if (spec.size < 0) throw Failure(misfit(spec, "has no size of its own: give the array", source));
+    if (spec.read && !draw) throw Failure(array_error(spec, "is missing", source));
+    if (spec.size < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
     Array out(spec.dtype, {spec.size});
     if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats);
     return out;
   }
   auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());
-  if (!array) throw Failure(misfit(spec, "is " + given->describe(), source));
-  if (spec.size >= 0 && array->size() != spec.size) throw Failure(misfit(spec, "is " + given->describe(), source));
+  if (!array) throw Failure(array_error(spec, "is " + given->describe(), source));
+  if (spec.size >= 0 && array->size() != spec.size) throw Failure(array_error(spec, "is " + given->describe(), source));
   return std::move(*array);
 }
 

@@ -14,24 +14,25 @@
 namespace tgc {
 
 struct ExecuteOptions {
-  bool in_process = false;      // run in this process, not in a worker
-  // Time limit of the worker; 0: none, but REF stops after Limit::RefSeconds. current_deadline() can be earlier.
+  bool in_process = false;      // run the kernel in this process, not in a worker
+  // Time limit of the worker; 0: no limit, but REF stops after Limit::RefSeconds. An earlier current_deadline() counts.
   double timeout_seconds = 0;
-  int repeats = 0;              // number of timed runs after the first run; fewer are made if the time is nearly over
+  int repeats = 0;              // number of timed runs after the first run; the time limit may allow fewer
 };
 
 struct Execution {
   Arrays outputs;               // the arrays that the kernel stores to, in the order of its parameters
   std::vector<double> seconds;  // duration of each timed run
   // the following members are set by REF only
-  std::string notes;         // operations whose result C leaves undefined
-  bool makes_nans = false;   // square roots or logarithms of negative numbers
+  std::string notes;         // names of operations that ran and whose result C leaves undefined
+  bool makes_nans = false;   // true if the kernel computed a square root or a logarithm of a negative number
   uint64_t evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
 };
 
 // Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
-// the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: no array,
-// another dtype or size, too little memory. Errors name `source`, the file that `given` is from.
+// the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: an array is
+// missing, and `draw` is unset or the buffer has no fixed size; an array has another dtype or size; memory does not
+// suffice. Errors about an array name `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 
@@ -46,11 +47,11 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
 Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
                           const ExecuteOptions& options);
 
-// Runs programs of the reference interpreter (REF) in a worker process (lib/contain), so that a program that crashes
-// only gives an error.
+// ---- programs of the reference interpreter (REF)
 
-// Runs the program as RefProgram::run does. Errors: those of RefProgram::run, and "killed by ..." if the worker dies.
-// Arrays that the program stores to must be shared with the worker (Array::shared).
+// Runs the program as RefProgram::run does, but in a worker process (lib/contain), so that a crash only gives an error.
+// Errors: those of RefProgram::run, and "killed by ..." if the worker dies. Arrays that the program stores to must be
+// shared with the worker (Array::shared).
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
 // Runs the program in a worker process or, with `in_process`, in this process, which takes less time.

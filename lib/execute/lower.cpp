@@ -6,7 +6,7 @@ namespace tgc {
 
 namespace {
 
-// Throws Failure, also where a node is made after the time limit.
+// Lowers the kernel to a linear list. Throws Failure if a stage refuses the graph, or if the current deadline passes.
 std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   InputGraph in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   JobSpec spec{.target = target.name(), .opts = kernel.opts};

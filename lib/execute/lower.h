@@ -22,22 +22,25 @@ class ExecuteObserver {
  public:
   virtual ~ExecuteObserver() = default;
 
-  // The current activity, for a line of progress: "compiling kernels: 3 of 70".
+  // Receives the current activity, such as "compiling kernels: 3 of 70".
   virtual void progress(const std::string& /*what*/) {}
-  // A tensor graph was scheduled in that many seconds.
+  // Called after a tensor graph was scheduled, which took `seconds`.
   virtual void scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
-  // Returns whether to call kernel_begins, kernel_lowered and kernel_ran. If so, each kernel is lowered just before it
-  // first runs, as in tinygrad; otherwise all kernels are lowered in parallel before the first kernel runs.
+  // Returns whether to call kernel_begins() and kernel_lowered(). If so, the kernels are lowered one after another,
+  // each just before it first runs, as in tinygrad (in REF in a worker: all before the first one runs). Otherwise they
+  // are lowered in parallel before the first one runs.
   virtual bool watches_kernels() const { return false; }
   virtual void kernel_begins(UOp /*ast*/) {}
-  // The kernel is lowered to `sink`; `outputs` makes its list, source and code on demand. An error stops the run.
+  // Called when the kernel is lowered to `sink`. `outputs` makes its linear list, source and code on demand. An error
+  // stops the run.
   virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // The kernel has run. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
+  // Called after a kernel of a schedule has run, if times_kernels() is true. `bytes` is the size of all buffers used so
+  // far; `seconds` has the time of each timed run.
   virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                           std::span<const double> /*seconds*/) {}
 
-  // Returns whether each run of a kernel in a schedule is timed, for the argument `seconds` of kernel_ran().
+  // Returns whether to time each run of a kernel in a schedule, and to call kernel_ran().
   virtual bool times_kernels() const { return false; }
 };
 
@@ -46,7 +49,7 @@ struct KernelGraph {
   UOp root;                                   // the AST, or the graph after `stage`
   std::string stage = {};                     // the last stage that has run; empty for an AST
   std::span<const UOp> list = {};             // a linear list, which runs in place of `root`, unchanged
-  std::string opts = {};                      // the optimizer's list as text, as JobSpec::opts
+  std::string opts = {};                      // opts for the optimizer to apply, as text (see JobSpec::opts)
 };
 
 struct LowerOptions {

@@ -37,7 +37,7 @@ struct Parts {
   }
 };
 
-// Returns probe_device(device) and caches the result for each device.
+// Returns what probe_device() says about the device. Probes each device once per process.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;

@@ -19,7 +19,7 @@ struct Placement {
   std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG";
                                  // "CUDA:PTX:sm_80, emulated"
 
-  // The label as --device takes it: without the target or "emulated".
+  // Returns the part of the label that --device accepts: without ", lowered for ..." or ", emulated".
   std::string device_option() const { return label.substr(0, label.find(',')); }
 };
 
@@ -40,11 +40,10 @@ Placement place_in_ref();
 // Returns whether kernels for the target can run on this computer: its device is found, or it is the CPU.
 bool works_here(const std::string& target);
 
-// Probes whether any kernel runs for a placement (device, target). If none does, because a compiler, a driver or one of
-// tgc's engines is missing, a failure there says nothing about the kernel that failed.
-
-// Compiles and runs a kernel that stores one number, without rewrites and therefore without seeded faults. Always
-// succeeds for REF. Remembers successful placements. Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
+// Checks that the placement can run kernels: compiles and runs a kernel that stores one number, without rewrites and
+// therefore without seeded faults. If this fails, for example because a compiler or driver is missing, the failure of
+// another kernel there says nothing about that kernel. Always succeeds for REF. Remembers successful placements.
+// Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
 Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

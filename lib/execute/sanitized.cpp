@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kClangFolder = TGC_CLANG_FOLDER;
 
-// The main program around the kernel, in C: reads buffers and variables from standard input, calls the kernel for each
+// The C program that calls the kernel. It reads buffers and variables from standard input, calls the kernel for each
 // thread in turn, and writes the buffers to standard output. First it writes the buffers' addresses to standard error,
 // because AddressSanitizer's report names addresses, not buffers.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
@@ -61,8 +61,8 @@ std::string harness(const std::string& function, size_t arguments) {
   return out;
 }
 
-// Returns the text that clang compiles: C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
-std::string watched_text(const KernelSource& source, bool is_c) {
+// Returns the kernel's text for clang: C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
+std::string text_for_clang(const KernelSource& source, bool is_c) {
   if (is_c) return source.text;
   CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .lines = true};
   std::string out = std::move(compile(job, Artifact::LlvmIr).value_or_throw());
@@ -79,7 +79,7 @@ struct Ran {
   std::string out, err;
 };
 
-// Copies a file to an executable file, because a worker may not change the mode of the linker's output.
+// Copies a file to a new executable file, because a worker may not change the mode of the file that the linker wrote.
 void make_runnable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from).value_or_throw();
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -90,9 +90,9 @@ void make_runnable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-// Compiles and runs the kernel; called in the worker.
-Ran run_there(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
-              const std::string& input, double seconds) {
+// Compiles and runs the kernel and the main program. Called in the worker.
+Ran compile_and_run(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
+                    const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
   if (clang.empty()) clang = find_program("clang", {kClangFolder});
   if (clang.empty()) throw Failure(Diag{.message = "--sanitize compiles by clang, which is not here",
@@ -129,7 +129,7 @@ std::string between(const std::string& text, std::string_view begin, std::string
 }
 
 // Returns an error such as "heap-buffer-overflow, WRITE of size 4, 0 bytes after the end of data0, 32 bytes, at line 5"
-Diag found(const std::string& err, const Executable& kernel, const Arrays& inputs) {
+Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arrays& inputs) {
   size_t report = err.find("ERROR: AddressSanitizer: ");
   if (report == err.npos)
     return {.message = "the program under AddressSanitizer failed", .context = err.substr(0, 2000)};
@@ -179,7 +179,7 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
     input.number(inputs.size()).number(values.size()).number(size.global[0]);
     for (const NamedArray& a : inputs) input.number(a.array.nbytes()).raw(a.array.data(), a.array.nbytes());
     for (int64_t v : values) input.number(uint64_t(v));
-    std::string bytes = input.take(), text = watched_text(source, is_c);
+    std::string bytes = input.take(), text = text_for_clang(source, is_c);
     std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
 
     DriverRoom room;
@@ -187,7 +187,7 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
         [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {
             room.confine(worker, 0);
-            Ran ran = run_there(room, text, main, is_c, bytes, options.timeout_seconds);
+            Ran ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
             return ByteWriter().number(uint64_t(ran.exit_code)).text(ran.out).text(ran.err).take();
           });
         },
@@ -195,7 +195,7 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
     ByteReader in(answer.value_or_throw());
     uint64_t exit_code = in.number();
     std::string arrays = in.text(), err = in.text();
-    if (exit_code) throw Failure(found(err, kernel, inputs));
+    if (exit_code) throw Failure(sanitizer_error(err, kernel, inputs));
     Execution out;
     ByteReader made(arrays);
     for (size_t i = 0; i < inputs.size(); i++) {

@@ -20,8 +20,8 @@ namespace tgc {
 
 namespace {
 
-// Makes a kernel of each operation of a tensor graph. If every kernel of a fused schedule is right, but its results
-// differ from those of the unfused kernels, then the schedule itself is wrong.
+// ---- unfused schedules (do_not_fuse): one kernel for each operation of a tensor graph. If every kernel of a fused
+// schedule is right, but its results differ from those of the unfused kernels, then the schedule itself is wrong.
 
 bool is_operation(UOp u) {
   bool computes = u.in(ops::ALU | OpSet{Op::REDUCE_AXIS, Op::CAST});
@@ -57,7 +57,7 @@ UOp unfused(UOp sink, int64_t most_elements) {
   return made.at(sink);
 }
 
-ExecuteObserver& nobody() {
+ExecuteObserver& no_observer() {
   static ExecuteObserver observer;
   return observer;
 }
@@ -82,7 +82,8 @@ struct ScheduleRunner::Prepared {
   std::optional<Diag> trouble;
 
   void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
-    const DeadlineScope limit(options.compile_seconds);  // this may be a thread of its own
+    const DeadlineScope limit(options.compile_seconds);  // set here, because a deadline belongs to a thread and this
+                                                         // may be a new thread
     graph = std::make_unique<Graph>(ast.graph().settings());
     auto made = catch_failures(
         [&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
@@ -96,7 +97,7 @@ struct ScheduleRunner::Prepared {
 };
 
 ScheduleRunner::ScheduleRunner(Placement& place, unsigned jobs, ExecuteObserver* observer)
-    : place_(place), jobs_(jobs), observer_(observer ? *observer : nobody()) {}
+    : place_(place), jobs_(jobs), observer_(observer ? *observer : no_observer()) {}
 ScheduleRunner::~ScheduleRunner() = default;
 
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
@@ -152,7 +153,7 @@ void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedul
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK) || lowered(item.ast).kernel) continue;
     Prepared& p = prepare(item.ast, *place_.device);
-    dynamic_cast<RefKernel&>(*p.kernel).take_at_most(timeout_seconds);
+    dynamic_cast<RefKernel&>(*p.kernel).set_time_limit(timeout_seconds);
     std::string name = ansistrip(p.executable->name());
     p.kernel = worker.adopt(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
     number++;
@@ -317,10 +318,10 @@ ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values,
 
 namespace {
 
-// Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
+// Alignment of buffers in bytes: compiled kernels load vectors, REF loads single elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Initial values smaller than this are copied, unless mapped from a file: copies are cheap and get guard bytes.
+// Initial values of fewer bytes are copied, unless mapped from a file: copies are cheap and get guard bytes.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // Returns the pages of mapped data to the system after the data was copied.

@@ -21,14 +21,12 @@ namespace tgc {
 class ContainedDevice;
 class Watcher;
 
-// ScheduleMemory: the memory of a schedule's buffers on a device.
-
 // The initial values of buffers, such as inputs and weights, by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
-// Allocates the buffers. Buffers between kernels share memory as the memory planner says. If the device
-// takes host addresses, initial values are used in place if they are aligned and are mapped weights or at least 1
-// MB large. Other initial values are copied. The destructor frees all.
+// The memory of a schedule's buffers on a device. Buffers between kernels share memory as the memory planner says. If
+// the device takes host addresses, initial values that are aligned, and that are mapped weights or at least 1 MB large,
+// are used in place. Other initial values are copied. The destructor frees the memory.
 class ScheduleMemory {
  public:
   // `device` must be open and outlive this object. `is_ref` says whether `device` is REF. Throws Failure if `known` has
@@ -76,12 +74,12 @@ struct TimedKernel {
 
 struct ScheduleOptions {
   bool in_process = false;     // run in this process, not in a worker
-  double timeout_seconds = 0;  // time limit for each kernel; 0: none, but REF has its own limit
-  double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: none
+  double timeout_seconds = 0;  // time limit for each kernel; 0: no limit, but REF stops after Limit::RefSeconds
+  double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
   double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
   int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
-  // before_kernel is called before each kernel; if the kernel cannot be lowered or compiled, its name is then empty.
-  // on_kernel is called after each kernel. Both functions may throw Failure.
+  // before_kernel is called before each kernel, and also for a kernel that cannot be lowered or compiled: then
+  // KernelStep::name is empty. on_kernel is called after each kernel. Both functions may throw Failure.
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
@@ -102,7 +100,7 @@ class ScheduleRunner {
 
   Placement& place() { return place_; }
 
-  // From now on, makes one kernel for each operation of the graph.
+  // From now on, makes one kernel for each operation on buffers whose result has at most 2^24 elements.
   void do_not_fuse() { fuses_ = false; }
 
   // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.
