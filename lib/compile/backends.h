@@ -15,9 +15,9 @@ class Rejected : public Failure {
 // clang option: debug line tables record "." as the folder, so that output does not depend on the working directory.
 inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
 
-// The target machine of a job for a CPU or an AMD GPU.
+// Returns the target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
-// The machine name of this computer: "x86_64", "aarch64".
+// Returns the machine name of this computer: "x86_64", "aarch64".
 std::string_view host_machine();
 
 // Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang.
@@ -29,7 +29,7 @@ unsigned load_engines(const CompileJob& job, Artifact what);
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if this job and artifact need NVIDIA's own compilers, libraries or programs.
-bool wants_nvidia(const CompileJob& job, Artifact what);
+bool needs_nvidia_tools(const CompileJob& job, Artifact what);
 bool has_ptxas();  // returns whether ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);

@@ -153,7 +153,8 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink();
 }
 
-// If the cache exceeds its limit, evicts the least recently used entries down to 3/4 of it. Removes left-over files.
+// If the cache exceeds its limit, evicts the least recently used entries until it has 3/4 of the limit. Also removes
+// temporary files of crashed writers.
 void CompileCache::shrink() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

@@ -110,7 +110,7 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
 
 // True for PTX that goes to the driver: no compiler runs, only the renderer's placeholders are filled in.
 bool takes_no_compiler(const CompileJob& job, Artifact what) {
-  return job.language == Language::Ptx && !wants_nvidia(job, what);
+  return job.language == Language::Ptx && !needs_nvidia_tools(job, what);
 }
 
 std::atomic<bool> fault_came_about = false;
@@ -173,7 +173,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   }
 }
 
-bool llvm_fault_came_about() { return fault_came_about; }
+bool llvm_fault_occurred() { return fault_came_about; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
   if (current_deadline().is_over()) return out_of_time(current_deadline().seconds);

@@ -20,7 +20,7 @@ std::string_view name_of(Language language);  // returns "CUDA" for Cuda
 
 // The output of a compilation.
 enum class Artifact : uint8_t {
-  LlvmIr,    // the module after optimization, as text; all languages except PTX
+  LlvmIr,    // the module after optimization, as text; all languages except PTX and Metal
   Assembly,  // text: assembly of the target machine; for CUDA and PTX sources, PTX
   Binary,    // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver
   Cubin,     // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only

@@ -67,7 +67,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
 }
 
 // Returns the compiled result, or throws. `answer` came from a worker, or describes the worker's death if `died`.
-std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
+std::string unpack_answer(Result<std::string> answer, const CompileJob& job, bool died) {
   if (died)
     throw Failure("the compiler of kernel '" + job.name + "' (" + std::string(name_of(job.language)) + ") " +
                   (answer.diag().message.starts_with("killed") ? "was " : "") + answer.diag().message);
@@ -83,21 +83,21 @@ std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
 }
 
 // ---- what a job needs of its worker
-struct Wants {
+struct WorkerNeeds {
   bool room = false;               // the worker may write files and start programs, as drivers and linkers do
   bool driver = false;             // the worker runs a vendor's driver
   unsigned engines = 0;            // bit mask of engines loaded before the fork
   Compiler compiler = nullptr;
 
-  bool are_met_by(const Wants& had) const {
+  bool are_met_by(const WorkerNeeds& had) const {
     return room == had.room && driver == had.driver && compiler == had.compiler &&
            (engines & had.engines) == engines;
   }
 };
 
-Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
+WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
   bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
-  bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || wants_nvidia(job, what);
+  bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || needs_nvidia_tools(job, what);
   bool links = job.machine == "amdgcn" && is_file;
   return {.room = is_driver || links,
           .driver = is_driver,
@@ -147,7 +147,7 @@ class Starter {
 
 class CompileWorker {
  public:
-  CompileWorker(const Wants& has, Starter& starter) : has_(has) {
+  CompileWorker(const WorkerNeeds& has, Starter& starter) : has_(has) {
     if (has.room) room_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
       if (room_) room_->confine(worker, kMemory);
@@ -157,7 +157,7 @@ class CompileWorker {
     process_.emplace(std::move(started.value_or_throw()));
   }
 
-  bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
+  bool meets(const WorkerNeeds& needs) const { return needs.are_met_by(has_); }
   bool has_room() const { return has_.room; }
   // A worker with a driver compiles one source: PoCL crashes on the second if two of its processes compile at once.
   bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
@@ -166,11 +166,11 @@ class CompileWorker {
     sources_++;
     (void)process_->send(packed(job, what));  // if the worker is dead, receive() reports it
     auto answer = process_->receive(job.timeout_seconds);
-    return made(std::move(answer), job, process_->death().has_value());
+    return unpack_answer(std::move(answer), job, process_->death().has_value());
   }
 
  private:
-  Wants has_;
+  WorkerNeeds has_;
   int sources_ = 0;
   std::optional<DriverRoom> room_;
   std::optional<WorkerProcess> process_;  // declared after room_, so that the worker ends before its folder is removed
@@ -182,7 +182,7 @@ class Workers {
   const pid_t process = getpid();
 
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
-    auto worker = take(wanted(job, what, compiler));
+    auto worker = take(needs_of_job(job, what, compiler));
     std::string made = worker->compile(job, what);
     keep(std::move(worker));  // not reached if compile() throws, because the worker's state is then unknown
     return made;
@@ -193,17 +193,17 @@ class Workers {
   }
 
  private:
-  Wants wanted(const CompileJob& job, Artifact what, Compiler compiler) {
+  WorkerNeeds needs_of_job(const CompileJob& job, Artifact what, Compiler compiler) {
     std::lock_guard lock(loading_);
-    return wants_of(job, what, compiler);
+    return needs_of(job, what, compiler);
   }
-  std::unique_ptr<CompileWorker> take(const Wants& wants) {
+  std::unique_ptr<CompileWorker> take(const WorkerNeeds& needs) {
     std::unique_lock lock(mutex_);
-    engines_ |= wants.engines;
+    engines_ |= needs.engines;
     // take the most recently returned worker, because its data is most likely still in the processor's caches
-    auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(wants); });
+    auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(needs); });
     if (it == idle_.end()) {
-      Wants has = wants;
+      WorkerNeeds has = needs;
       has.engines = engines_;
       lock.unlock();
       return std::make_unique<CompileWorker>(has, starter_);

@@ -70,7 +70,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// The path of NVRTC; empty if TGC_NVRTC=0 disables it.
+// Returns the path of NVRTC or, if it is in no known folder, its name for dlopen; empty if TGC_NVRTC=0 disables NVRTC.
 std::string find_nvrtc() {
   if (const char* off = std::getenv("TGC_NVRTC"); off && std::string_view(off) == "0") return {};
   for (const std::string& folder : toolkits())
@@ -186,7 +186,7 @@ std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
 
 constexpr std::string_view kLinesOfSource = "-g", kLinesOfPtx = "-gp";
 
-std::string behind_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
+std::string artifact_of_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
   if (what == Artifact::Cubin || what == Artifact::Resources) return assemble(ptx, job, what);
   if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.lines ? lines : "");
   return ptx;
@@ -207,13 +207,13 @@ std::string tool_version(const std::string& tool) {
 
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return cuda_by_clang(job, Form::Ir);
-  return behind_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what,
-                    kLinesOfSource);
+  return artifact_of_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what,
+                         kLinesOfSource);
 }
 
 bool has_ptxas() { return !find_tool("ptxas").empty(); }
 
-bool wants_nvidia(const CompileJob& job, Artifact what) {
+bool needs_nvidia_tools(const CompileJob& job, Artifact what) {
   if (job.language != Language::Cuda && job.language != Language::Ptx) return false;
   if (what == Artifact::Cubin || what == Artifact::Sass || what == Artifact::Resources) return true;
   return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
@@ -227,7 +227,7 @@ std::string compile_ptx(const CompileJob& job, Artifact what) {
   int version = job.arch.size() > 3 ? std::atoi(job.arch.c_str() + 3) : 0;
   replace_all(ptx, "TARGET", job.arch);
   replace_all(ptx, "VERSION", version >= 120 ? "8.7" : version >= 89 ? "7.8" : "7.5");
-  return behind_ptx(ptx, job, what, kLinesOfPtx);
+  return artifact_of_ptx(ptx, job, what, kLinesOfPtx);
 }
 
 std::string cuda_identity(const CompileJob& job, Artifact what) {

@@ -1,6 +1,6 @@
 // Compiles CUDA with clang's NVPTX target, without NVRTC and CUDA's headers, so that the PTX can be read on any
-// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers, except fp8. exp2, log2 and sin of
-// floats are PTX's approximate instructions; those of doubles are in cuda_math.h.
+// computer. The prelude declares the parts of CUDA's headers that tinygrad's CUDA renderer uses, except fp8. exp2, log2
+// and sin of floats are PTX's approximate instructions; those of doubles are in cuda_math.h.
 #include "lib/compile/backends.h"
 #include "lib/compile/cuda_math.h"
 

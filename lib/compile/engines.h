@@ -68,7 +68,8 @@ class LldEngine {
 class ClangEngine {
  public:
   virtual ~ClangEngine() = default;
-  // Compiles `source` with clang's `arguments`, without input and output. `file` is the source's name in messages.
+  // Compiles `source`. `arguments` are those of the clang command, without options for input and output. `file` is the
+  // source's name in messages.
   virtual Made<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.
@@ -76,7 +77,7 @@ class ClangEngine {
   virtual std::string version() const = 0;
 };
 
-// Each function returns its engine and loads it on first use. Its error says what is missing.
+// Each function loads its engine on first use and returns it. Its error says what is missing.
 Result<LlvmEngine*> llvm_engine();
 Result<LldEngine*> lld_engine();
 Result<ClangEngine*> clang_engine();

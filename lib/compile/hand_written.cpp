@@ -16,7 +16,7 @@ struct LanguageName {
 constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
                                    {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
 
-// What HIP's headers declare, for clang without them.
+// Words that HIP's headers define, and their meanings for clang without these headers.
 const std::pair<const char*, const char*> kHipWords[] = {
     {"__global__", "__attribute__((global))"},
     {"__device__", "__attribute__((device))"},
@@ -41,7 +41,7 @@ const std::pair<const char*, const char*> kHipWords[] = {
 };
 constexpr std::string_view kHeaders[] = {"hip/hip_runtime.h", "hip/hip_fp16.h", "cuda_runtime.h",
                                          "device_launch_parameters.h", "cuda.h"};
-// Headers that check_closed() knows, so that they stay.
+// Headers that check_closed() accepts, so that self_contained_source() keeps them.
 constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h", "metal_stdlib"};
 
 using Words = std::map<std::string, std::string, std::less<>>;
@@ -99,7 +99,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
           .expected = "the source after the preprocessor, as `clang -E` or `nvcc -E` prints it"};
 }
 
-// Reads a line of the preprocessor. Returns what stands in its place; adds a macro to `words`.
+// Processes a preprocessor directive. Returns the text that replaces the line; adds a macro that it defines to `words`.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
@@ -124,7 +124,7 @@ std::string directive(std::string_view line, size_t number, Words& words, bool& 
 
 // ---- signatures
 
-// The words that mark a kernel's function.
+// Returns the word that marks the function of a kernel.
 std::string_view mark_of(Language language) {
   switch (language) {
     case Language::Cuda: return "__global__";

@@ -12,9 +12,10 @@ namespace tgc {
 struct HandWrittenKernel {
   struct Parameter {
     std::string name;
-    std::string type;         // of a pointer, that of its elements: "float"; empty: LLVM IR's ptr does not say it
+    std::string type;         // for a pointer, the type of its elements: "float"; empty for LLVM IR's ptr, which has no
+                              // such type
     bool is_pointer = false, is_const = false;
-    bool is_builtin = false;  // no argument: Metal's [[thread_position_in_grid]] and its like
+    bool is_builtin = false;  // true: not an argument of a launch, as Metal's [[thread_position_in_grid]]
   };
   std::string name;
   std::vector<Parameter> parameters;
@@ -28,7 +29,7 @@ Result<std::string> default_target_of(const std::string& language);
 
 // Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters by
 // their text and HIP's keywords by clang's attributes, drops the headers that define them and `#pragma unroll`, and
-// declares kernels without mangling. The lines keep their numbers. Fails for other lines of the preprocessor.
+// declares kernels without mangling. The lines keep their numbers. Fails for other preprocessor directives.
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
 // Returns the kernels of a source in their order. Fails if there is none.

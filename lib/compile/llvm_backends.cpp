@@ -106,7 +106,7 @@ std::vector<std::string> ir_arguments(const CompileJob& job) {
   return args;
 }
 
-std::string by_clang(const CompileJob& job, Artifact what) {
+std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
   auto [args, file] = job.language == Language::C        ? std::pair(c_arguments(job), "kernel.c")
                       : job.language == Language::LlvmIr ? std::pair(ir_arguments(job), "kernel.ll")
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
@@ -123,7 +123,7 @@ std::string c_as_ir(const CompileJob& job) {
   return take(clang().compile(job.source, "kernel.c", args, Form::Ir));
 }
 
-std::string by_llvm(const CompileJob& job, Artifact what) {
+std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
   PassPlan plan{job.passes, job.fault, what == Artifact::Passes, is_huge(job)};
   bool is_ir = job.language == Language::LlvmIr;
   std::string text = is_ir ? job.source : c_as_ir(job);
@@ -146,7 +146,7 @@ std::string host_cpu() {
 
 // True if LLVM's engine, not clang, optimizes the job: usually LLVM IR; C if it has a pass option, a fault or by_other,
 // or if it is huge.
-bool goes_by_llvm(const CompileJob& job, Artifact what) {
+bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
   bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes || is_huge(job);
   return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
@@ -178,16 +178,17 @@ Machine machine_of(const CompileJob& job) {
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
     return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
-  std::string out = goes_by_llvm(job, what) ? by_llvm(job, what) : by_clang(job, what);
+  std::string out =
+      uses_llvm_engine(job, what) ? compile_in_llvm_engine(job, what) : compile_in_clang_engine(job, what);
   return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
 }
 
 unsigned load_engines(const CompileJob& job, Artifact what) {
   bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
-  bool by_llvm = goes_by_llvm(job, what), by_clang = !by_llvm || job.language != Language::LlvmIr;
+  bool is_llvm = uses_llvm_engine(job, what), is_clang = !is_llvm || job.language != Language::LlvmIr;
   unsigned out = 0;
-  if (by_llvm || what == Artifact::Disassembly) llvm(), out |= 1;
-  if (by_clang) clang(), out |= 2;
+  if (is_llvm || what == Artifact::Disassembly) llvm(), out |= 1;
+  if (is_clang) clang(), out |= 2;
   if (is_amd(job) && is_file) lld_engine().value_or_throw(), out |= 4;
   return out;
 }

@@ -11,6 +11,6 @@ void set_llvm_fault_of_thread(std::optional<std::string> fault);
 
 // True if a fault changed the code of any compile() of this process. A wrong pass changes nothing if the code has no
 // instruction of its kind.
-bool llvm_fault_came_about();
+bool llvm_fault_occurred();
 
 }  // namespace tgc

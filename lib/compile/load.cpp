@@ -16,16 +16,16 @@ namespace {
 
 #if defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
-constexpr uint32_t kWord64 = R_AARCH64_ABS64;  // the relocation of 8 bytes; all others are of 4
+constexpr uint32_t kWord64 = R_AARCH64_ABS64;  // the only relocation of 8 bytes; all others have 4 bytes
 #else
 constexpr uint16_t kMachine = EM_X86_64;
-constexpr uint32_t kWord64 = R_X86_64_64;  // the relocation of 8 bytes; all others are of 4
+constexpr uint32_t kWord64 = R_X86_64_64;  // the only relocation of 8 bytes; all others have 4 bytes
 #endif
 
 constexpr size_t kStub = 16;  // size in bytes of a stub, which jumps to an outside function
-constexpr size_t kMostName = 1 << 12;  // bytes
+constexpr size_t kMostName = 1 << 12;  // maximum length of a name in bytes
 constexpr size_t kMostAlignment = 1 << 16;
-constexpr size_t kMostBytes = size_t(1) << 30;  // largest size of the loaded code
+constexpr size_t kMostBytes = size_t(1) << 30;  // maximum size of the loaded code
 
 // Returns `n` rounded up to a multiple of `to`. `n` is at most kMostBytes + kMostAlignment, `to` at most
 // kMostAlignment.

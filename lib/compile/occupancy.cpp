@@ -14,7 +14,7 @@ uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 // All have 65,536 registers, which a warp gets in portions of 256, and 4 schedulers.
 struct NvidiaProcessor {
   std::string_view arch;
-  uint32_t warps, blocks;           // resident at most
+  uint32_t warps, blocks;           // maximum numbers of resident warps and blocks
   // shared memory of the multiprocessor, and the part that the system reserves for each block
   uint32_t shared_bytes, reserved;
 };
@@ -58,8 +58,8 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
 // Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo, so that the result equals the
 // "Occupancy" in LLVM's assembly.
 Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
-  constexpr uint32_t kBarriers = 16;  // work groups of several waves use one each
-  constexpr uint32_t kScalarRegisters = 100;  // on gfx9, a wave with more takes the place of two in some portions
+  constexpr uint32_t kBarriers = 16;  // barriers of a compute unit; each work group of several waves uses one
+  constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
   const uint32_t waves = divide_up(threads, p.lanes);  // waves of a work group
   const uint32_t all = p.waves * p.simds;
   Smallest groups(UINT32_MAX);

@@ -24,11 +24,13 @@ std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string
 // for single compute units (cumode).
 struct AmdProcessor {
   uint32_t lanes = 32;                  // threads of a wave
-  uint32_t waves = 16, simds = 2;       // waves of a SIMD at most, SIMDs of a compute unit
-  uint32_t registers = 1024, granule = 16;  // vector registers of a lane of a SIMD; how many are allocated at a time
+  uint32_t waves = 16, simds = 2;       // maximum number of waves of a SIMD; number of SIMDs of a compute unit
+  uint32_t registers = 1024, granule = 16;  // vector registers of each lane of a SIMD, and how many of them are
+                                            // allocated at a time
   uint32_t shared_bytes = 64 << 10;     // shared memory of a compute unit
 
-  uint32_t fitting_waves(uint32_t vector_registers) const;  // waves of a SIMD with so many registers of each lane
+  uint32_t fitting_waves(uint32_t vector_registers) const;  // returns how many waves fit on a SIMD if each lane of a
+                                                            // wave needs so many registers
 };
 std::optional<AmdProcessor> amd_processor(std::string_view arch);
 

@@ -15,7 +15,8 @@ Status make_own_folder(const std::string& path);
 // is "kept" in the compile cache's folder or, if there is no cache, "tgc-kept-UID" in the folder for temporary files.
 // Removes the oldest files in the folder, so that it has at most 256 files of 64 MB together.
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
-// Removes the oldest files of that folder, so that it is within these bounds with a new file of `size` bytes.
+// Removes the oldest files of keep_for_user()'s folder, so that a new file of `size` bytes keeps the folder within its
+// limits.
 void make_room_for_kept(const std::string& folder, uint64_t size);
 
 }  // namespace tgc

@@ -60,7 +60,8 @@ class PtxKernel {
   }
 
  private:
-  static constexpr int64_t kReserved = 6;  // thread numbers and addresses of the launch, which PTX does not name
+  static constexpr int64_t kReserved = 6;  // registers for thread numbers and addresses of the launch, which PTX does
+                                           // not name
 
   static uint32_t product_of(std::string_view text) {
     uint32_t out = 1;
@@ -111,7 +112,7 @@ class PtxKernel {
 std::vector<KernelResources> estimate_ptx(std::string_view ptx) {
   std::vector<KernelResources> out;
   std::optional<PtxKernel> kernel;
-  uint32_t shared = 0;  // shared memory of the module, which clang declares before the kernel
+  uint32_t shared = 0;  // bytes of shared memory that the module declares outside of kernels, as clang does
   for (std::string_view raw : lines_of(ptx)) {
     const std::string_view line = trimmed(raw.substr(0, raw.find("//")));
     if (size_t at = line.find(".entry "); at != line.npos) {

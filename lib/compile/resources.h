@@ -1,5 +1,5 @@
-// Says what a compiled kernel needs of its processor: registers, spills, memory and code size, as the compiler of its
-// source reports them.
+// The resources that a compiled kernel needs of its processor: registers, spills, memory and code size, as reported by
+// the compiler of its source.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,8 @@ struct KernelResources {
   std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame
   std::optional<uint32_t> code_bytes;
   std::optional<uint32_t> vector_bits;  // CPU: width of the widest vectors that it computes with; 0: scalar code
-  uint32_t most_threads = 0;            // threads of a work group at most, as the source states; 0: not stated
+  uint32_t most_threads = 0;            // maximum number of threads of a work group that the source states; 0: not
+                                        // stated
 };
 
 // Compiles the source and returns the resources of each of its kernels, in the order of the compiler's report. Errors:

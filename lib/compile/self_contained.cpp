@@ -29,7 +29,7 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
                       .column = uint32_t(at - line_begin + 1)});
 }
 
-// The position of the whole word `word` in `text`, from `from` on; npos if there is none.
+// Returns the position of the whole word `word` in `text`, from `from` on; npos if there is none.
 size_t find_word(std::string_view text, std::string_view word, size_t from) {
   for (size_t at = from; (at = text.find(word, at)) != text.npos; at++) {
     bool begins = at == 0 || !is_word(text[at - 1]), ends = at + word.size() >= text.size() ||

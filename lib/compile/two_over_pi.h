@@ -1,4 +1,4 @@
-// The constant 2/pi, by which sines of large numbers are reduced.
+// The constant 2/pi, which reduces the arguments of sines of large numbers.
 #pragma once
 
 // 2/pi in binary: 1280 bits behind the point, the first one in the highest bit of the first word. A macro, because the

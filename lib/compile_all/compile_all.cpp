@@ -18,7 +18,7 @@
 namespace tgc {
 namespace {
 
-bool works(std::string_view compiler) {
+bool compiler_works(std::string_view compiler) {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names;
     for (const CompilerInfo& c : compilers())
@@ -31,8 +31,8 @@ bool works(std::string_view compiler) {
 // Returns the form to compile the source to: machine code if this computer has a compiler for it, else an earlier form.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
-  if (nvidia) return works("ptxas") ? Artifact::Cubin : Artifact::Binary;
-  if (job.language == Language::OpenCl) return works("OpenCL") ? Artifact::Binary : Artifact::Assembly;
+  if (nvidia) return compiler_works("ptxas") ? Artifact::Cubin : Artifact::Binary;
+  if (job.language == Language::OpenCl) return compiler_works("OpenCL") ? Artifact::Binary : Artifact::Assembly;
   return Artifact::Binary;
 }
 
@@ -72,7 +72,8 @@ void compile_source(CompiledSource& c, bool cache) {
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 
-// Sets the resources of a source, or its failure. `threads`: of a work group, if the source does not state them.
+// Sets the resources of a source, or its failure. `threads`: the threads of a work group if the source does not state
+// them.
 void report_resources(CompiledSource& c, uint32_t threads) {
   if (!c.threads) c.threads = threads;
   auto begin = Clock::now();
@@ -158,7 +159,8 @@ void CompileAll::add_source(const std::string& target, const std::string& kernel
   else group.why_none = job.diag().message;
 }
 
-// Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad refuses some, too.
+// Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
+// kernels.
 void CompileAll::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({target, kernel, diag.message + expected});

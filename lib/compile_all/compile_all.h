@@ -18,7 +18,8 @@ class JsonWriter;
 
 struct CompilePlan {
   std::vector<std::string> inputs;
-  std::string language;      // the inputs are kernels that were written by hand in it (hand_written.h); empty: INPUTs
+  std::string language;      // the language of inputs that are hand-written kernels (hand_written.h); empty: each input
+                             // is an INPUT
   bool use_cache = true;
   size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
@@ -34,7 +35,7 @@ struct CompiledSource {
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
   uint32_t threads = 0;                    // threads of a work group; 0: unknown
-  std::string file;                        // of a kernel that was written by hand
+  std::string file;                        // the file of a hand-written kernel; else empty
   std::vector<KernelResources> resources;  // resources of each function that is a kernel, if CompilePlan::resources
 };
 
@@ -51,7 +52,7 @@ class CompileAll {
   Status run();
 
   bool any_failed() const;
-  Status check_any_source() const;     // an error if kernels were read, but none has a source
+  Status check_any_source() const;     // returns an error if kernels were read, but none has a source
   // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.
@@ -71,7 +72,7 @@ class CompileAll {
   Status add(InputGraph graph);
   Status add_recorded(const InputGraph& graph);
   // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.
-  // `threads` are those of a work group; 0: unknown.
+  // `threads`: the number of threads of a work group; 0: unknown.
   void add_source(const std::string& target, const std::string& kernel, const std::string& source, uint32_t threads,
                   const std::function<Result<CompileJob>()>& make_job);
   void refuse(const std::string& target, const std::string& kernel, const Diag& diag);

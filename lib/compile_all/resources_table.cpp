@@ -21,7 +21,7 @@ std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
   return n ? std::string(before) + std::to_string(*n) : "-";
 }
 
-// Registers: vector registers and, of an AMD GPU, "+" scalar registers.
+// Returns the number of vector registers and, for an AMD GPU, "+" and the number of scalar registers.
 std::string registers_text(const KernelResources& k) {
   std::string out = cell(k.registers, k.is_estimate ? "~" : "");
   return k.scalar_registers ? out + "+" + std::to_string(*k.scalar_registers) : out;

@@ -12,7 +12,7 @@ void FailureCollector::note(const std::string& name, bool expected, const Diag& 
   constexpr size_t kMostWarnings = 3;
   if (!first_) first_ = diag;
   if (expected) return void(expected_++);
-  if (refused_++ >= kMostWarnings) return;
+  if (failures_++ >= kMostWarnings) return;
   Diag named = diag;
   named.message = name + ": " + diag.message;
   session_.warn(named);
@@ -30,7 +30,7 @@ Status FailureCollector::for_each(const std::string& spec, const std::string& ke
   });
   if (!all || !first_) return all;
   if (!done_) return *first_;
-  const size_t refused = refused_ + expected_;
+  const size_t refused = failures_ + expected_;
   session_.note(std::to_string(refused) + " of " + std::to_string(refused + done_) + " graphs were refused" +
                 (expected_ ? ", " + std::to_string(expected_) + " of them by tinygrad too" : ""));
   return Unit{};

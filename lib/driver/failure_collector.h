@@ -11,32 +11,31 @@
 
 namespace tgc {
 
-// Runs an operation on many graphs. If it fails on a graph, reports and counts the failure and continues with the next
-// graph. A failure is not counted if the graph's record says that tinygrad refused the graph, too.
+// Runs an operation on many graphs. If it fails on a graph, counts the failure, warns of it if it is one of the first
+// three, and continues with the next graph. Failures on graphs that tinygrad refused, too, as their records say, are
+// counted separately and cause no warning.
 class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph). Prints on how many of the graphs `each` failed, if
+  // Calls `each` with every graph of an INPUT (see for_each_graph). Notes on how many of the graphs `each` failed, if
   // any. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
   // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
-  bool failed() const { return refused_ > 0; }
+  bool failed() const { return failures_ > 0; }
 
  private:
   void note(const std::string& name, bool expected, const Diag& diag);
 
   const Session& session_;
-  size_t done_ = 0, refused_ = 0, expected_ = 0;
+  size_t done_ = 0, failures_ = 0, expected_ = 0;
   std::optional<Diag> first_;
 };
 
-// Compiles a copy of a graph. Facts are cached per Graph and can change later rewrites, so compiling the same Graph
-// twice may give two results; copies do not affect each other.
-
-// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`.
+// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. A copy is needed because
+// facts are cached per Graph and can change later rewrites, so compiling one Graph twice may give two results.
 Result<Compilation> compile_copy(const Session& session, const InputGraph& in, const std::string& target,
                                  const Settings& settings);
 

@@ -44,7 +44,7 @@ Status take_fault(const std::string& text) {
   return Unit{};
 }
 
-// Returns the id of a record if `line` begins with it, as recorders write lines; else an empty text.
+// Returns the id of a record if `line` begins with {"id":"...", as exporters write it; else an empty text.
 std::string_view id_at_begin(std::string_view line) {
   for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -130,7 +130,8 @@ class RecordReader : public GraphReader {
     return none;
   }
 
-  // `tgc records` lists the names of kernels beside the ids.
+  // A record is also wanted if its kernel's function has the wanted name: `tgc records` lists these names beside the
+  // ids.
   bool is_wanted(const GoldenRecord& r) const {
     return names_record(wanted_id_, r.id, r.target) ||
            (r.program && names_record(wanted_id_, r.program->function_name, r.target));
@@ -139,7 +140,7 @@ class RecordReader : public GraphReader {
     return may_name_record(wanted_id_, line) || line.text.find("\"" + wanted_name_ + "\"") != line.text.npos;
   }
 
-  // Notes how many kernels of the runtime were skipped since the last note.
+  // Reports how many kernels of tinygrad's runtime were skipped since the last report.
   void note_runtime_kernels() {
     if (runtime_kernels_) session_.note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     runtime_kernels_ = 0;
@@ -182,7 +183,7 @@ class RecordReader : public GraphReader {
     }
     if (!text) return text.diag();
     const GoldenHeader& header = records_.header();
-    // a record of tensor graphs may have a graph of constants alone
+    // in a recording of tensor graphs, even a graph of constants alone is a tensor graph
     auto graph = read_text(detect_kind(*text), *text, file, settings_of(header, *record), header.producer,
                            header.level == "tensor" && !is_kernel_of_record);
     if (!graph) return graph;
@@ -283,7 +284,7 @@ class ModelReader : public GraphReader {
   }
 
  private:
-  // Returns the next kernel, the next one that --kernel selects by number or name.
+  // Returns the next kernel; with --kernel, the next one with that number or name.
   Result<std::optional<InputGraph>> next_kernel(const GraphCompiler& compiler) {
     while (number_ < kernels_->size()) {
       GoldenRecord& record = (*kernels_)[number_++];
@@ -335,7 +336,8 @@ class ModelReader : public GraphReader {
   }
 
   const Model model_;
-  std::optional<std::vector<GoldenRecord>> kernels_;  // of a live pipeline; nullopt: tgc's own frontend reads the model
+  std::optional<std::vector<GoldenRecord>> kernels_;  // the kernels that a live pipeline made; nullopt if tgc's own
+                                                      // frontend reads the model
   size_t number_ = 0;  // number of kernels looked at, or of graphs built, so far
   bool found_ = false;
 };

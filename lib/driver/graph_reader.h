@@ -1,5 +1,5 @@
-// GraphReader: reads the graphs of one INPUT as they stand there, and applies FILE#ID and --kernel. Nothing compiles
-// them; Source (source.h) chooses the reader and lets the session's pipeline compile what the reader returns.
+// GraphReader: reads the graphs of one INPUT without compiling them, and selects the graphs that FILE#ID and --kernel
+// name. Source (source.h) chooses the reader, and lets the session's pipeline compile what the reader returns.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,7 +23,8 @@ class GraphReader {
   // graph is selected.
   virtual Result<std::optional<InputGraph>> next() = 0;
   virtual const GoldenHeader* header() const { return nullptr; }
-  // Returns the kernel that is left to select in the schedule of the graph that next() returned; empty: all kernels.
+  // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next() returned; "" for all
+  // kernels.
   virtual std::string kernel_of_schedule() const { return {}; }
   // Returns true if a running tinygrad has compiled the graph that next() returned.
   virtual bool is_compiled() const { return false; }
@@ -32,7 +33,8 @@ class GraphReader {
   bool take_runtime_kernels = false;  // see Source::take_runtime_kernels
 
  protected:
-  // Reads the graph in `text` under the settings that `recorded` or the text itself names.
+  // Reads the graph in `text` with the settings in `recorded` or, if it is empty, with the settings that the text
+  // names.
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
                                const std::map<std::string, std::string>& recorded = {}, std::string_view producer = {},
                                bool is_tensor_graph = false) const;
@@ -42,7 +44,7 @@ class GraphReader {
   const std::string kernel_;
 };
 
-// Readers of golden records, of the text of one or several graphs, and of an ONNX model.
+// Make the readers of golden records, of a text with one or several graphs, and of an ONNX model.
 std::unique_ptr<GraphReader> read_records(const Session& session, const InputName& name, const std::string& kernel,
                                           GoldenReader records);
 std::unique_ptr<GraphReader> read_texts(const Session& session, const InputName& name, const std::string& kernel,

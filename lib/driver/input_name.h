@@ -16,7 +16,7 @@ struct InputName {
   static InputName parse(const std::string& spec);
 
   std::string shown() const;  // returns the file's name for messages: "<stdin>" for "-"
-  std::string stem() const;   // returns the file's name without its folder and all extensions
+  std::string stem() const;   // returns the file's name without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
@@ -25,7 +25,7 @@ struct InputName {
   std::string schedules() const;
 };
 
-// Returns whether the file is an ONNX model. Errors: it cannot be read.
+// Returns whether the file is an ONNX model; false if it cannot be opened. Error: reading it fails.
 Result<bool> is_model_file(const std::string& path);
 
 // Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.

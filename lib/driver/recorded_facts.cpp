@@ -40,7 +40,8 @@ namespace {
 bool is_volatile(UOp u) { return u.is(Op::PARAM) && u.arg().repr().find("volatile=True") != std::string::npos; }
 bool is_unbounded_loop(UOp u) { return u.is(Op::RANGE) && u.dtype() == dtypes::void_; }
 
-// tinygrad 0.14 stores an int in 4 bytes for another thread in a kernel of this name, which has no other mark.
+// Returns whether the kernel is tinygrad 0.14's signal_prog, which stores an int for another thread. Only the kernel's
+// name and tag identify it.
 bool is_signal(UOp sink) {
   return sink.is(Op::SINK) && !sink.tag().is_none() && sink.arg().repr().find("'signal_prog'") != std::string::npos;
 }

@@ -13,24 +13,24 @@
 
 namespace tgc {
 
-// Finds the device on which a tensor graph was recorded: the record names no target, but the buffers name a device.
-
-// Returns the device of the graph's outputs as a target: "CUDA" for buffers on "CUDA:1". Returns "" if the device is
-// the CPU or one for which tgc has no target, or if the graph is not a tensor graph.
+// Returns the device on which a tensor graph was recorded, as a target: that of the graph's output buffers, "CUDA" for
+// buffers on "CUDA:1". Returns "" if the device is the CPU or one for which tgc has no target, or if the graph is not a
+// tensor graph.
 std::string recorded_device(const InputGraph& in);
 
-// Finds records of compilations that tinygrad did not finish.
+// ---- records of compilations that tinygrad did not finish
 
-// Returns the first line of a message, at most 200 bytes of it.
+// Returns the first line of a message. Of a line with more than 200 bytes, returns the first 200 and "...".
 std::string first_line(std::string_view message);
 
-// Returns the error of a record that has nothing to run or compare: tinygrad raised an error while it compiled, or the
-// record of a kernel has neither a linear list nor a source. The error has tinygrad's own message and the stage. Does
-// not fail for an input without a record.
+// Returns the error of a record that has nothing to run or compare: tinygrad raised an error while it compiled, which
+// the error quotes with its stage, or the record of a kernel has neither a linear list nor a source. Succeeds for an
+// input without a record.
 Status check_compiled(const InputGraph& in);
 
-// Recognizes the kernels that tinygrad's runtime compiles for itself: workers that wait for other threads and call
-// addresses that they read from arrays. No schedule has these kernels, and tgc never executes them.
+// ---- the kernels that tinygrad's runtime compiles for itself
+// They are workers that wait for other threads and call addresses that they read from arrays. No schedule has these
+// kernels, and tgc never executes them.
 
 // Returns a CALL of `root` whose callee is a value, such as an address that the kernel loads; an empty UOp if there is
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
@@ -41,9 +41,10 @@ UOp call_through_data(UOp root);
 // its name and tag. `producer` is that of the file's header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
 
-// Decides which targets of two recordings are the same. One release may record more about a device than another, such
-// as the OpenCL extensions in CL:CL:cl_khr_fp64 or the features of a CPU. So targets are compared by device and
-// renderer only, unless one of the recordings has several targets with the same device and renderer.
+// ---- which targets of two recordings are the same
+// One release may record more about a device than another, such as the OpenCL extensions in CL:CL:cl_khr_fp64 or the
+// features of a CPU. So targets are compared by device and renderer only, unless one of the recordings has several
+// targets with the same device and renderer.
 
 // Returns "CL:CL" for "CL:CL:cl_khr_fp64", and the whole target if it has no third part.
 inline std::string_view device_and_renderer(std::string_view target) {

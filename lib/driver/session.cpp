@@ -106,7 +106,7 @@ std::vector<std::string> ignored_variables() {
 
 namespace {
 
-Status no_such(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
+Status unknown_name_error(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
   constexpr size_t kFew = 12;
   std::string near = nearest_names(name, names);
   if (near.empty() && names.size() <= kFew)
@@ -118,10 +118,10 @@ Status no_such(std::string_view what, std::string_view name, std::span<const std
 
 Status check_renderer(std::string_view name) {
   auto names = renderer_names();
-  return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : no_such("renderer", name, names);
+  return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : unknown_name_error("renderer", name, names);
 }
 
-// Returns an error if no rule, shortcut or other target of this fault exists.
+// Returns an error if no rule, shortcut, renderer or other target has the name that the fault gives.
 Status check_fault(const FaultSpec& fault) {
   using In = FaultSpec::In;
   std::vector<std::string_view> names;
@@ -143,7 +143,7 @@ Status check_fault(const FaultSpec& fault) {
     for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
   }
   if (std::ranges::find(names, name) != names.end()) return Unit{};
-  return no_such(what, name, names);
+  return unknown_name_error(what, name, names);
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ Status check_fault_of_environment() {
 
 std::vector<std::string> fault_warnings() {
   auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
-  if (in_llvm && *in_llvm && llvm_fault_came_about()) fault_came_about(**in_llvm);
+  if (in_llvm && *in_llvm && llvm_fault_occurred()) fault_came_about(**in_llvm);
   return take_fault_warnings();
 }
 

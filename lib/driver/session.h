@@ -24,8 +24,8 @@ class Events {
   virtual ~Events() = default;
   virtual void progress(std::string_view /*what*/) {}      // receives text such as "412 records, 412 identical"
   virtual void warning(const Diag& /*what*/) {}            // receives a problem that is not an error
-  virtual void note(const std::string& /*what*/) {}        // information
-  virtual void debug(const std::string& /*text*/) {}       // receives DEBUG output, which ends with a newline
+  virtual void note(const std::string& /*what*/) {}        // receives a message that is no problem
+  virtual void debug(const std::string& /*text*/) {}       // receives the text of DEBUG, which ends with a newline
   virtual bool color() const { return false; }             // true if messages may have colors
 };
 
@@ -64,11 +64,13 @@ struct Session {
   Cancel* cancel = nullptr;
   std::shared_ptr<TinygradPool> live = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
 
-  // Returns who compiles the session's graphs: the live pipeline, if there is one, else tgc. It keeps a copy of `over`.
+  // Returns the compiler of the session's graphs: the live pipeline's, if there is one, else tgc's own. The compiler
+  // keeps a copy of `over`.
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // Starts the live pipeline that over.live names, with at most `jobs` processes. Fails if it has no tinygrad.
+  // Starts the live pipeline that over.live names, with at most `jobs` processes; does nothing if over.live is empty.
+  // Fails if over.live runs no tinygrad.
   Status go_live();
   // Returns the target of a graph that names no target: the user's override, else the target of the environment
   // (DEV=NAME, NAME=1, ...), else CPU.
@@ -77,8 +79,9 @@ struct Session {
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
-  // Returns the pipeline of `in`, which a Source returned: the live pipeline's, if there is one; what was recorded, if
-  // `in` is of another release (unless over.native), or if over.recorded is set and `in` has a record; else tgc's own.
+  // Returns the pipeline of `in`, a graph that a Source returned. It is the live pipeline if the session has one; the
+  // recorded pipeline if `in` is of another release (unless over.native is set), or if over.recorded is set and `in`
+  // has a record; else the native pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
@@ -91,8 +94,7 @@ struct Session {
   std::function<bool()> stop() const { return [this] { return cancelled(); }; }
 };
 
-// Reads environment variables that are not settings (lib/support/settings.h): those that choose the default device and
-// renderer, those that tgc ignores (users are warned), and TRACK_MATCH_STATS. Also checks TGC_FAULT (seeded faults).
+// ---- environment variables that are not settings (lib/support/settings.h)
 
 // Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
 // and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if the environment selects no device.

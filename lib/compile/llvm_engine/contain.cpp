@@ -11,7 +11,7 @@ namespace {
 
 thread_local std::string fatal_message;
 
-void remember(void*, const char* message, bool) { fatal_message = message; }
+void keep_fatal_message(void*, const char* message, bool) { fatal_message = message; }
 
 // Throws bad_alloc if memory runs out in LLVM, which would otherwise abort. Installed before LLVM's first allocation.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
@@ -26,7 +26,7 @@ class Handlers {
   Handlers() {
     std::lock_guard lock(mutex_);
     if (users_++) return;
-    llvm::install_fatal_error_handler(remember);
+    llvm::install_fatal_error_handler(keep_fatal_message);
     llvm::CrashRecoveryContext::Enable();
   }
   ~Handlers() {

@@ -12,9 +12,9 @@ namespace tgc {
 // as `.byte`. Throws std::runtime_error if `object` is not an object file.
 std::string disassemble(std::string_view object, const llvm::TargetMachine& machine);
 
-// Adds debug information that maps each instruction of a module to its line in the text the module was parsed from.
-
-// Requires one instruction per line, as tinygrad prints IR. Skips functions whose lines and instructions do not match.
+// Adds debug information that maps each instruction of `module` to its line in `text`, from which the module was
+// parsed. Requires one instruction per line, as tinygrad prints IR. Skips functions whose numbers of lines and
+// instructions differ, and all functions if the text has another number of functions than the module.
 void add_line_table(llvm::Module& module, std::string_view text);
 
 }  // namespace tgc

@@ -40,7 +40,7 @@ namespace {
   throw ThrownComplaint{{std::move(message), line, column}};
 }
 
-// All features of this computer's CPU, as "+avx2,-sse4a,...".
+// Returns all features of this computer's CPU, as "+avx2,-sse4a,...".
 std::string host_features() {
   std::string out;
   for (const auto& [name, on] : llvm::sys::getHostCPUFeatures())
@@ -112,7 +112,7 @@ std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& co
   return module;
 }
 
-// Passes that take time in proportion to a module's size.
+// The passes for huge modules: the time of each grows only linearly with the size of the module.
 constexpr const char* kFewerPasses = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),adce)";
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {

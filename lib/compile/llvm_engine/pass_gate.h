@@ -16,7 +16,8 @@ class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(int64_t most) : most_(most) {}  // `most`: number of passes to run; -1: all
 
-  // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, either overrides LLVM's.
+  // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, one of the two versions of
+  // shouldRunPass overrides LLVM's function in each release.
   bool isEnabled() const { return true; }
   // LLVM calls this function before each optional pass of code generation.
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const;
@@ -34,7 +35,7 @@ class PassGate : public llvm::OptPassGate {
   mutable std::string list_;
 };
 
-// Seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs.
+// ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs
 
 // Adds the fault's pass to the optimizations; does nothing for a fault that is not a pass.
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);

@@ -18,7 +18,7 @@ Result<std::string> compile_metal(const std::string& name, const std::string& so
 // Splits the result of compile_metal into its parts.
 Result<MetalCode> read_metal_code(std::string_view made);
 
-// The source line of the instruction at offset `at`; 0 if it has none.
+// Returns the source line of the instruction at offset `at`; 0 if the instruction has none.
 uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at);
 
 }  // namespace tgc

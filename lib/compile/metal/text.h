@@ -23,7 +23,7 @@ struct MetalKernel {
 // Finds the kernels of a source. Throws Rejected, with the line, for a parameter that tgc does not support.
 std::vector<MetalKernel> metal_kernels(std::string_view source);
 
-// The name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
+// Returns the name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
 std::string metal_entry(std::string_view kernel);
 
 // Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel. Throws Rejected.
