@@ -45,7 +45,8 @@ Diag refused(const char* wall, int error) {
   return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
 }
 
-// Returns the names in a folder. directory_iterator's increment() would end the process if memory runs out.
+// Returns the names in a folder. Does not use directory_iterator, because its increment() ends the process if memory
+// runs out.
 std::vector<std::string> names_in(const char* folder) {
   std::vector<std::string> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
@@ -57,7 +58,7 @@ std::vector<std::string> names_in(const char* folder) {
 
 // ---- limits
 uint64_t address_space() {
-  char text[128] = "";  // not read with stdio: its buffer would be one more page for fork to copy
+  char text[128] = "";  // read() instead of stdio, whose buffer would be one more page for fork to copy
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   ssize_t n = read(fd, text, sizeof text - 1);
@@ -65,7 +66,7 @@ uint64_t address_space() {
   return n > 0 ? std::strtoull(text, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-void lower(int which, uint64_t to) {
+void lower_limit(int which, uint64_t to) {
   rlimit limit;
   if (getrlimit(__rlimit_resource_t(which), &limit) != 0) return;
   limit.rlim_max = std::min<rlim_t>(limit.rlim_max, to);
@@ -74,13 +75,13 @@ void lower(int which, uint64_t to) {
 }
 
 void set_limits(const Confinement& what) {
-  lower(RLIMIT_CORE, 0);
-  if (what.rights != Rights::Driver) lower(RLIMIT_FSIZE, 0), lower(RLIMIT_NPROC, 0);
-  if (what.seconds > 0) lower(RLIMIT_CPU, uint64_t(std::ceil(what.seconds)) + 1);
+  lower_limit(RLIMIT_CORE, 0);
+  if (what.rights != Rights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
+  if (what.seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.seconds)) + 1);
   if (what.memory && !kSanitized) {
     // Drivers reserve terabytes of address space, so for Rights::Driver only the data segment is limited.
     bool driver = what.rights == Rights::Driver;
-    lower(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory);
+    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory);
   }
 }
 
@@ -94,8 +95,9 @@ void close_between(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++) close(int(fd));
 }
 
-// Closes all descriptors except `channel`: a worker inherits the user's terminal and files. The standard ones become
-// /dev/null, because otherwise the next file that a driver opens would receive its error messages.
+// Closes all descriptors except `channel`, because a worker inherits the user's terminal and files. Descriptors 0 to 2
+// become /dev/null: if they were closed, the next file that a driver opens would get one of these numbers and receive
+// the driver's error messages.
 Status close_inherited(int channel) {
   int null = open("/dev/null", O_RDWR);
   for (int fd : {0, 1, 2})
@@ -108,11 +110,12 @@ Status close_inherited(int channel) {
 // ---- Landlock; its restrictions cannot be lifted later
 #if TGC_LINUX && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
-constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
+constexpr uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
 constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14, kIoctl = 1u << 15;  // added by ABI versions 2, 3 and 5
 constexpr uint64_t kOfFiles =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctl;
-constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside the sandbox
+constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP connections; abstract sockets and signals to processes outside the
+                                               // sandbox
 
 // The struct landlock_ruleset_attr of Landlock's ABI version 6. Older kernels accept a prefix of it.
 struct Ruleset {
@@ -134,13 +137,14 @@ void allow(int rules, const std::string& path, uint64_t access) {
 Status restrict_files(const Confinement& what) {
   int version = std::min(landlock_version(), what.newest_landlock);
   if (version < 1) return Unit{};
-  uint64_t all = kFirst | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
+  uint64_t all = kFirstRights;
+  all |= (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
   Ruleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
   size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
   if (rules < 0) return refused("Landlock", errno);
   if (what.rights == Rights::Compile) {
-    std::error_code error;  // the headers of clang that an installation may have
+    std::error_code error;  // clang's headers, if the installation of tgc has them
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     allow(rules, program.parent_path().parent_path() / "lib/tgc/clang",
           kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
@@ -148,7 +152,7 @@ Status restrict_files(const Confinement& what) {
       allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   }
   if (what.rights == Rights::Driver) {
-    // all files but those in /dev, where the terminals are
+    // Makes all files readable except those in /dev, which has the terminals.
     allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
     for (const std::string& name : names_in("/"))
       if (name != "dev") allow(rules, "/" + name, kRead);
@@ -234,17 +238,19 @@ constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
 constexpr uint32_t fails(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
 
-// A comparison of 32 bits at `offset` in seccomp_data.
+// Holds if the 32 bits at `offset` in seccomp_data, masked with `mask`, equal `value`.
 struct Condition {
   uint32_t offset, mask, value;
 };
-// Compares an int argument, of which the kernel reads 32 bits.
+// Returns the condition that an int argument of the system call, masked with `mask`, equals `value`. The kernel reads
+// the low 32 bits of the argument.
 Condition is_int(unsigned argument, uint32_t value, uint32_t mask = ~0u) {
   constexpr unsigned kLow = std::endian::native == std::endian::little ? 0 : 4;
   return {uint32_t(offsetof(seccomp_data, args)) + 8 * argument + kLow, mask, value};
 }
 
-// Makes the BPF program that the kernel runs for every system call. It searches the number in a binary tree.
+// Makes the BPF program that the kernel runs for every system call. The program finds the rules of the call by binary
+// search over the numbers of calls.
 class Filter {
  public:
   explicit Filter(uint32_t otherwise) : otherwise_{{{}, otherwise}} {}
@@ -303,7 +309,7 @@ class Filter {
   }
   void decide(const Rules& rules, Program& out) const {
     for (const Rule& rule : rules) {
-      size_t left = 3 * rule.when.size() + 1;  // instructions of the rule
+      size_t left = 3 * rule.when.size() + 1;  // number of BPF instructions of this rule that follow
       for (const Condition& c : rule.when) {
         load(out, c.offset);
         out.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c.mask));
@@ -320,21 +326,24 @@ class Filter {
   std::map<uint32_t, Rules> rules_;
 };
 
-// Adds the system calls of Compile and Driver workers whose arguments decide what they reach.
+// Adds rules for the system calls that Compile and Driver workers may make only with certain arguments, such as ioctl
+// and fcntl.
 void add_commands(Filter& filter, bool is_driver) {
   constexpr uint32_t kTcgets2 = 0x802C542A, kSetVma = 0x53564D41;
-  // isatty() and the width of a terminal; no other command of terminals is allowed
+  // isatty() and the query of a terminal's width fail as if there were no terminal; other commands of terminals are not
+  // allowed
   for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
     filter.add(fails(ENOTTY), "ioctl", {is_int(1, command)});
   filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
-  // no F_SETOWN and F_SETSIG, with which the kernel sends signals to other processes
+  // F_SETOWN and F_SETSIG are not allowed: they make the kernel send signals to other processes
   filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // the mask allows all commands from F_DUPFD to F_SETLKW
   // the mask allows F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW
   filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});
   filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // the mask also allows the seals of a memfd
   filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD_CLOEXEC)});
   if (!is_driver) {
-    // reads the worker's own limits: process 0, no new limit (a pointer of two words)
+    // allows reading the worker's own limits: process 0 is the caller, and the pointer to new limits (two words) is
+    // null
     constexpr uint32_t kNewLimit = offsetof(seccomp_data, args) + 16;
     filter.add(kAllow, "prlimit64", {is_int(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
     return;
@@ -351,11 +360,12 @@ void add_commands(Filter& filter, bool is_driver) {
     filter.add(kAllow, "ioctl", {is_int(1, direction | 'K' << 8, direction | 0xFF00)});
   for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal, so they end the worker
     filter.add(kTrap, "ioctl", {is_int(1, command)});
-  // the operations 0 to 55, not PR_SCHED_CORE (62), which reaches other processes
+  // Allows the operations 0 to 55 and PR_SET_VMA. PR_SCHED_CORE (62) is not allowed, because it reaches other
+  // processes.
   constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};
   for (auto [first, mask] : kOperations) filter.add(kAllow, "prctl", {is_int(0, first, mask)});
-  // Threads and processes, but no namespaces and no siblings of the worker. clone3 fails with ENOSYS, because a filter
-  // cannot see its flags; the C library then calls clone.
+  // Allows new threads and processes, but no new namespaces and no siblings of the worker (CLONE_PARENT). clone3 fails
+  // with ENOSYS, because a filter cannot see its flags; the C library then calls clone.
   constexpr uint32_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                CLONE_NEWPID | CLONE_NEWNET;
   filter.add(kAllow, "clone", {is_int(0, 0, kSpaces | CLONE_PARENT)});
@@ -419,7 +429,8 @@ void restrict_calls(Result<Program>& made, int channel) {
     if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
     else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
   sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
-  // TSYNC applies the filter to all threads; the result is the id of a thread to which it cannot be applied
+  // TSYNC applies the filter to all threads. The result is 0, an error, or the id of a thread that cannot get the
+  // filter.
   long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
   if (failed) throw Failure(refused("seccomp", failed > 0 ? ESRCH : errno));
 }
@@ -438,7 +449,8 @@ constexpr std::string_view kRightsNames[] = {"memory and messages", "reading com
 Status confine(const Confinement& what, int channel) {
   log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
-    auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
+    auto&& program = program_for(what.rights);  // built before the memory limit is set, which may be too low for
+                                                // building it
     if (!kSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)
@@ -453,7 +465,7 @@ Status confine(const Confinement& what, int channel) {
   });
 }
 
-std::string walls() {
+std::string active_mechanisms() {
   return std::string(kSeccomp ? "seccomp, " : "") + (!kSanitized && landlock_version() > 0 ? "Landlock, " : "") +
          "limits";
 }

@@ -1,7 +1,7 @@
 // Confinement: restrictions that a worker process permanently puts on itself before it runs untrusted code. There are
 // three independent mechanisms: seccomp (system calls), Landlock (files) and resource limits (memory, CPU time, file
 // size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls, and on systems other than
-// Linux, only the resource limits apply; `walls()` lists the active mechanisms.
+// Linux, only the resource limits apply; see active_mechanisms().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,20 +15,24 @@ namespace tgc {
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries
-  Driver,   // what device drivers need, but no network, other processes or system settings; see `writable`
+  Driver,   // also what device drivers need: device files, threads, files in `writable`; no network and no other
+            // processes
 };
 
 struct Confinement {
   Rights rights = Rights::Compute;
   uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
   double seconds = 0;                      // CPU seconds; 0: no limit
-  std::vector<std::string> writable = {};  // files and folders that Rights::Driver may write (it may read most)
-  int newest_landlock = 1000;              // Landlock ABI versions above this are not used; 0: no Landlock. For tests.
+  std::vector<std::string> writable = {};  // files and folders that a Rights::Driver worker may write; it may read all
+                                           // but /dev
+  int newest_landlock = 1000;              // the highest Landlock ABI version to use, for tests of older kernels; 0: no
+                                           // Landlock
 };
 
-// Confines this process and all its threads. `channel` is the descriptor connected to the parent process. A forbidden
-// system call then raises SIGSYS. Returns an error if the system has a mechanism but refuses to activate it; then the
-// caller must not run untrusted code.
+// Confines this process and all its threads. `channel` is the descriptor connected to the parent process. Then a
+// forbidden system call raises SIGSYS or, if libraries depend on it, fails with an error such as ENOSYS or EPERM.
+// Returns an error if the system has a mechanism but refuses to activate it; then the caller must not run untrusted
+// code.
 Status confine(const Confinement& what, int channel);
 
 // Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting
@@ -36,9 +40,10 @@ Status confine(const Confinement& what, int channel);
 void prepare_confinement();
 
 // Returns the mechanisms that are active on this system in this build, such as "seccomp, Landlock, limits".
-std::string walls();
+std::string active_mechanisms();
 
-// Returns the name of a system call, such as "openat", or "call 425" if it is unknown. SIGSYS's siginfo has the number.
+// Returns the name of a system call, such as "openat", or "call 425" if it is unknown. `number` is the number of the
+// call in SIGSYS's siginfo.
 std::string call_name(int number);
 
 // Returns the paths that a device driver may have to write: device files, the cache folders of PoCL and NVIDIA, and

@@ -67,7 +67,7 @@ struct Victim {
 struct Attempt {
   std::string name;
   std::vector<long> call;  // number of the system call and its arguments
-  std::set<int> errors = {EPERM, ENOSYS};  // what the filter, but not the kernel, returns
+  std::set<int> errors = {EPERM, ENOSYS};  // errors that the filter returns and the kernel does not
 };
 
 volatile sig_atomic_t trapped = 0;
@@ -100,8 +100,8 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
 
 // Calls `check` with each kind of worker and each version of Landlock.
 void each_worker(const std::function<void(const Confinement&)>& check) {
-  if (kSanitized || walls() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; active: " << walls());
+  if (kSanitized || active_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
     return;
   }
   for (Rights rights : {Rights::Compute, Rights::Compile, Rights::Driver})
@@ -216,7 +216,7 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
     char text[8];
     return std::to_string(pread(0, text, sizeof text, 0)) + " " + std::to_string(write(1, "x", 1));
   });
-  if (!kSanitized && walls() != "limits") CHECK(read_first.value_or_throw() == "0 1");
+  if (!kSanitized && active_mechanisms() != "limits") CHECK(read_first.value_or_throw() == "0 1");
   CHECK(std::filesystem::file_size(name) == 6);
   close(file), close(far), unlink(name.c_str());
 }
@@ -241,7 +241,7 @@ TEST_CASE("confine: no worker truncates a file of the user, also where Landlock 
 }
 
 TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock, and can start threads and programs") {
-  SKIP_TEST_IF(kSanitized || walls().find("Landlock") == std::string::npos, "no Landlock, or sanitizers");
+  SKIP_TEST_IF(kSanitized || active_mechanisms().find("Landlock") == std::string::npos, "no Landlock, or sanitizers");
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   SKIP_TEST_IF(terminal < 0 || grantpt(terminal) || unlockpt(terminal), "there is no terminal");
   const std::string name = ptsname(terminal);
@@ -267,7 +267,7 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
 }
 
 TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda does, but reaches no server") {
-  SKIP_TEST_IF(kSanitized || walls() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
   sockaddr_un server{.sun_family = AF_UNIX}, own = server;
   std::string name = "tgc-confine-test-" + std::to_string(getpid());
   std::copy(name.begin(), name.end(), server.sun_path + 1);  // after a zero byte: an abstract name, not a file

@@ -32,11 +32,12 @@
 namespace tgc {
 namespace {
 
-// Every message from the worker to its parent begins with a Header, which has one of these kinds.
+// Every message from a worker to its parent begins with a Header, whose `kind` is one of these.
 enum class Kind : uint32_t { Answer, Error, Fault, Log };
 struct Header {
   Kind kind = Kind::Answer;
-  // fault: the signal and si_code (for SIGSYS: number of the system call); log entry: the topic and the level
+  // a fault: the signal and its si_code (for SIGSYS, the number of the system call); a log entry: its topic and its
+  // level
   int32_t signal = 0, code = 0;
   uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
   uint64_t bytes = 0;            // size of the text that follows the header
@@ -73,7 +74,7 @@ std::string explanation(const Header& h) {
   return strsignal(h.signal);
 }
 
-constexpr int kLook = 100;  // milliseconds between two checks of progress, processes and the deadline
+constexpr int kCheckMilliseconds = 100;  // between two checks of the progress, the number of processes and the deadline
 
 bool write_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
@@ -86,8 +87,8 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Like write_all, for messages to a worker: if the worker is dead, it does not raise SIGPIPE. If the worker does not
-// read, it returns false at the current deadline.
+// Writes a message to a worker. Unlike write_all, does not raise SIGPIPE if the worker is dead. Returns false if the
+// worker has not read the message at the current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -95,7 +96,7 @@ bool send_all(int fd, const void* data, size_t bytes) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN && !current_deadline().is_over()) {
       pollfd waiting{fd, POLLOUT, 0};
-      poll(&waiting, 1, kLook);
+      poll(&waiting, 1, kCheckMilliseconds);
       continue;
     }
     if (n <= 0) return false;
@@ -147,7 +148,7 @@ void report_fault(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-// Installs report_fault for all faults. It runs on an alternate stack, because the fault may be a stack overflow.
+// Installs report_fault for all faults, to run on an alternate stack, because the fault may be a stack overflow.
 void catch_faults(int fd) {
   fault_fd = fd;
   static std::array<char, 65536> stack;
@@ -162,7 +163,7 @@ void catch_faults(int fd) {
 }
 
 // Makes the worker the out-of-memory killer's first victim, kills it when its parent dies, and disables core files.
-void be_expendable() {
+void let_be_killed_first() {
   setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
 #if TGC_LINUX
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -216,9 +217,9 @@ class Reader {
     auto p = static_cast<char*>(to);
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
-        if (seconds_since(deadline_.end) > kCompareGrace) return Read::TimedOut;  // a worker that never stops sending
+        if (seconds_since(deadline_.end) > kCompareGrace) return Read::TimedOut;  // the worker never stops sending
         pollfd waiting{fd_, POLLIN, 0};
-        int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
+        int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) {
           if (uint64_t now = progress_ ? progress_() : 0; now != seen_) seen_ = now, begin_time();
@@ -282,7 +283,7 @@ Diag killed(const Header& h) {
               .kernel_fault = h.memory[0] && h.side};
 }
 
-// The channels to all workers of this process. A new worker closes its inherited copies.
+// The channels to all workers of this process. A new worker closes the copies of them that it inherits.
 struct Channels {
   std::mutex mutex;
   std::vector<int> open;
@@ -356,7 +357,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   }
   if (child == 0) {
     close(ends[0]);
-    be_expendable();
+    let_be_killed_first();
     catch_faults(ends[1]);
     Worker worker(ends[1]);
     forward_log([channel = ends[1]](LogTopic topic, LogLevel level, std::string_view text) {
@@ -396,7 +397,7 @@ int WorkerProcess::end() {
   return status;
 }
 
-Diag WorkerProcess::dies(Death death, Diag diag) {
+Diag WorkerProcess::record_death(Death death, Diag diag) {
   log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
   death_ = death;
   return cause_ = std::move(diag);
@@ -428,13 +429,13 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = end();
   if (got == Read::TimedOut)
-    return dies({SIGKILL, true}, out_of_time(reader.limit()));
+    return record_death({SIGKILL, true}, out_of_time(reader.limit()));
   if (got == Read::TooMany)
-    return dies({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
-  if (believable && got == Read::Done) return dies({header.signal}, killed(header));
-  if (WIFSIGNALED(status)) return dies({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
-  return dies({},
-              {"its process ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and without an answer"});
+    return record_death({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
+  if (believable && got == Read::Done) return record_death({header.signal}, killed(header));
+  if (WIFSIGNALED(status)) return record_death({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
+  const std::string code = std::to_string(WEXITSTATUS(status));
+  return record_death({}, {"its process ended with exit code " + code + " and without an answer"});
 }
 
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body) {

@@ -59,7 +59,8 @@ class WorkerProcess {
   WorkerProcess& operator=(WorkerProcess&&) = delete;
   ~WorkerProcess() { end(); }
 
-  // Sends a message. Returns an error if the worker is dead; receive() then returns the cause of its death.
+  // Sends a message. Returns an error if the worker is dead, or does not read the message before the current deadline.
+  // receive() then returns the cause.
   Status send(std::string_view message);
   // Waits at most `timeout_seconds` (0: no limit) for the next answer. If the worker dies or the time is up, this call
   // and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)", "killed by
@@ -74,7 +75,7 @@ class WorkerProcess {
  private:
   WorkerProcess(pid_t child, int channel);
   int end();  // kills the worker and returns its wait status
-  Diag dies(Death death, Diag diag);
+  Diag record_death(Death death, Diag diag);
 
   pid_t child_ = 0, owner_;
   int channel_ = -1;

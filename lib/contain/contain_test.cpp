@@ -202,8 +202,8 @@ std::string confined(const std::function<void()>& work, const ContainOptions& op
 std::string may_not(const std::string& call) { return "killed by SIGSYS (it called '" + call + "', which it may not)"; }
 
 TEST_CASE("contain: a worker with Rights::Compute can only compute") {
-  if (kSanitized || walls() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; active: " << walls());
+  if (kSanitized || active_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
     return;
   }
   CHECK(confined([] { std::vector<int> some(1000000, 1); }) == "answered");
@@ -246,7 +246,7 @@ TEST_CASE("contain: a fault report names the nearest watched memory and the dist
 }
 
 TEST_CASE("contain: a worker with Rights::Driver writes only where it may and cannot start many processes") {
-  SKIP_TEST_IF(kSanitized || walls() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
   std::string folder = "/tmp/tgc-room-test-" + std::to_string(getpid()), outside = folder + "-outside";
   mkdir(folder.c_str(), 0700);
   auto driver = [&](const std::function<std::string()>& work) {

@@ -69,10 +69,11 @@ int exit_code_of(int wait_status) {
 
 namespace {
 
-constexpr size_t kMostOutput = size_t(1) << 30;  // bytes; the answer of a worker cannot be longer either
+constexpr size_t kMostOutput = size_t(1) << 30;  // maximum size of a program's output in bytes; answers of workers have
+                                                 // the same limit
 
-// Waits for a program that should end soon. Looks at ever longer intervals, at most `longest`; returns its wait status,
-// or nothing if `give_up` returns true.
+// Waits for a program that should end soon. Polls at growing intervals, up to `longest`. Returns the wait status, or
+// nullopt if `give_up` returns true.
 template <class GiveUp>
 std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
   int status = 0;
@@ -93,7 +94,7 @@ bool drain(int fd, std::string& to) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-ProcessResult talk(const std::vector<std::string>& argv, std::string_view input, int seconds) {
+ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_view input, int seconds) {
   Pipe in, out, err;
   const pid_t pid =
       start_process({.argv = argv, .in = in.read(), .out = out.write(), .err = err.write()}).value_or_throw();
@@ -141,7 +142,7 @@ void ignore_broken_pipes() {
 
 Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input, int seconds) {
   ignore_broken_pipes();
-  return catch_failures([&] { return talk(argv, input, seconds); });
+  return catch_failures([&] { return run_and_collect(argv, input, seconds); });
 }
 
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {

@@ -15,7 +15,8 @@ namespace tgc {
 // fails. Without pipe2, a program that another thread executes at the same moment may inherit the ends.
 bool make_pipe(int ends[2]);
 
-// Accepts a connection; like make_pipe, it is closed when the process executes another program. -1: errno says why.
+// Accepts a connection and returns its descriptor, which is closed when the process executes another program. Returns
+// -1 and sets errno if accepting fails.
 int accept_connection(int socket);
 
 // Returns the processor time in seconds that this process and its children that ended have used.

@@ -32,7 +32,8 @@ TemporaryFolder::TemporaryFolder() {
   std::call_once(once, [&] { remove_leftovers(folder); });
   std::string pattern = folder + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure(std::string("cannot make a temporary folder: ") + std::strerror(errno));
-  path_ = std::move(pattern);  // a copy could fail, and then nobody would remove the folder
+  path_ = std::move(pattern);  // moved: a copy could fail for lack of memory, and then the folder would never be
+                               // removed
 }
 TemporaryFolder::~TemporaryFolder() {
   // remove_all allocates: if memory ran out, a second attempt may have enough

@@ -21,9 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The process gets 2 s to exit: at most kTries checks, with pauses of kPause microseconds.
+// The process gets 2 s to exit: at most kTries checks, with pauses of kPauseMicroseconds.
 constexpr int kTries = 200;
-constexpr useconds_t kPause = 10000;
+constexpr useconds_t kPauseMicroseconds = 10000;
 
 bool is_ready(int fd, short events, int milliseconds) {
   pollfd p{fd, events, 0};
@@ -51,7 +51,7 @@ class WithoutSigpipe {
 }  // namespace
 
 // The conditions that end the wait for an answer: a time limit and a stop callback.
-struct Answerer::Patience {
+struct Answerer::WaitLimits {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
@@ -83,7 +83,7 @@ Answerer::~Answerer() {
     if (*end >= 0) close(std::exchange(*end, -1));
   for (int i = 0; pid_ >= 0; i++) {
     if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
-    else if (i < kTries) usleep(kPause);
+    else if (i < kTries) usleep(kPauseMicroseconds);
     else kill();
   }
   close_pipes();
@@ -117,7 +117,7 @@ std::string Answerer::unsolicited_output() {
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;
-  for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPause);
+  for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
   if (ended == 0) return "the command closed its input or output";
   pid_ = -1;
   if (ended < 0) return "the command ended";
@@ -125,7 +125,7 @@ std::string Answerer::end_of_child() {
   return "the command ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-Status Answerer::write_line(const std::string& question, const Patience& patience) {
+Status Answerer::write_line(const std::string& question, const WaitLimits& limits) {
   WithoutSigpipe guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
@@ -133,7 +133,7 @@ Status Answerer::write_line(const std::string& question, const Patience& patienc
     if (n > 0) {
       at += size_t(n);
     } else if (errno == EAGAIN) {
-      if (auto status = patience.wait_for(to_, POLLOUT); !status) return status;
+      if (auto status = limits.wait_for(to_, POLLOUT); !status) return status;
     } else if (errno != EINTR) {
       return Diag{end_of_child()};
     }
@@ -160,8 +160,8 @@ Result<std::string> Answerer::ask(const std::string& question) {
 Result<std::string> Answerer::ask_running(const std::string& question) {
   if (std::string early = unsolicited_output(); !early.empty())
     return Diag{"the command says more than it is asked: " + early};
-  Patience patience{seconds_, stop_};
-  if (auto status = write_line(question, patience); !status) return status.diag();
+  WaitLimits limits{seconds_, stop_};
+  if (auto status = write_line(question, limits); !status) return status.diag();
   for (size_t looked = 0;;) {
     if (size_t end = rest_.find('\n', looked); end != rest_.npos) {
       std::string line = rest_.substr(0, end);
@@ -170,7 +170,7 @@ Result<std::string> Answerer::ask_running(const std::string& question) {
     }
     looked = rest_.size();
     check_limit(Limit::InputBytes, int64_t(looked));
-    if (auto status = patience.wait_for(from_, POLLIN); !status) return status.diag();
+    if (auto status = limits.wait_for(from_, POLLIN); !status) return status.diag();
     char block[65536];
     ssize_t n = read(from_, block, sizeof block);
     if (n > 0) rest_.append(block, size_t(n));

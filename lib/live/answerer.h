@@ -13,25 +13,26 @@ namespace tgc {
 // question, so that a late answer cannot be taken for the answer to the next question.
 class Answerer {
  public:
-  // /bin/sh runs `command`. An answer may take `seconds`. `stop`, called ten times a second, ends the wait if true.
+  // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called ten times a second, ends the wait
+  // if it returns true.
   Answerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
   Answerer(const Answerer&) = delete;
-  ~Answerer();  // closes the standard input of the process, and kills it after 2 s
+  ~Answerer();  // closes the standard input of the process, and kills the process if it still runs after 2 s
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote
-  // output before the question. A failure kills the process.
+  // anything before the question. A failure kills the process.
   Result<std::string> ask(const std::string& question);
   // Kills the process. For callers that find an answer invalid.
   void fail();
   void set_seconds(double seconds) { seconds_ = seconds; }
 
  private:
-  struct Patience;
+  struct WaitLimits;
   void start();
   Result<std::string> ask_running(const std::string& question);
-  Status write_line(const std::string& question, const Patience& patience);
+  Status write_line(const std::string& question, const WaitLimits& limits);
   std::string unsolicited_output();
   std::string end_of_child();
   void kill();
@@ -40,8 +41,9 @@ class Answerer {
   std::string command_;
   double seconds_;
   std::function<bool()> stop_;
-  int pid_ = -1, to_ = -1, from_ = -1;  // the process and the pipes to and from it; -1: not running
-  int alive_ = -1;                      // write end of a pipe that closes when this process ends
+  int pid_ = -1, to_ = -1, from_ = -1;  // the process, and the pipes to and from the process; -1: not running
+  int alive_ = -1;                      // write end of the guard's pipe (guarded_shell), which closes when this process
+                                        // ends
   std::string rest_;                    // output that was read, but not yet returned by ask()
 };
 

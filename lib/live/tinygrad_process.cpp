@@ -82,7 +82,8 @@ ProgramAnswer program_in(const std::string& answer) {
   return out;
 }
 
-// Returns the error for a failure at the first question. Most likely, the command does not run tinygrad.
+// Returns the error for a failure at the first question. The most likely cause is that the command does not run
+// tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python with tinygrad (python -m pip install tinygrad), or 'python .../tinygrad_export.py'"};

@@ -18,7 +18,8 @@ namespace tgc {
 // One match of a rule in a compilation.
 struct RuleMatch {
   std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
-  size_t number = 1;            // counted from 1: in the stage, or if `stage` is unset, in the whole compilation
+  size_t number = 1;            // number of the match, from 1: in the stage or, if `stage` is unset, in the whole
+                                // compilation
   std::optional<size_t> stage;  // index into the stages of the record
 };
 
@@ -28,15 +29,17 @@ struct CompileQuestion {
   std::string nodes;               // the graph to compile, as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all stages
   bool is_tensor_graph = false;    // true: a tensor graph, whose schedule is recorded; false: a kernel
-  std::string ast = {};            // the same graph as pyrender text, which is not sent
+  std::string ast = {};            // the same graph as pyrender text, which is not sent; the AST of a record that has
+                                   // only tinygrad's error
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
   // The fields below are sent to tinygrad only.
   std::vector<std::string> after = {};  // stages that the graph has been through, which tinygrad skips
-  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage whose pyrender
-  // text differs, and records the rewrites of this stage.
+  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage with another
+  // text, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
   std::string until = {};  // the last stage to run; empty: all stages
-  bool is_live = false;    // any release answers, with the record that the exporter writes of its compilation
+  bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
+                           // exporter writes it
   bool rewrites = false;   // with is_live: record every match of a rule
   std::string opts = {};   // with is_live: opts that tinygrad applies in place of its own: "[Opt(OptOps.UPCAST, 0, 4)]"
   std::optional<RuleMatch> leave_out = {};  // with is_live: tinygrad compiles without this match
@@ -53,18 +56,19 @@ struct ModelQuestion {
   std::string json() const;
 };
 
-// A request for a Python program that shows the wrong value of a rule (python/tgc/export/rule_program.py).
+// A request for a Python program that shows a wrong rewrite of a rule (python/tgc/export/rule_program.py).
 struct ProgramQuestion {
   std::string place;  // the rule: "uop/symbolic.py:113"
   std::string graph;  // the left side, as tgc's JSON
-  std::map<std::string, std::string> values;  // of its leaves by name; "before" and "after": of both sides
+  std::map<std::string, std::string> values;  // values of the graph's leaves by name; "before" and "after": the values
+                                              // of the two sides
 
   std::string json() const;
 };
 
 struct ProgramAnswer {
-  std::string program, printed;  // the text, and what it prints; empty: there is none
-  std::string why;  // there is none
+  std::string program, printed;  // the program's text and what it printed; empty if there is no program
+  std::string why;  // why there is no program; empty if there is one
 };
 
 // A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
@@ -75,10 +79,10 @@ class TinygradProcess {
   // `stop`: see Answerer.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
-  // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages
-  // before and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
+  // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
+  // ran and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
-  // Returns a program that this tinygrad ran, and that printed the value of the right side.
+  // Returns a program that this tinygrad ran and that printed the value of the right side, or why there is none.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);
@@ -92,20 +96,21 @@ class TinygradProcess {
   bool has_answered_ = false;
 };
 
-// Returns the command or Python that --live or --tinygrad names: `option`, or, if it is kNamedByEnvironment, the value
-// of TGC_TINYGRAD. Fails if TGC_TINYGRAD is not set.
 inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
+// Returns the command or Python that --live or --tinygrad names: `option` or, if `option` is kNamedByEnvironment, the
+// value of the environment variable TGC_TINYGRAD. Fails if this variable is needed and not set.
 Result<std::string> named_tinygrad(const std::string& option);
 
 // Makes the tinygrad that --live names write a recording of instances of its rules to the file `path`
-// (tinygrad_export.py --rules). `only`: a part of the rules' FILE:LINE; empty: all rules. `shard`: part K/N of them.
+// (tinygrad_export.py --rules). `only`: text that a rule's FILE:LINE must contain; empty: all rules. `shard`: K/N, the
+// part of the rules to write.
 Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard,
                     const std::string& path);
 
 // The release and the settings that a tinygrad process reports.
 struct TinygradFacts {
   std::string producer;            // such as "tinygrad 0.14.0"
-  std::set<std::string> settings;  // the settings that a live question may set
+  std::set<std::string> settings;  // the settings that a CompileQuestion with is_live may set
 };
 
 // A live pipeline: some processes of one tinygrad, which compile graphs at the same time. Each process starts at its
@@ -116,7 +121,7 @@ class TinygradPool {
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
       : tinygrad_(std::move(tinygrad)), processes_(processes), stop_(std::move(stop)) {}
 
-  // Returns the release and its settings. Fails if the command does not run a tinygrad.
+  // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& about();
   // Asks a free process, or waits for one. A crash or a timeout of the process is the error of the returned record, and
   // a new process takes its place. Fails if about() fails, or if the wait is cancelled.
