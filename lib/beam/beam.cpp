@@ -17,8 +17,9 @@ namespace tgc {
 
 namespace {
 
-// The end of a search: measures the best candidates of all rounds and the hand-coded optimizer's kernel in turns. The
-// fastest kernel that computes right results becomes the result of the search.
+// ---- the end of a search
+// Measures the best candidates of all rounds and the hand-coded optimizer's kernel in turns. The fastest kernel that
+// computes right results becomes the result of the search.
 
 constexpr size_t kFromRounds = 6;  // number of finalists from the rounds: the fastest candidates of all rounds
 
@@ -110,7 +111,8 @@ class NoTimes : public TimeSource {
 
 struct Item {
   SearchKernel kernel;
-  InputGraph compiled = {};  // by the tinygrad that applies the opts; without a graph: tgc applies them
+  InputGraph compiled = {};  // the kernel as the tinygrad that applies the opts compiled it; without a graph if tgc
+                             // applies the opts
   size_t runs = 1;           // number of times that the input runs the kernel
   double seconds = 0;        // run time with hand-coded opts; measured only if plan.budget is set
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
@@ -149,7 +151,7 @@ class Items {
     return Unit{};
   }
 
-  // Adds a kernel that the live pipeline compiled, or those of a schedule.
+  // Adds a kernel that the live pipeline compiled, or the kernels of a schedule that it made.
   Status add_live(InputGraph graph) {
     if (graph.is_tensor_graph) {
       auto pipeline = session_.pipeline(std::move(graph));
@@ -252,7 +254,7 @@ class Searches {
     auto results = catch_failures([&] { return results_of(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
-    begin_ = Clock::now();  // a live pipeline has started
+    begin_ = Clock::now();  // after the live pipeline has started, whose start does not count as search time
     if (plan_.budget > 0 && items->size() > 1) {
       for (Item& item : *items)
         if (auto status = time_by_hand(item); !status) return status;

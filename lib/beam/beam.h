@@ -1,4 +1,4 @@
-// `tgc beam`: searches each distinct kernel of an INPUT, one after the other.
+// The options of `tgc beam`, which searches fast opts for each distinct kernel of an INPUT, one kernel after the other.
 #pragma once
 #include <functional>
 

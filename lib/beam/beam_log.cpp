@@ -185,11 +185,11 @@ std::string label(double x, double y, const char* anchor, const std::string& tex
   return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(text) + "</text>\n";
 }
 
-std::string across(double y, const char* style) {
+std::string horizontal_line(double y, const char* style) {
   return formatted("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" %s/>\n", kLeft, kWidth - kRight, y, y, style);
 }
 
-// The logarithmic time axis, from the fastest (bottom) to the slowest (top).
+// The logarithmic time axis, from the smallest time (bottom) to the largest (top).
 class Scale {
  public:
   explicit Scale(const BeamLog& log) {
@@ -206,7 +206,7 @@ class Scale {
     double part = std::log(std::clamp(s, low_, high_) / low_) / std::log(high_ / low_);
     return kHeight - kBottom - part * (kHeight - kTop - kBottom);
   }
-  // ticks at 1, 2 and 5 times each power of ten in the range
+  // Returns ticks at 1, 2 and 5 times each power of ten in the range.
   std::vector<double> ticks() const {
     std::vector<double> out;
     for (double power = std::pow(10, std::floor(std::log10(low_))); power <= high_; power *= 10)
@@ -230,7 +230,7 @@ std::string beam_plot(const BeamLog& log) {
       kWidth, kHeight);
   out += label(kLeft, 24, "start", log.kernel + " on " + log.target + ": " + seconds_text(log.seconds));
   for (double s : scale.ticks()) {
-    out += across(scale.y(s), "stroke=\"#ddd\"");
+    out += horizontal_line(scale.y(s), "stroke=\"#ddd\"");
     out += label(kLeft - 8, scale.y(s) + 4, "end", seconds_text(s));
   }
   std::string path;
@@ -248,7 +248,7 @@ std::string beam_plot(const BeamLog& log) {
   }
   out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"#c33\" stroke-width=\"2\"/>\n";
   if (log.before) {
-    out += across(scale.y(*log.before), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
+    out += horizontal_line(scale.y(*log.before), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
     out += label(kWidth - kRight, scale.y(*log.before) - 5, "end", "hand-coded opts");
   }
   return out + "</svg>\n";

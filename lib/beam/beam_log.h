@@ -17,7 +17,7 @@ struct CandidateLog {
 };
 
 struct RoundLog {
-  std::vector<OptTexts> beam;  // opts of the kernels that the round started from, the best first
+  std::vector<OptTexts> beam;  // opts of the kernels that the round started from, the fastest kernel first
   std::vector<CandidateLog> candidates;
   double best = 0, wall = 0;   // best: seconds of the fastest kernel after the round; wall: seconds since the start
 };
@@ -33,7 +33,8 @@ struct BeamLog {
   OptTexts before_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  std::string found;                   // if not empty: the time of an earlier search, which found this result
+  std::string found;                   // when an earlier search found this result, which was stored; empty: this search
+                                       // found the result
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
   std::string applied_by;              // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
@@ -52,7 +53,8 @@ std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
 
-// Opts, as joined() writes them, for the kernel that tinygrad gives this name with its own opts (DEBUG=2 shows it).
+// Opts for a kernel of a program, as joined() writes them. `function` is the kernel's name with tinygrad's own opts, as
+// DEBUG=2 shows it.
 struct ProgramOpts {
   std::string function, opts;
 };
@@ -60,9 +62,8 @@ struct ProgramOpts {
 // these opts. Empty if there are no kernels.
 std::string opts_for_program(std::span<const ProgramOpts> kernels);
 
-// Draws a search: the time of each candidate and of the best one so far, round by round.
-
-// Returns a self-contained SVG. The time axis is logarithmic; each timed candidate is a dot in its round.
+// Returns a self-contained SVG that draws the search round by round: a dot for the time of each timed candidate, and a
+// line for the time of the best one so far. The time axis is logarithmic.
 std::string beam_plot(const BeamLog& log);
 
 }  // namespace tgc

@@ -38,15 +38,15 @@ class Search {
     while (!rounds_.done() && log_.rounds.size() < plan_.rounds && !stopped()) round();
     log_.opts = texts(*rounds_.best().kernel);
     log_.seconds = rounds_.best().seconds;
-    log_.wall = wall();
+    log_.wall = elapsed();
     return std::move(log_);
   }
 
  private:
-  double wall() const { return seconds_since(begin_); }
+  double elapsed() const { return seconds_since(begin_); }
   OptTexts texts(const Scheduler& s) const { return opt_texts(kernel_.graph(), s.applied_opts()); }
   bool stopped() {
-    if (session_.cancelled() || wall() > plan_.deadline) log_.interrupted = true;
+    if (session_.cancelled() || elapsed() > plan_.deadline) log_.interrupted = true;
     return log_.interrupted;
   }
 
@@ -57,7 +57,7 @@ class Search {
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
       log.candidates[i].opts = texts(*kernels[i]);
-      log.candidates[i].outcome = CandidateOutcome::Unknown;  // until it is classified
+      log.candidates[i].outcome = CandidateOutcome::Unknown;  // until classify() sets it
     }
     filter_.begin_round();
     fastest_.clear();
@@ -165,7 +165,7 @@ class Search {
       seconds.push_back(c.outcome == CandidateOutcome::Timed ? std::optional(c.seconds) : std::nullopt);
     rounds_.end_round(kernels, seconds);
     log.best = rounds_.best().seconds;
-    log.wall = wall();
+    log.wall = elapsed();
   }
 
   const Session& session_;

@@ -19,10 +19,10 @@ class TimeSource {
   virtual void prepare(std::span<Candidate* const> /*candidates*/) {}
   // Returns the seconds of the fastest of a few runs, or of a single run if prepared candidates can be timed again
   // later. Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps a
-  // candidate. Returns nullopt and sets outcome and why if there is no time.
+  // candidate. If the candidate has no time, returns nullopt and sets log.outcome and log.why.
   virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double keep_limit,
                                      CandidateLog& log) = 0;
-  // Returns true if the candidate computes the expected results; else sets outcome and why.
+  // Returns true if the candidate computes the expected results; else sets log.outcome and log.why.
   virtual bool check(Candidate&, CandidateLog&) { return true; }
 };
 

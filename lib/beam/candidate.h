@@ -19,7 +19,7 @@ enum class CandidateOutcome : uint8_t {
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
-  Unknown,    // the file of recorded times (--replay-times) has no time for it
+  Unknown,    // not classified yet, or the file of recorded times (--replay-times) has no time for it
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
@@ -34,11 +34,13 @@ struct Candidate {
   std::string why;                         // the error, if Refused
 };
 
-// How duplicates are found: by a digest of the binary or of the source; with None, they are not looked for.
+// How duplicates are found: by a digest of the binary or of the source. None: candidates are not even lowered, so there
+// is nothing to compare.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
-  // Sets the candidate's graph and executable for these opts, in place of tgc's own pipeline. Throws Failure.
+  // Compiles the candidate for these opts in place of tgc's own pipeline: sets its graph and executable. Throws
+  // Failure.
   using Compile = std::function<void(Candidate&, const std::string& opts)>;
 
   const Target& target;
@@ -48,7 +50,7 @@ struct CandidateSpec {
   Identity identity = Identity::Binary;
   bool threads_in_turn = false;  // see KernelSource
   Compile compile = {};          // empty: tgc's own pipeline
-  Device* device = nullptr;  // device that compiles the candidate; null: it is not compiled, and Binary means Source
+  Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Identity::Binary acts like Source
 };
 
 // Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.

@@ -25,7 +25,7 @@ void Database::fail() {
 
 bool Database::has_table(std::string_view name) {
   if (!prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").bind(name).step()) return false;
-  // the value of a generated column is computed by an expression of the file
+  // a generated column would evaluate an expression that the file contains
   if (prepare("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0").bind(name).step())
     throw Failure(Diag{.message = "the table '" + std::string(name) + "' has generated columns", .file = path_});
   return true;
@@ -71,7 +71,7 @@ bool Statement::step() {
 
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
 double Statement::real(int column) const { return sqlite3_column_double(handle_.get(), column); }
-std::optional<double> Statement::maybe_real(int column) const {
+std::optional<double> Statement::optional_real(int column) const {
   if (sqlite3_column_type(handle_.get(), column) == SQLITE_NULL) return std::nullopt;
   return real(column);
 }

@@ -27,7 +27,7 @@ class Statement {
   bool step();  // returns true if there is a row
   int64_t integer(int column) const;
   double real(int column) const;
-  std::optional<double> maybe_real(int column) const;
+  std::optional<double> optional_real(int column) const;
   std::string text(int column) const;  // returns the column as text, or the bytes of a blob
 
  private:

@@ -17,16 +17,20 @@ namespace tgc {
 
 namespace {
 
-constexpr int kRuns = 3;               // timed runs of a candidate, as in tinygrad
-constexpr int kMostRuns = 100;         // limit for a short kernel, whose runs take kEnoughSeconds together
+constexpr int kRuns = 3;                      // minimum number of timed runs of a candidate, as in tinygrad
+constexpr int kMostRuns = 100;                // maximum number of runs of a short kernel, which runs until its runs
+                                              // took kEnoughSeconds together
 constexpr double kEnoughSeconds = 1e-3;
-constexpr double kHopeless = 3;        // a candidate slower than keep limit * 3 gets no further runs, as in tinygrad
-constexpr double kBehind = 1.25;       // replaces kHopeless if the runs are long enough to be reliable
-constexpr double kHiccup = 0.02;       // seconds for which another process may delay a run
-constexpr double kStopped = 2;         // n runs of a candidate are stopped after n * keep limit * 2, plus kNewWorker
-constexpr double kNewWorker = 0.03;    // seconds to start a worker
+constexpr double kSlowFactor = 3;             // a candidate slower than keep limit * 3 gets no further runs, as in
+                                              // tinygrad
+constexpr double kReliableSlowFactor = 1.25;  // replaces kSlowFactor if the runs are long enough to be reliable
+constexpr double kDelaySeconds = 0.02;        // seconds for which another process may delay a run
+constexpr double kStopFactor = 2;             // n runs of a candidate are stopped after n * keep limit * 2, plus
+                                              // kNewWorker
+constexpr double kNewWorker = 0.03;           // seconds to start a worker
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;    // REF checks kernels of at most this many operations, about a second
+constexpr double kMostForRef = 3e7;           // REF computes the expected results of kernels with at most this many
+                                              // operations, which take about a second
 
 DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
@@ -36,20 +40,22 @@ DeviceBuffer buffer_of(const Array& array) {
 
 // How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  double kept = INFINITY;  // the keep limit in seconds; a candidate that takes much longer gets no further runs
+  double kept = INFINITY;  // the keep limit (TimeSource::time) in seconds; a candidate that takes much longer gets no
+                           // further runs
   int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
 
   // Returns the seconds after which a candidate is stopped, including the start of a worker.
-  double limit() const { return kStopped * kept * runs + kNewWorker; }
+  double limit() const { return kStopFactor * kept * runs + kNewWorker; }
   // Returns the seconds of the fastest run, scaled by `factor` because a run may cover only a part of the grid.
   template <class Run>
   double fastest(double factor, Run&& run) const {
     double out = INFINITY, sum = 0;
-    for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kHiccup); n++) {
+    for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kDelaySeconds); n++) {
       double seconds = run();
       out = std::min(out, seconds * factor), sum += seconds;
-      bool is_sure = n > 0 || seconds > kHiccup;  // up to kHiccup of the first run may be a delay, so run once more
-      if (is_sure && out > kept * (sum < kEnoughSeconds ? kHopeless : kBehind)) break;
+      // up to kDelaySeconds of the first run may be a delay, so a short first run is followed by another
+      bool is_sure = n > 0 || seconds > kDelaySeconds;
+      if (is_sure && out > kept * (sum < kEnoughSeconds ? kSlowFactor : kReliableSlowFactor)) break;
     }
     return out;
   }
@@ -116,7 +122,7 @@ Result<double> DeviceTimes::fastest_run(Candidate& candidate, const TimingLimits
   return place_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
-// Runs in the worker: holds the loaded candidates, which requests name by number.
+// The worker's part: loads the candidates and runs them on request. A request names a candidate by its number.
 class DeviceTimes::CandidateHolder {
  public:
   explicit CandidateHolder(DeviceTimes& times) {
@@ -227,8 +233,8 @@ std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates,
   double best = INFINITY;
   for (int turn = 0; turn < turns; turn++)
     for (size_t i = 0; i < candidates.size(); i++) {
-      int least = i == 0 ? turns : fastest[i] < kHiccup ? 2 : 1;
-      if (turn >= least && !(fastest[i] <= kBehind * best)) continue;
+      int least = i == 0 ? turns : fastest[i] < kDelaySeconds ? 2 : 1;
+      if (turn >= least && !(fastest[i] <= kReliableSlowFactor * best)) continue;
       if (auto seconds = fastest_run(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
       best = std::min(best, fastest[i]);
     }

@@ -36,7 +36,7 @@ class Found {
   }
 
  private:
-  std::mutex mutex_;  // needed because several threads compile kernels
+  std::mutex mutex_;  // several threads compile kernels
   std::unique_ptr<BeamResults> results_;
   int64_t width_;
   std::map<std::string, std::string> devices_;

@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Installs the results of `path` for all later compilations of this process. The file may be missing. Error: the file
-// is no file of results.
+// Makes all later compilations of this process take their opts from the file of results `path`, from searches whose
+// BEAM was at least `width`. The file may be missing. Error: the file is no file of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
 // Returns "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty without BEAM.

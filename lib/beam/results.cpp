@@ -26,7 +26,7 @@ BeamResult row_of_result(const Statement& row) {
   std::memcpy(out.key.data(), key.data(), std::min(key.size(), out.key.size()));
   out.width = row.integer(4), out.estimate = row.integer(5);
   out.opts = row.text(6);
-  out.seconds = row.real(7), out.before = row.maybe_real(8);
+  out.seconds = row.real(7), out.before = row.optional_real(8);
   out.reference = row.text(9), out.made = row.text(10);
   if (std::string measured = row.text(11); !measured.empty()) out.measured = std::move(measured);
   return out;

@@ -15,7 +15,8 @@ struct BeamResult {
   std::string opts;      // "[Opt(...), ...]"
   double seconds = 0;    // seconds of the kernel; 0: unknown
   std::optional<double> before;
-  std::string reference, made;  // reference: device of expected results; made: search time, "2026-11-22 19:00:00"
+  std::string reference;  // the device whose results the result was compared with; empty: not compared
+  std::string made;       // when the result was stored, in UTC: "2026-11-22 19:00:00"; put() fills in an empty one
   std::optional<std::string> measured;  // the candidates timed before an interruption; nullopt: finished
 
   static BeamResult of(const BeamLog& log);
@@ -28,8 +29,8 @@ class BeamResults {
   // Opens the file. Throws Failure if the file is no database or another program's.
   BeamResults(const std::string& path, Database::Mode mode);
 
-  // Stores the result unless the file has one of the same kernel, target, device and width that is as fast. Drops the
-  // measurements of an interrupted search if the stored or the new result comes from a finished search.
+  // Stores the result unless the file has one of the same kernel, target, device and width that is at least as fast.
+  // Drops the measurements of an interrupted search if the stored or the new result comes from a finished search.
   void put(const BeamResult& result);
   // Returns the fastest result for this graph, target and device from searches with at least `width`.
   std::optional<BeamResult> find(const Sha256& key, const std::string& target, const std::string& device,
@@ -38,7 +39,8 @@ class BeamResults {
   std::optional<BeamResult> of_search(const Sha256& key, const std::string& target, const std::string& device,
                                       int64_t width);
   std::vector<BeamResult> list();
-  // Removes the results whose kernel, target or key prefix is `what`, and returns their number.
+  // Removes the results whose kernel or target is `what`, or whose key begins with `what`, at least 8 hexadecimal
+  // digits. Returns their number.
   size_t remove(const std::string& what);
 
  private:
@@ -53,8 +55,8 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// Writes the measurements of an interrupted search as text, from which the next search resumes.
-using Measured = std::map<std::string, CandidateLog>;  // maps joined(opts) to the log of the classified candidate
+// The classified candidates of an interrupted search, from which the next search resumes: by joined(opts), their logs.
+using Measured = std::map<std::string, CandidateLog>;
 
 std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON
 Measured read_measured(std::string_view text);  // reads measured_text; throws Failure

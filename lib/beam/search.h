@@ -38,7 +38,8 @@ class SearchKernel {
   struct Origin {
     bool threads_in_turn = false;  // see runs_threads_in_turn()
     std::string function;          // the kernel's name in the program; empty: not recorded
-    std::string opts;              // the opts that it applied, as joined() writes them; empty: not recorded
+    std::string opts;              // the opts that the program's tinygrad applied, as joined() writes them; empty: not
+                                   // recorded
     std::string producer;          // such as "tinygrad 0.14.0"
   };
   void set_origin(const InputGraph& in);
@@ -53,8 +54,8 @@ class SearchKernel {
   Origin origin_;
 };
 
-// Makes the kernel for which opts are searched: `in`, the AST of tgc's own or of another release, in tgc's pipeline,
-// for `target`. Errors: those of SearchKernel::begin().
+// Begins tgc's pipeline for `in`, an AST of tinygrad 0.12.0 or of another release, and `target`. Returns the kernel for
+// which opts are searched. Errors: those of SearchKernel::begin().
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
 // The beam of the search, round by round.
@@ -79,7 +80,7 @@ class Rounds {
   ActionLimits limits_;
   std::vector<Opt> actions_;
   size_t width_;
-  double min_progress_;  // seconds that a round must gain, or the search ends
+  double min_progress_;  // the search ends after a round that gains fewer seconds, or whose fastest kernel takes fewer
   std::vector<Entry> beam_;
   bool done_ = false;
 };

@@ -25,13 +25,13 @@ Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& result
 // tinygrad's key, as CPU:CLANG and CPU:LLVM do, the result for tinygrad's default target wins.
 Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cache, const std::string& target);
 
-// Reads and writes lists of Opts as Python pickles, as tinygrad's disk cache stores them. The reader allows
-// only the names Opt and OptOps, and never calls anything; any other pickle is an error.
+// ---- lists of Opts as Python pickles, as tinygrad's disk cache stores them
 
 // Returns the bytes of pickle.dumps (protocol 4). Equal Opts are one object, as in tinygrad's search.
 std::string pickle_opts(std::span<const Opt> opts);
 
-// Reads the Opts, and creates their args in `graph`. Any other pickle is an error.
+// Reads a pickled list of Opts without running any Python, and creates the args of the Opts in `graph`. A pickle of
+// anything else is an error.
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes);
 
 }  // namespace tgc

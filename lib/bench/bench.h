@@ -26,8 +26,8 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t recorded = 0;      // the last ones of `graphs` have the times that a tinygrad took
-  std::string recorded_by;  // that tinygrad: "tinygrad 0.14.0"
+  size_t recorded = 0;      // number of graphs at the end of `graphs` whose times a tinygrad recorded
+  std::string recorded_by;  // the tinygrad that recorded them: "tinygrad 0.14.0"
   double seconds = 0;       // wall time of the whole command
 };
 // Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
@@ -68,7 +68,8 @@ class BenchReport {
 
  private:
   Times& times_of(std::string_view name);
-  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // relative cost of counting
+  // relative cost of counting rules: 0.1 means 10 % slower
+  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }
   double runs_per_second() const;
 
   const BenchPlan& plan_;

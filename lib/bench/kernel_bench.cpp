@@ -18,10 +18,12 @@
 namespace tgc {
 namespace {
 
-constexpr double kLow = 0.1;         // a share of the peak below which neither memory nor arithmetic bounds a kernel
-constexpr double kLaunchShare = 0.5; // if an empty kernel takes more than this share of the time, launches bind
+constexpr double kLowShare = 0.1;     // a kernel with a smaller share of each peak is bound by neither memory nor
+                                      // arithmetic
+constexpr double kLaunchShare = 0.5;  // a kernel is bound by its launch if an empty kernel takes more than this share
+                                      // of its time
 
-// Sets what bounds the kernel, and its share of that peak.
+// Sets `bound` and `peak_share` of a kernel that was timed.
 void set_bound(BenchedKernel& k, const Peaks& peaks) {
   if (k.least <= 0) return;
   const double rate = peaks.bytes_for(k.cost.bytes());
@@ -29,7 +31,7 @@ void set_bound(BenchedKernel& k, const Peaks& peaks) {
   const double memory = rate > 0 ? k.cost.bytes() / k.least / rate : 0;
   k.peak_share = std::max(compute, memory);
   if (peaks.launch > kLaunchShare * k.least) k.bound = "launch";
-  else if (k.peak_share < kLow) k.bound = "latency";
+  else if (k.peak_share < kLowShare) k.bound = "latency";
   else k.bound = compute > memory ? "compute" : rate > peaks.bytes ? "cache" : "memory";
 }
 
@@ -51,13 +53,13 @@ class KernelBench {
     }
     if (out_.kernels.empty()) return Diag{.message = "the inputs have no kernel to time"};
     for (BenchedKernel& k : out_.kernels) compare_with_peaks(k);
-    for (Kept& kept : slowest_) explain(kept);
+    for (SlowestKernel& slowest : slowest_) explain(slowest);
     return std::move(out_);
   }
 
  private:
-  struct Kept {  // one of the slowest kernels, which is explained after all are timed
-    size_t number = 0;
+  struct SlowestKernel {  // one of the slowest kernels, which are explained after all kernels are timed
+    size_t number = 0;    // index into out_.kernels
     InputGraph in;
     double seconds = 0;
   };
@@ -93,7 +95,7 @@ class KernelBench {
   }
 
   void keep(InputGraph in, double seconds) {
-    auto place = std::ranges::find_if(slowest_, [&](const Kept& k) { return k.seconds < seconds; });
+    auto place = std::ranges::find_if(slowest_, [&](const SlowestKernel& k) { return k.seconds < seconds; });
     slowest_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
     if (slowest_.size() > plan_.explained) slowest_.pop_back();
   }
@@ -111,11 +113,11 @@ class KernelBench {
   }
 
   // ---- reasons
-  void explain(Kept& kept) {
-    BenchedKernel& k = out_.kernels[kept.number];
+  void explain(SlowestKernel& slowest) {
+    BenchedKernel& k = out_.kernels[slowest.number];
     session_.progress("why " + k.name + " is slow");
     k.is_explained = true;
-    if (auto done = catch_failures([&] { return find_reasons(k, kept.in), Unit{}; }); !done)
+    if (auto done = catch_failures([&] { return find_reasons(k, slowest.in), Unit{}; }); !done)
       k.unexplained = done.diag().text();
   }
 
@@ -148,12 +150,13 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.tries) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    if (!k.unexplained.empty())  // measured against the kernel without opts, not against the kernel as it is
+    if (!k.unexplained.empty())  // the gains refer to the kernel without opts; make them refer to the kernel with its
+                                 // own opts
       for (Reason& r : k.reasons)
         if (r.gain) r.gain = k.least / r.seconds;
   }
 
-  // Returns the linear list in tgc's IR: of another release, the recorded one.
+  // Returns the linear list in tgc's IR: for a kernel of another release, the recorded list.
   std::vector<UOp> linear_list_of(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
     if (pipeline.can(Ability::Recording)) {
       auto rows = pipeline.rows();
@@ -172,7 +175,8 @@ class KernelBench {
     return in.record && in.record->program ? in.record->program->applied_opts : "()";
   }
 
-  // Returns the opts for tgc's own pipeline; none if they do not fit to it, which the kernel's `unexplained` then says.
+  // Returns the opts k.opts for tgc's own pipeline. If they do not apply to the kernel there, returns none and sets
+  // k.unexplained.
   static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
     auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
     auto fits = read ? catch_failures([&] {
@@ -192,7 +196,8 @@ class KernelBench {
     return out;
   }
 
-  // Returns the number of compute units of an OpenCL device of the CPU, which are its threads; of others, not known.
+  // Returns the number of compute units. An OpenCL device of the CPU has one for each thread of the CPU; for other
+  // devices, whose number is not known, assumes 16.
   static uint32_t compute_units(const Placement& place) {
     return place.target->device == "CL" ? uint32_t(Settings().cpu_count()) : 16;
   }
@@ -200,7 +205,7 @@ class KernelBench {
   const Session& session_;
   const KernelBenchPlan& plan_;
   KernelBenchResult out_;
-  std::vector<Kept> slowest_;
+  std::vector<SlowestKernel> slowest_;
   std::vector<ImportedGraph> imported_;
   std::map<std::string, bool> failed_;
 };

@@ -20,33 +20,36 @@ struct KernelBenchPlan {
   int runs = 20;           // timed runs of each kernel
   size_t explained = 3;    // number of slowest kernels for which reasons are found
   bool tries = false;      // measure opts that address the reasons
-  double timeout = 20;     // seconds for one kernel
+  double timeout = 20;     // time limit for one kernel in seconds
 };
 
 // A kernel and its times. If it did not run, `error` says why.
 struct BenchedKernel {
   std::string name, input, device;  // `device` as run reports it: "CPU:CLANG"
-  std::string function;             // its name in the program, as DEBUG=2 shows it
+  std::string function;             // the kernel's name in the program, as DEBUG=2 shows it
   std::string error;
-  double least = 0, median = 0;     // seconds
+  double least = 0, median = 0;     // seconds of the fastest run and of the median run
   size_t runs = 0;
   KernelCost cost;
-  Executable::Cost estimate;        // tinygrad's own; 0: not recorded
-  double peak_share = 0;            // share of the peak of what bounds the kernel; 0: the peak is not known
-  std::string bound;                // "compute", "memory", "cache", "launch" or "latency"; empty: not known
-  std::string opts;                 // the opts that it was compiled with
+  Executable::Cost estimate;        // tinygrad's own estimate of the cost; 0: not recorded
+  double peak_share = 0;            // the kernel's rate divided by the device's peak rate, of memory or of arithmetic,
+                                    // whichever share is larger; 0: the peaks are not known
+  std::string bound;                // what limits the speed: "compute", "memory", "cache", "launch" or "latency";
+                                    // empty: not known
+  std::string opts;                 // the opts that the kernel was compiled with
   bool is_explained = false;
   std::vector<Reason> reasons;
-  std::string unexplained;          // why there are no reasons
+  std::string unexplained;          // why there are no reasons, or why their opts do not build on the kernel's own opts
 };
 
 struct KernelBenchResult {
   std::vector<BenchedKernel> kernels;  // in the order of the input
   std::map<std::string, Peaks> peaks;  // by device
-  std::vector<std::string> no_peaks;   // why there are none
+  std::vector<std::string> no_peaks;   // why devices have no peaks
 };
 
-// Errors: an input cannot be read; it has no kernel; the device is an emulated one, whose times mean nothing.
+// Times the kernels of the plan. Errors: an input cannot be read; no input has a kernel; the device is emulated, so
+// that its times mean nothing.
 Result<KernelBenchResult> bench_kernels(const Session& session, const KernelBenchPlan& plan);
 
 std::string kernels_text(const KernelBenchResult& result);

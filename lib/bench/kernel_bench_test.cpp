@@ -12,14 +12,14 @@ using namespace tgc;
 
 namespace {
 
-// What an idle thread of a server's CPU needs.
+// Costs of instructions and memory on an idle thread of a server's CPU.
 Peaks costs() {
   return {.bytes = 14e9, .operations = 1e11, .instruction = 0.28e-9, .add = 0.8e-9, .near_line = 0.5e-9,
           .far_line = 5e-9,
           .source = "a test", .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
 }
 
-// A matrix product of n x n floats.
+// Returns the text of a matrix product of n x n floats.
 std::string product_text(int n) {
   const std::string size = std::to_string(n), all = std::to_string(n * n);
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" + all + "), (), 0)\n" +
@@ -71,7 +71,7 @@ TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
   auto done = bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .explained = 1, .tries = true});
   REQUIRE_MESSAGE(done, done.diag().text());
   REQUIRE((done->kernels.size() == 1 && !done->kernels[0].reasons.empty()));
-  CHECK(done->kernels[0].reasons[0].gain.value_or(0) > 1.3);  // 4 on an idle machine
+  CHECK(done->kernels[0].reasons[0].gain.value_or(0) > 1.3);  // the gain is 4 on an idle machine
 }
 
 TEST_CASE("the first reason is what costs the most: a column that is summed, an accumulator, an idle thread") {

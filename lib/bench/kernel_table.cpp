@@ -22,7 +22,7 @@ std::string rate_text(double per_second) {
 
 std::string quotient(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
 
-// Returns the time of all kernels, and what part of it launches are.
+// Returns the time of all kernels, and the part of it that launches take.
 std::string total_text(const KernelBenchResult& result) {
   double least = 0, median = 0, launches = 0;
   size_t count = 0;

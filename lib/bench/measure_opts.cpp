@@ -35,7 +35,8 @@ std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
   return {};
 }
 
-// How much an amount of an opt is worth trying, from the usual ones of tinygrad's hand-coded opts on.
+// Returns the priority of an opt by its amount: opts with a higher priority are tried first. The amounts that
+// tinygrad's hand-coded opts often have get the highest priorities.
 int preference(const Opt& opt) {
   const int64_t amount = opt.arg.is_integral() ? opt.arg.small_int() : -1;
   switch (opt.op) {
@@ -57,10 +58,10 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
   return made ? std::optional(std::move(**made)) : std::nullopt;
 }
 
-// Returns the lists of opts that address the reason, the likeliest first.
+// Returns the lists of opts that address the reason, the most promising first.
 std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == Slowness::Spills) {  // half of one of the opts that need registers, or none of it
+  if (kind == Slowness::Spills) {  // try smaller amounts of each opt that needs registers, and leaving the opt out
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
@@ -98,7 +99,7 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
     more.push_back(action);
     if (applied_to(kernel, more)) out.push_back(std::move(more));
   }
-  // the kinds of opts share the places, so that each is tried
+  // each kind of opts gets a part of the kMostLists lists, so that each kind is tried
   std::vector<OptList> chosen;
   for (OptOps op : ops) {
     size_t left = std::max<size_t>(4, kMostLists / ops.size());
@@ -127,7 +128,7 @@ class OptMeter {
       reason.tried = "no opt of this kind applies";
       return;
     }
-    time_new(lists);
+    measure_unmeasured(lists);
     std::vector<std::pair<double, const OptList*>> fastest;
     for (const OptList& list : lists)
       if (auto gain = gains_.find(text_of(kernel_, list)); gain != gains_.end())
@@ -153,8 +154,8 @@ class OptMeter {
   }
 
  private:
-  // Measures those lists that no other reason has measured, so that a list has one gain.
-  void time_new(const std::vector<OptList>& lists) {
+  // Measures the lists that were not measured for an earlier reason, so that each list has only one gain.
+  void measure_unmeasured(const std::vector<OptList>& lists) {
     std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
     if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
     std::vector<std::string> texts{""};
@@ -177,7 +178,8 @@ class OptMeter {
   DeviceTimes times_;
   CandidateSpec spec_;
   std::map<std::string, double> gains_, seconds_;  // by the text of the opts
-  std::map<std::string, std::string> checked_;  // what is wrong with their result; empty: nothing
+  std::map<std::string, std::string> checked_;  // by the text of the opts: what is wrong with the result; empty:
+                                                // nothing
 };
 
 }  // namespace
@@ -193,7 +195,8 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   OptMeter meter(kernel, applied, place, std::move(compile));
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
-  // The measured gains order the reasons, but gains that differ by less than the noise leave them as the weights do.
+  // The measured gains order the reasons, but reasons whose gains differ by less than the noise keep their order by
+  // weight.
   auto gain = [&](size_t i) { return std::max(1.0, reasons[i].gain.value_or(1)); };
   for (size_t i = 1; i < count; i++)
     for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);

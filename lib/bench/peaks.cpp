@@ -10,24 +10,27 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 15;  // the fastest of these runs counts, because other programs may run, too
-constexpr int kRounds = 20000;                   // iterations of the arithmetic kernel on a CPU
-constexpr int kChains = 10;                      // accumulators, which hide the latency of one addition
-constexpr double kMoved = 16 << 20;              // bytes that the memory kernels move at least
-constexpr uint32_t kItems = 8192, kGroup = 64;   // work items of OpenCL kernels, and those of a work group
-constexpr int kItemRounds = 256;                 // iterations of the arithmetic kernel in a work item
-constexpr int kItemFloats = 8;                   // floats in a vector of the OpenCL kernels
-constexpr int kAdds = 100000;                    // additions in a chain, each waiting for the one before
-constexpr int kGroups = 65536;                   // work groups that do nothing
-// Lines that are loaded one after another, and the floats between them: of the cache of level 2, and of a larger one.
+constexpr int kPeakRuns = 15;  // number of runs, of which the fastest counts, because other programs may run at the
+                               // same time
+constexpr int kRounds = 20000;                  // iterations of the arithmetic kernel on a CPU
+constexpr int kAccumulators = 10;               // accumulators, which hide the latency of one addition
+constexpr double kLeastBytes = 16 << 20;        // minimum number of bytes that the memory kernels move
+constexpr uint32_t kItems = 8192, kGroup = 64;  // number of work items of OpenCL kernels, and of a work group
+constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
+constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
+constexpr int kAdds = 100000;                   // number of additions in a chain; each needs the result of the one
+                                                // before
+constexpr int kGroups = 65536;                  // work groups that do nothing
+// Cache lines that a kernel loads one after another: their number, the number of floats from one to the next, and how
+// often all are loaded. The level 2 cache holds the lines of kNear; only a larger cache holds those of kFar.
 struct Lines {
   int count, gap, rounds;
 };
 constexpr Lines kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
-std::string repeated(const std::string& text) {  // `text` once for each accumulator, with its number in place of @
+std::string repeated(const std::string& text) {  // returns `text` for each accumulator, with its number in place of @
   std::string out;
-  for (int i = 0; i < kChains; i++)
+  for (int i = 0; i < kAccumulators; i++)
     for (char c : text) out += c == '@' ? std::to_string(i) : std::string(1, c);
   return out;
 }
@@ -47,13 +50,13 @@ struct Sources {
   }
   std::string type() const { return is_c ? "v" : "float8"; }
 
-  std::string nothing() const { return function("  out[0] = 0.0f;\n"); }
+  std::string empty_kernel() const { return function("  out[0] = 0.0f;\n"); }
   std::string thread() const { return is_c ? "core_id" : "(int)get_global_id(0)"; }
   std::string additions() const {
     return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
                     "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
   }
-  // Loads an element of each line, again and again.
+  // Returns a kernel that loads an element of each line, repeatedly.
   std::string elements_of(const Lines& lines) const {
     std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
                        std::to_string(lines.rounds) + "; r++)\n" +
@@ -68,7 +71,7 @@ struct Sources {
     const std::string loaded = is_c ? "*(v*)(in + @ * 16)" : "vload8(@, in)";
     const std::string index = is_c ? "core_id * 1024" : "get_global_id(0)";
     std::string sum = "a0";
-    for (int i = 1; i < kChains; i++) sum += " + a" + std::to_string(i);
+    for (int i = 1; i < kAccumulators; i++) sum += " + a" + std::to_string(i);
     return function("  " + type() + " x = " + (is_c ? "*(v*)(in + 512)" : "vload8(64, in)") +
                     ", y = " + (is_c ? "*(v*)(in + 544)" : "vload8(68, in)") + ";\n" +
                     repeated("  " + type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
@@ -77,7 +80,7 @@ struct Sources {
                     (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") +
                     ";\n");
   }
-  // Reads `in`, and writes `out` if `copies`.
+  // Returns a kernel that reads `in` and, with `copies`, writes `out`.
   std::string memory(bool copies) const {
     const std::string count = std::to_string(floats), repeat = std::to_string(rounds);
     std::string body = "  float s = 0;\n";
@@ -109,7 +112,7 @@ class PeakMeter {
   Peaks measure() {
     Peaks out{.source = "measured"};
     sources_.floats = kItems * 2;
-    out.launch = seconds(sources_.nothing());
+    out.launch = seconds(sources_.empty_kernel());
     const uint64_t all = sources_.threads;
     for (int width : {32, 64}) {
       if (!sources_.is_c && width > 32) break;
@@ -117,8 +120,8 @@ class PeakMeter {
       for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all
         sources_.threads = threads;
         const double units = sources_.is_c ? double(threads) : units_;
-        const double each = 2.0 * kChains * (sources_.is_c ? double(kRounds) * width / 4 * units
-                                                           : double(kItemRounds) * kItems * kItemFloats);
+        const double each = 2.0 * kAccumulators * (sources_.is_c ? double(kRounds) * width / 4 * units
+                                                                 : double(kItemRounds) * kItems * kItemFloats);
         const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units / rate;
         out.operations = std::max(out.operations, rate);
         out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
@@ -126,14 +129,15 @@ class PeakMeter {
       }
     }
     sources_.threads = all;
-    measure_costs(out);  // of an addition and a cache line on one unit, while the others wait; of a group, on all
+    measure_costs(out);  // the costs of an addition and of a cache line on one unit, while the others wait; the cost of
+                         // a group on all units
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
       double rate = memory_rate(bytes, true);
       if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));
       if (sources_.threads = 1; sources_.is_c && all > 1 && bytes < uint64_t(1) << 20)
         rate = std::max(rate, memory_rate(bytes, false));
       sources_.threads = all;
-      // a larger cache is not faster; a busy machine may measure it so
+      // a larger cache is never faster, but a busy machine may measure that it is
       if (!out.caches.empty() && rate > out.caches.back().bytes)
         for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
       out.caches.push_back({bytes * (sources_.is_c ? sources_.threads : 1), rate});
@@ -150,7 +154,7 @@ class PeakMeter {
     sources_.floats = working_set * (sources_.is_c ? sources_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
                       step;
     const double bytes = double(sources_.floats) * sizeof(float) * (copies ? 2 : 1);
-    sources_.rounds = int(std::max(1.0, kMoved / bytes));
+    sources_.rounds = int(std::max(1.0, kLeastBytes / bytes));
     const double items = double(sources_.floats) / kItemFloats * sources_.rounds;
     const std::string text = sources_.memory(copies);
     return bytes * sources_.rounds / (sources_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
@@ -165,7 +169,7 @@ class PeakMeter {
     };
     out.near_line = line_seconds(kNear), out.far_line = std::max(out.near_line, line_seconds(kFar));
     sources_.floats = kItems * 2;
-    if (!sources_.is_c) out.group = seconds(sources_.nothing(), kGroups, 1) * units_ / kGroups;
+    if (!sources_.is_c) out.group = seconds(sources_.empty_kernel(), kGroups, 1) * units_ / kGroups;
   }
 
   // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.

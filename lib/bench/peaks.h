@@ -12,13 +12,13 @@ struct Peaks {
   double bytes = 0;       // bytes per second of the device's memory, read and written
   double operations = 0;  // operations per second on float32: multiplications and additions
   double launch = 0;      // seconds of a kernel that does nothing; 0: not known
-  // Seconds that one compute unit (a thread of the CPU) needs, for the weights of reasons; 0: not known
+  // The next values are seconds of one compute unit (on a CPU: of a thread), for the weights of reasons; 0: not known.
   double instruction = 0; // time of an instruction that nothing delays
   double add = 0;         // time until an addition can use the result of the addition before it
-  double near_line = 0;   // time to load an element from a cache line that the level 2 cache holds
-  double far_line = 0;    // the same of a larger cache
+  double near_line = 0;   // time to load an element whose cache line the level 2 cache holds
+  double far_line = 0;    // time to load an element whose cache line only a larger cache holds
   double group = 0;       // time of a work group that does nothing
-  std::string source;     // "measured", or the card and the publisher of its rates
+  std::string source;     // "measured", or "published for" and the name of a card
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.
   struct Cached {
@@ -26,7 +26,7 @@ struct Peaks {
     double bytes = 0;          // bytes per second
   };
   std::vector<Cached> caches;
-  double bytes_for(double working_set) const;  // the rate for a kernel that touches so many bytes
+  double bytes_for(double working_set) const;  // returns the rate for a kernel that accesses so many bytes
 };
 
 // Returns the peak rates of `device`, as in DeviceOptions::name. Measures them on the CPU and on OpenCL devices, with

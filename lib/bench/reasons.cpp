@@ -11,22 +11,23 @@
 namespace tgc {
 namespace {
 
-constexpr double kShort = 20e-6;       // seconds: below this, other threads do not pay
-constexpr int64_t kLine = 64;          // bytes of a cache line of a CPU
-constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;  // sets of level 1 and level 2 caches; ways of both
-constexpr uint32_t kWave = 32;         // lanes of a wave
-constexpr uint32_t kVector = 8;        // floats of a vector of a CPU
-constexpr double kIndependent = 8;     // independent additions that hide the latency of one
-constexpr double kReuse = 4;           // times that an UPCAST of 4 reuses a loaded element
-constexpr double kGate = 8;            // instructions of a load that depends on a comparison: two comparisons, a
-                                       // branch, the load, and inserts that make a vector of it and its neighbours
-constexpr double kMostLost = 0.97;     // largest share of a kernel's time that one reason may explain
-constexpr double kFewest = 1.05;       // reasons of less weight are not worth a line
+constexpr double kShortSeconds = 20e-6;  // in seconds; if a kernel takes less time, more threads do not pay
+constexpr int64_t kLine = 64;            // bytes of a cache line of a CPU
+// the sets of the level 1 and level 2 caches of a CPU, and the ways of both
+constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;
+constexpr uint32_t kWave = 32;           // lanes of a wave
+constexpr uint32_t kVector = 8;          // floats of a vector of a CPU
+constexpr double kIndependent = 8;       // independent additions that hide the latency of one
+constexpr double kUpcastReuses = 4;      // times that an UPCAST of 4 reuses a loaded element
+constexpr double kGateInstructions = 8;  // instructions of a load that depends on a comparison: two comparisons, a
+                                         // branch, the load, and inserts into a vector
+constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason may explain
+constexpr double kLeastWeight = 1.05;    // minimum weight of a reported reason
 
 // An access to global memory in the linear list.
 struct Access {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
-  double times = 1;      // how often a launch executes it; of a thread of the CPU
+  double times = 1;      // how often a launch executes the access; on a CPU, how often one thread executes it
   double bytes = 0;      // bytes that one execution accesses
   bool is_gated = false;
   double buffer_bytes = 0;
@@ -60,11 +61,11 @@ class ListFacts {
   }
 
   std::vector<Access> loads, stores;
-  double longest_reduction = 0;  // iterations
+  double longest_reduction = 0;  // in iterations
   double steps = 0;              // executions of the body of the most executed reduction
-  double accumulators = 0;       // elements
-  double gates = 0;              // values and loads that depend on a comparison of indices, and are executed
-  double work = 0;               // instructions of scalar code: operations on floats, loads and stores
+  double accumulators = 0;       // number of elements in the accumulators of reductions
+  double gates = 0;              // number of executed values and loads that depend on a comparison of indices
+  double work = 0;               // number of instructions as scalar code: operations on floats, loads and stores
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
@@ -107,12 +108,12 @@ class ListFacts {
   double times_ = 1;
 };
 
-// The accesses of a loop to one buffer, which go on by the same number of bytes in each iteration.
+// The accesses of a loop to one buffer whose addresses advance by the same number of bytes in each iteration.
 struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;
   bool is_load = true;
-  double times = 1, bytes = 0;   // all accesses in an iteration: their number and bytes
+  double times = 1, bytes = 0;   // number and bytes of all these accesses in one iteration
   std::set<int64_t> lines = {};  // cache lines that an iteration touches
 };
 
@@ -133,35 +134,37 @@ class ReasonFinder {
     add_not_unrolled(serial + strided + repeated);
     add_spills();
     add_bounds_checks();
-    std::erase_if(out_, [](const Reason& r) { return r.weight < kFewest; });
+    std::erase_if(out_, [](const Reason& r) { return r.weight < kLeastWeight; });
     std::ranges::stable_sort(out_, std::greater(), &Reason::weight);
     return std::move(out_);
   }
 
  private:
-  // Adds a reason that costs `lost` seconds. Returns these.
+  // Adds a reason that costs `lost` seconds of a launch. Returns the seconds, of which at most a share of kMostShare
+  // counts.
   double add(Slowness kind, double lost, std::string text) {
-    const double share = k_.seconds > 0 ? std::clamp(lost / k_.seconds, 0.0, kMostLost) : 0;
+    const double share = k_.seconds > 0 ? std::clamp(lost / k_.seconds, 0.0, kMostShare) : 0;
     out_.push_back({.kind = kind, .text = std::move(text), .weight = 1 / (1 - share)});
     return share * k_.seconds;
   }
-  // An OpenCL device of the CPU runs the items of a group one after another, and a loop of an item as the CPU does; it
-  // makes vectors only of kernels without loops.
+  // An OpenCL device of the CPU runs the items of a group one after another, and runs a loop of an item as a CPU kernel
+  // does. It makes vectors only of kernels without loops.
   bool runs_loops() const { return k_.is_cpu || (has_measured_groups() && facts_.steps > 0); }
   bool is_scalar() const {
     return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
   }
   uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch.global)); }
   uint64_t threads() const { return k_.launch.local ? product(*k_.launch.local) : kWave; }
-  bool has_measured_groups() const { return costs_.group > 0; }  // an OpenCL device of the CPU
-  // The seconds of the kernel's instructions, if none of them is one of a vector, and what vectors would save of these.
+  bool has_measured_groups() const { return costs_.group > 0; }  // true for an OpenCL device of the CPU
+  // scalar_seconds() returns the seconds of the kernel's instructions as scalar code. without_vectors() returns how
+  // many of these seconds vectors would save; 0 if the kernel has vectors.
   double scalar_seconds() const { return facts_.work * costs_.instruction * wall_; }
   double without_vectors() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
   void add_parallelism() {
-    const double idle = 1 - double(groups()) / double(k_.units);  // share of the units
+    const double idle = 1 - double(groups()) / double(k_.units);  // share of the units that are idle
     if (k_.is_cpu) {
-      if (idle > 0 && k_.seconds > kShort)
+      if (idle > 0 && k_.seconds > kShortSeconds)
         add(Slowness::FewThreads, k_.seconds * idle,
             formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
                       static_cast<unsigned long long>(groups()), k_.units));
@@ -184,17 +187,18 @@ class ReasonFinder {
                   counted(threads(), "thread").c_str(), kWave));
   }
 
-  // Adds the reason of a kernel that has neither UPCAST nor UNROLL, but could reuse loaded values: an UPCAST would
-  // remove the losses of `together` at once.
+  // Adds a reason for a kernel that has neither UPCAST nor UNROLL, but could reuse loaded values or use vectors. An
+  // UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
   void add_not_unrolled(double together) {
     if (k_.opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
-    const bool reuses = repeats() >= kReuse;
+    const bool reuses = repeats() >= kUpcastReuses;
     if (!reuses && !is_scalar()) return;
     const double lost = std::max(reuses ? together : 0, without_vectors());
     add(Slowness::NotUnrolled, lost,
         std::string("no UPCAST and no UNROLL: each iteration computes one element") +
             (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
-    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // before those that it contains, if all cost the most
+    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // sort this reason before the reasons that it contains, if
+                                                            // all have the maximum weight
   }
 
   double add_serial_reduction() {
@@ -234,8 +238,9 @@ class ReasonFinder {
     return out;
   }
 
-  // Returns the seconds of a line that the innermost loop loads: in each pass, it comes from a cache that holds all
-  // lines of a pass. Lines at a power of two share few sets of a cache.
+  // Returns the seconds to load one cache line of the innermost loop. In each pass, the line comes from the smallest
+  // cache that holds all lines of a pass. Lines whose distance is a power of two share few sets of a cache, so fewer of
+  // them fit.
   double line_seconds(const LoopAccess& l) const {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
@@ -250,7 +255,7 @@ class ReasonFinder {
       const double needed = std::ceil(l.bytes / kLine), lines = double(l.lines.size());
       const int64_t stride = std::llabs(l.stride);
       if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
-      const double share = std::min(1.0, double(stride) / kLine);  // share of a cache line that is new
+      const double share = std::min(1.0, double(stride) / kLine);  // new share of a line
       const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
       lost += each;
       if (each <= worst_lost) continue;
@@ -292,13 +297,13 @@ class ReasonFinder {
   double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.read); }
 
   double add_repeated_loads() {
-    if (repeats() < 2 * kReuse) return 0;
+    if (repeats() < 2 * kUpcastReuses) return 0;
     const double bytes = facts_.loaded_bytes() * launch_;
-    double moving = 0;  // seconds; the repeated loads of a buffer come from a cache that holds it
+    double moving = 0;  // in seconds; repeated loads of a buffer come from a cache that holds the buffer
     for (const Access& a : facts_.loads)
       if (const double rate = costs_.bytes_for(std::min(k_.cost.bytes(), a.buffer_bytes)); rate > 0)
         moving += a.times * a.bytes * launch_ / rate;
-    double loads = 0;  // instructions; those of neighbouring elements are one
+    double loads = 0;  // number of instructions; one instruction loads neighbouring elements
     if (!runs_loops() || is_scalar()) {
       for (const Access& a : facts_.loads) loads += a.times;
     } else {
@@ -307,7 +312,7 @@ class ReasonFinder {
     }
     loads /= 2;  // a core starts two at a time
     const double seconds = std::max(moving, loads * costs_.instruction * wall_);
-    return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kReuse),
+    return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
                          "operand does not have reuses it in registers",
                          repeats(), bytes / 4 / std::max(1.0, k_.cost.ops)));
@@ -318,7 +323,8 @@ class ReasonFinder {
     const KernelResources& r = *k_.resources;
     const double count = double(*r.spills) + double(r.reloads.value_or(0));
     if (count < 1) return;
-    double lost = k_.seconds * std::min(0.8, count / 64);  // a GPU: not known how often they are executed
+    double lost = k_.seconds * std::min(0.8, count / 64);  // for a GPU, it is not known how often the spills are
+                                                           // executed
     if (r.spill_unit == "instructions") {
       // accumulators without a register are stored and loaded in each iteration
       const double width = std::max(1u, r.vector_bits.value_or(0) / 32), kept = 28;
@@ -334,7 +340,7 @@ class ReasonFinder {
     double all = 0;
     for (const Access& a : facts_.loads) all += a.times;
     if (all == 0 || facts_.gates == 0) return;
-    const double lost = costs_.instruction > 0 ? facts_.gates * kGate * costs_.instruction * wall_
+    const double lost = costs_.instruction > 0 ? facts_.gates * kGateInstructions * costs_.instruction * wall_
                                                : k_.seconds * facts_.gates / (facts_.work + facts_.gates);
     add(Slowness::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
@@ -345,8 +351,8 @@ class ReasonFinder {
   const SlowKernel& k_;
   const Peaks& costs_;
   const ListFacts facts_;
-  double wall_ = 1;    // seconds of a launch for one of all executions
-  double launch_ = 1;  // executions of a launch for one of the list
+  double wall_ = 1;    // factor from the time of all executions that the list counts to the time of a launch
+  double launch_ = 1;  // factor from the executions that the list counts to those of a launch
   std::vector<Reason> out_;
 };
 

@@ -35,14 +35,14 @@ struct Reason {
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
   std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured; below 1: slower
-  double seconds = 0;          // of the fastest run with `opts`, measured
+  double seconds = 0;          // seconds of the fastest run with `opts`, measured
   std::string tried;           // what was measured and compared, or why nothing was
 };
 
 struct SlowKernel {
   std::span<const UOp> list;   // the linear list
   bool is_cpu = true;          // false: work groups of threads
-  uint32_t units = 1;          // threads of the CPU, or compute units
+  uint32_t units = 1;          // number of threads of the CPU, or of compute units of the GPU
   LaunchSize launch;
   size_t opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
@@ -51,7 +51,7 @@ struct SlowKernel {
   std::optional<KernelResources> resources = {};
 };
 
-// Returns the reasons, the heaviest first. Empty if nothing is noticed.
+// Returns the reasons, those with the largest weight first; empty if no reason is found.
 std::vector<Reason> reasons_of(const SlowKernel& kernel);
 
 }  // namespace tgc

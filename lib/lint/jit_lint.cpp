@@ -121,7 +121,7 @@ void JitLint::check_call(const Call& now) {
   check_outputs(jit, now);
 }
 
-// Adds a finding for an error. It names the arguments that differ from those of the capture.
+// Adds a finding for the error of a call. The finding names the arguments that differ from those of the capture.
 void JitLint::add_error(const Jit& jit, const Call& now) {
   const JitRemedy* remedy = jit_remedy(now.error);
   std::string different;

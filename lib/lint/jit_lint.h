@@ -28,7 +28,7 @@ struct JitFinding {
 
 struct JitFindingKind {
   std::string_view what, help;
-  bool is_usual = false;  // for notes: nearly every program has this note
+  bool is_usual = false;  // for notes: true if nearly every program has this note
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
@@ -36,9 +36,9 @@ std::span<const JitFindingKind> jit_note_kinds();
 // Explanation and correction of an error of TinyJit whose message contains `word`.
 struct JitRemedy {
   std::string_view word, means, mend;
-  bool is_of_any_error = false;  // else, only of tinygrad's JitErrors and assertions
+  bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions
 };
-const JitRemedy* jit_remedy(std::string_view error);  // null if the error is unknown
+const JitRemedy* jit_remedy(std::string_view error);  // returns null if the error is unknown
 
 class JitLint {
  public:
@@ -73,13 +73,15 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
-  // Adds and returns a finding; null if the jit has one with this `what` and `once` already (if `once` is "": `where`).
+  // Adds and returns a finding. Adds nothing and returns null if the jit already has a finding with this `what` and
+  // this `once`; if `once` is "", with this `what` and `where`.
   JitFinding* add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
                           std::string mend, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
   std::vector<JitFinding> findings_, notes_;
-  std::map<int64_t, std::string> assigned_;  // by buffer assigned outside of all jits: the line that assigns it
+  std::map<int64_t, std::string> assigned_;  // for each buffer that is assigned outside of all jits: the line that
+                                             // assigns it
   std::set<std::string> reported_;
   bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
   bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events

@@ -58,7 +58,7 @@ struct JitLint::Late {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<int64_t, std::set<size_t>> outputs;  // by buffer: the calls that returned it
+  std::map<int64_t, std::set<size_t>> outputs;  // for each buffer: the calls that returned it
   std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
   std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture

@@ -32,7 +32,8 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns whether tensors in nested containers differ. Ignores tensors of the outermost container, which are inputs.
+// Returns whether the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
+// inputs.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
@@ -163,10 +164,11 @@ void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::stri
 // Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   for (int64_t buffer : now.outputs) {
-    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // assigned in place
+    // skip the buffer of an argument, to which the call assigned
+    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
     auto& calls = jit.outputs[buffer];
-    // a tensor that the function found, such as a state that it updates, is no result of its own
+    // skip a tensor that existed before the call, such as a state that the function updates: it is no result
     auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
     if (calls.empty() && std::ranges::any_of(now.sees, is_found) &&
         !std::ranges::count(now.rebinds, buffer, &Call::Rebind::is))

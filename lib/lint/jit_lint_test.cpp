@@ -66,7 +66,8 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).what == "stale-tensor");
   // all calls have the same argument, so the tensor has the value of the last call
   CHECK(lint_of({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[]", "[3]")}).findings().empty());
-  CHECK(lint_of({call(1, "capture", "")}).text().find("not decided") != std::string::npos);  // an older exporter's
+  // recorded by an older exporter
+  CHECK(lint_of({call(1, "capture", "")}).text().find("not decided") != std::string::npos);
   CHECK_FALSE(lint_of({call(1, "capture", "")}).is_decided());
   CHECK(lint_of({call(1, "capture", arg(3))}).text().starts_with("1 call of "));
 }
