@@ -91,7 +91,7 @@ class Bench {
       bool same = graph(record->ast);
       for (auto& stage : record->stages) {
         if (stage.ir) same &= graph(*stage.ir);
-        if (stage.ir && stage.letters) same &= letters(*stage.letters);
+        if (stage.ir && stage.letters) same &= measure_pyrender(*stage.letters);
       }
       if (!same) return tgc::Diag{.message = "record '" + record->id + "' changes in a round trip", .file = path};
     }
@@ -107,7 +107,7 @@ class Bench {
 
  private:
   bool graph(const std::string& text) {
-    if (tgc::detect_kind(text) == tgc::InputKind::Pyrender) return letters(text);
+    if (tgc::detect_kind(text) == tgc::InputKind::Pyrender) return measure_pyrender(text);
     tgc::GraphInfo info;
     return measure(
         text, json_,
@@ -118,8 +118,9 @@ class Bench {
         },
         [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
   }
-  // Measures a pyrender text. A text of another release may omit facts, so malformed nodes are accepted in its graph.
-  bool letters(const std::string& text) {
+  // Measures parsing and printing of a pyrender text. A text of another release may omit facts, so malformed nodes are
+  // accepted in its graph.
+  bool measure_pyrender(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
       return measure(
           text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },

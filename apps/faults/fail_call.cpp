@@ -99,13 +99,13 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
 // Installs the seccomp filter that stops the command at calls of `kind`; empty: at calls of all kinds.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  auto tell_of = [&](long number) {
+  auto trace_call = [&](long number) {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(number), 0, 1));
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
   };
-  tell_of(SYS_sigaltstack);
+  trace_call(SYS_sigaltstack);
   for (const Call& c : kCalls)
-    if (kind.empty() || c.kind == kind) tell_of(c.number);
+    if (kind.empty() || c.kind == kind) trace_call(c.number);
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)

@@ -51,7 +51,7 @@ class Findings {
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
 
   bool is_new(const Died& died) { return count_[died.cause()]++ == 0; }
-  void tell(const std::string& what, const Died& died, Bytes input, const std::string& extension) {
+  void report(const std::string& what, const Died& died, Bytes input, const std::string& extension) {
     std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.index),
                 died.cause().c_str());
     std::printf("%.1200s\n", died.report.c_str());
@@ -98,7 +98,7 @@ int run_target(const Target& target, const CampaignOptions& o) {
     }, more);
     at = ran.next;
     if (ran.died && findings.is_new(*ran.died))
-      findings.tell(std::string(target.name), *ran.died, input(ran.died->index), "");
+      findings.report(std::string(target.name), *ran.died, input(ran.died->index), "");
   }
   run_inputs = nullptr;
   std::string ran = *run ? ", " + std::to_string(*run) + " of them run" : "";
@@ -182,7 +182,7 @@ int run_mutants(const CampaignOptions& o) {
     plain.how.resize(plain.how.rfind(" in "));
     bytes = reduced(kind, bytes, plain.cause(), run, o.limit_seconds);
     std::string json = mutant_as_json(kind, bytes);
-    findings.tell("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
+    findings.report("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
   }
   fs::current_path("/");
   fs::remove_all(folder);

@@ -8,15 +8,16 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 0;        // time limit; 0: none. If `runs` is 0 too, run_target() stops after ten seconds
+  double seconds = 0;        // time limit; 0: no limit, but if `runs` is 0 too, run_target() stops after ten seconds
   uint64_t runs = 0;         // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
   int limit_seconds = 20;    // time limit per input
   std::string findings;      // folder in which inputs with findings are saved; empty: findings are only printed
-  std::vector<std::string> texts = {};  // run_rule_mutants: one of them occurs in the mutant's line; empty: any mutant
+  std::vector<std::string> texts = {};  // for run_rule_mutants(): prove only mutants whose line contains one of these
+                                        // texts; empty: all mutants
 };
 
-// These functions print the findings and return the number of distinct causes.
+// run_target() and run_mutants() print the findings and return the number of distinct causes.
 int run_target(const Target& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
 // Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their

@@ -10,7 +10,7 @@ namespace {
 std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(std::string(text_of(bytes))); }
 
 // Reads all bytes of every tensor, so that a sanitizer reports bytes outside of the file.
-void touch(const std::vector<onnx::TensorProto>& tensors) {
+void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.external || t.type == onnx::Type::String) continue;
     check_message(catch_failures([&] {
@@ -22,8 +22,8 @@ void touch(const std::vector<onnx::TensorProto>& tensors) {
   }
 }
 
-// Checks that an array is the same bit for bit after it is written and read.
-void come_back(const Array& array) {
+// Checks that an array is the same bit for bit after it was written and read.
+void check_round_trip(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");
   must(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
@@ -34,25 +34,25 @@ void come_back(const Array& array) {
 void read_onnx(Bytes bytes) {
   auto proto = onnx::read_model_bytes(owned(bytes), "");
   if (!check_message(proto)) return;
-  touch(proto->graph.initializers);
+  read_all_bytes(proto->graph.initializers);
   auto model = Model::from_proto(std::move(*proto));
   if (check_message(model)) check_message(model->inputs({}));
 }
 
 void read_weights(Bytes bytes) {
   auto tensors = read_safetensors(owned(bytes));
-  if (check_message(tensors)) touch(*tensors);
+  if (check_message(tensors)) read_all_bytes(*tensors);
 }
 
 void read_npy_bytes(Bytes bytes) {
   auto array = read_npy(bytes, "fuzz");
-  if (check_message(array)) come_back(*array);
+  if (check_message(array)) check_round_trip(*array);
 }
 
 void read_npz_bytes(Bytes bytes) {
   auto arrays = read_arrays(MemoryFile(text_of(bytes)).path());
   if (!check_message(arrays)) return;
-  for (const NamedArray& a : *arrays) come_back(a.array);
+  for (const NamedArray& a : *arrays) check_round_trip(a.array);
 }
 
 }  // namespace tgc::fuzz

@@ -87,7 +87,7 @@ class Run {
   void all() {
     log_.enter(Phase::load);
     auto in = load();
-    if (!said(in)) return;
+    if (!succeeded(in)) return;
     tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
     log_.ended(Outcome::fine);
     phase(Phase::verify, [&] { return verify(*in); });
@@ -100,14 +100,14 @@ class Run {
     if (o_.processes) {
       phase(Phase::ref, [&] { return run_device("REF", "none"); });
       phase(Phase::cpu, [&] { return run_device("CPU", "REF"); });
-      phase(Phase::bisect, [&] { return blamed(); });
+      phase(Phase::bisect, [&] { return run_bisect(); });
       phase(Phase::reduce, [&] {
         using Kind = FailureSignature::Kind;
-        return reduced(Kind::Wrong) || reduced(Kind::Refused);
+        return run_reduce(Kind::Wrong) || run_reduce(Kind::Refused);
       });
-      phase(Phase::view, [&] { return viewed(); });
+      phase(Phase::view, [&] { return make_view(); });
     } else {
-      phase(Phase::ref, [&] { return ref_in_here(); });
+      phase(Phase::ref, [&] { return run_ref_in_process(); });
     }
   }
 
@@ -120,7 +120,7 @@ class Run {
     finding(std::string(name_of(log_.phase)) + ": " + what);
   }
   template <class T>
-  bool said(const Result<T>& result) {
+  bool succeeded(const Result<T>& result) {
     if (result.ok()) return true;
     const Diag& d = result.diag();
     if (d.message.empty()) wrong("a refusal without a message");
@@ -152,10 +152,10 @@ class Run {
     for (std::string_view name : format_names()) {
       Format format = *parse_format(name);
       auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
-      if (!said(text)) return false;
+      if (!succeeded(text)) return false;
       if (format == Format::Dot || format == Format::Nodes) continue;
       auto back = load_text(m_.settings, detect_kind(*text), *text, "written");
-      if (!said(back)) return false;
+      if (!succeeded(back)) return false;
     }
     return true;
   }
@@ -169,20 +169,22 @@ class Run {
   // Compiles a kernel to its source and other outputs, or the first kernels of a tensor graph.
   bool compiled(const std::string& target) {
     auto c = begin(target);
-    if (!said(c)) return false;
-    if (!tensor_) return said(c->source()) && said(c->outputs()) && said(c->output(row_of(OutputKind::LaunchFacts)));
-    if (!said(c->schedule()) || !said(c->schedule_as_json())) return false;
+    if (!succeeded(c)) return false;
+    if (!tensor_)
+      return succeeded(c->source()) && succeeded(c->outputs()) &&
+             succeeded(c->output(row_of(OutputKind::LaunchFacts)));
+    if (!succeeded(c->schedule()) || !succeeded(c->schedule_as_json())) return false;
     std::vector<size_t> numbers = c->kernel_numbers();
     for (size_t i = 0; i < std::min<size_t>(numbers.size(), 3); i++) {
       auto kernel = c->kernel(numbers[i]);
-      if (!said(kernel) || !said(kernel->source())) return false;
+      if (!succeeded(kernel) || !succeeded(kernel->source())) return false;
     }
     return true;
   }
 
   bool watched(Watcher& watcher) {
     auto c = begin("");
-    return said(c) && said(run_watched(std::move(*c), watcher));
+    return succeeded(c) && succeeded(run_watched(std::move(*c), watcher));
   }
 
   bool stats() {
@@ -196,7 +198,7 @@ class Run {
   bool trace() {
     MemoryFile file;
     auto writer = TraceWriter::create(file.path());
-    if (!said(writer)) return false;
+    if (!succeeded(writer)) return false;
     std::string shown;
     auto print = [&](std::string_view text) { shown.assign(text.substr(0, 100)); };
     TracePrinter printer({}, {}, print);
@@ -204,12 +206,12 @@ class Run {
     TraceTee tee({writer->get(), &printer, &live});
     TraceWatcher watcher(tee);
     bool ok = watched(watcher);
-    if (!said((*writer)->close())) return false;
+    if (!succeeded((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
     TraceTee readers({&replayed, &explainer});
     // if a stage refused the graph, the trace ends there, and the reader may report it as truncated
     auto read = read_trace(file.path(), readers);
-    if (ok && !said(read)) return false;
+    if (ok && !succeeded(read)) return false;
     if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
     return ok;
   }
@@ -217,7 +219,7 @@ class Run {
   bool diff() {
     Graph graph;
     auto sides = read_alike(graph, {m_.original, "original"}, {m_.json, "mutant"});
-    if (!said(sides)) return false;
+    if (!succeeded(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
     (void)to_text(diff), (void)to_json(diff);
     return true;
@@ -230,7 +232,7 @@ class Run {
   }
   // Returns true if the report has no failure; otherwise counts the outcome.
   template <class Report>
-  bool is_fine(const Report& report) {
+  bool has_no_failure(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
     if (report.exit_code() != 1) return true;
     return log_.ended(Outcome::different), false;
@@ -241,39 +243,40 @@ class Run {
     Session session;
     InputGraph in = loaded();
     RunOptions spec = trial(device, reference);
-    return tensor_ ? is_fine(run_tensor_graph(session, in, spec)) : is_fine(run_kernel(session, in, spec));
+    return tensor_ ? has_no_failure(run_tensor_graph(session, in, spec))
+                   : has_no_failure(run_kernel(session, in, spec));
   }
 
-  bool blamed() {
+  bool run_bisect() {
     Cancel limit(nullptr, o_.seconds);
     Session session{.cancel = &limit};
     InputGraph in = loaded();
     RunOptions spec = trial("REF", "");
-    return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
+    return tensor_ ? has_no_failure(bisect_tensor_graph(session, in, spec)) : has_no_failure(bisect(session, in, spec));
   }
 
   // Runs test-case reduction. Returns true if the graph has a failure of this kind that could be reduced.
-  bool reduced(FailureSignature::Kind kind) {
+  bool run_reduce(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.seconds);
     Session session{.jobs = 1, .cancel = &limit};
     InputGraph in = loaded();
-    return is_fine(reduce_input(session, in, trial("REF", ""), {kind, ""}));
+    return has_no_failure(reduce_input(session, in, trial("REF", ""), {kind, ""}));
   }
 
-  bool viewed() {
+  bool make_view() {
     MemoryFile file(m_.json);
     auto content = gather_view(Session{}, {.input = file.path(), .assembly = false});
-    if (!said(content)) return false;
+    if (!succeeded(content)) return false;
     (void)view_page("<html></html>", *content);
     return true;
   }
 
   // Runs a small kernel on REF in this process, so that sanitizers check REF. Skips tensor graphs.
-  bool ref_in_here() {
+  bool run_ref_in_process() {
     if (tensor_) return true;
     InputGraph in = loaded();
     auto executable = list_ ? Executable::for_ref(in.list) : Executable::for_ref(in.root);
-    if (!said(executable)) return false;
+    if (!succeeded(executable)) return false;
     constexpr double kMostSteps = 1e6, kMostBytes = 1e7;
     double steps = 1, bytes = 0;
     for (UOp u : list_ ? in.list : toposort(in.root)) {
@@ -285,11 +288,11 @@ class Run {
       bytes += double(std::max<int64_t>(b.size, 0)) * b.dtype.itemsize();
     if (steps > kMostSteps || bytes > kMostBytes) return true;
     auto inputs = input_arrays(executable->buffers(), {}, "", InputDistribution{});
-    if (!said(inputs)) return false;
+    if (!succeeded(inputs)) return false;
     VariableValues values;
     for (const VariableSpec& v : executable->variables()) values[v.name] = v.max;
     auto device = make_ref_device();
-    return said(execute(*executable, *device, *inputs, values, {.in_process = true}));
+    return succeeded(execute(*executable, *device, *inputs, values, {.in_process = true}));
   }
 
   const Mutant& m_;
@@ -298,7 +301,7 @@ class Run {
   bool tensor_ = false, list_ = false;
 };
 
-void run_in_here(GraphKind kind, Bytes bytes) {
+void run_in_process(GraphKind kind, Bytes bytes) {
   MutantLog log;
   run_mutant(kind, bytes, {}, log);
 }
@@ -315,10 +318,10 @@ std::string mutant_as_json(GraphKind kind, Bytes bytes) {
   return mutant ? mutant->json : "";
 }
 
-void run_kernel(Bytes bytes) { run_in_here(GraphKind::kernel, bytes); }
-void run_stage_graph(Bytes bytes) { run_in_here(GraphKind::stage, bytes); }
-void run_list(Bytes bytes) { run_in_here(GraphKind::list, bytes); }
-void run_tensor(Bytes bytes) { run_in_here(GraphKind::tensor, bytes); }
+void run_kernel(Bytes bytes) { run_in_process(GraphKind::kernel, bytes); }
+void run_stage_graph(Bytes bytes) { run_in_process(GraphKind::stage, bytes); }
+void run_list(Bytes bytes) { run_in_process(GraphKind::list, bytes); }
+void run_tensor(Bytes bytes) { run_in_process(GraphKind::tensor, bytes); }
 
 namespace {
 

@@ -65,8 +65,7 @@ void read_records(Bytes bytes) {
   (void)accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
 }
 
-// The target of HTTP requests to the server of `tgc view`.
-
+// The target for HTTP requests to the server of `tgc view`.
 void read_request(Bytes bytes) {
   std::string_view text = text_of(bytes);
   auto request = parse_request(text);

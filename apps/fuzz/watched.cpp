@@ -107,7 +107,7 @@ std::string Died::cause() const {
 }
 
 constexpr int kWaiting = 10;  // the wall time limit is this many times the processor time limit
-static std::string hang_of(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
+static std::string hang_text(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
 Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
                            const std::function<bool()>& more) {
@@ -137,8 +137,8 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
     Died d{.index = *at, .how = {}, .report = readable_report(report)};
     if (WIFSIGNALED(status))
-      d.how = WTERMSIG(status) == SIGPROF   ? hang_of(limit_seconds)
-              : WTERMSIG(status) == SIGALRM ? hang_of(kWaiting * limit_seconds) + " by the clock"
+      d.how = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
+              : WTERMSIG(status) == SIGALRM ? hang_text(kWaiting * limit_seconds) + " by the clock"
                                             : signal_name(WTERMSIG(status));
     else d.how = "exit code " + std::to_string(WEXITSTATUS(status));
     out.next = d.index + 1;

@@ -30,8 +30,9 @@ class SharedMemory {
   T* p_;
 };
 
-// run_watched_inputs calls body(first) to body(last - 1) in a child process while more() is true. It returns the number
-// of the next input and, if the child died, how. Limits per input: `limit_seconds` CPU time, 10 times that wall time.
+// run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.
+// It returns the number of the next input and, if the child died, how. Limits per input: `limit_seconds` of CPU time,
+// and ten times as much wall time.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

@@ -10,6 +10,7 @@ std::string source_path(const std::string& name) { return TGC_SOURCE_DIR "/" + n
 }  // namespace tgc
 
 int main(int argc, char** argv) {
-  for (int fd = 3; fd < 64; fd++) close(fd);  // ctest's: some tests let programs open only a few more
+  for (int fd = 3; fd < 64; fd++) close(fd);  // closes descriptors that ctest left open: some tests let programs open
+                                              // only a few more
   return doctest::Context(argc, argv).run();
 }

@@ -1,4 +1,4 @@
-// For builds without parts of tgc: the commands that are nothing without their part say so.
+// The commands that a build without a part of tgc lacks: each says that the build lacks the part.
 #include "apps/tgc/command.h"
 #include "lib/support/version.h"
 

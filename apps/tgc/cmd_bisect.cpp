@@ -48,7 +48,8 @@ int run_bisect(BisectOptions& o) {
   for (auto& [name, value] : o.trial.input.variables)
     if (!o.trial.input.is_only_kernel && !bound.contains(name))
       worst = trouble({.message = "no kernel has a variable '" + name + "'"});
-  // A rule that goes wrong while the program is split into kernels makes a wrong AST, of which each kernel is right.
+  // If a rule goes wrong while the program is split into kernels, the ASTs are wrong, but each kernel computes what its
+  // AST says.
   const InputName input = InputName::parse(o.trial.input.name);
   if (const std::string schedules = input.schedules(); worst == 0 && !schedules.empty())
     session.note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc bisect " +

@@ -13,7 +13,7 @@ struct CompileCommand {
   Overrides over;
 };
 
-// Prints the assembly of kernels that were written by hand; of others, dump does.
+// Prints the assembly of hand-written kernels. For other kernels, `tgc dump` prints it.
 int print_assembly(const CompileCommand& o) {
   const Session session = terminal_session(o.over, 1);
   for (const std::string& file : o.plan.inputs) {

@@ -11,7 +11,8 @@ std::string all_topics() {
   return out;
 }
 
-// Returns the text of `tgc --help`, and the topics. app.help() would return that of the command which was given: help.
+// Returns the text of `tgc --help`, followed by the topics. app.help() would return the help of the command that was
+// given, which is `help`.
 std::string help_on_tgc(const CLI::App& app) {
   return app.get_formatter()->make_help(&app, "tgc", CLI::AppFormatMode::Normal) + "\nTopics of `tgc help TOPIC`: " +
          all_topics() + ".\n";

@@ -18,12 +18,13 @@ profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
   return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .jobs = o.jobs}));
 }
 
-// Whether the command shows a part of the profile alone.
+// Returns whether the command shows only a part of the profile.
 bool is_part(const ProfileCommand& o) {
   return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
 }
 
-// Whether the command shows source lines: of a kernel, whose AST the profile itself may have, or those of --with.
+// Returns whether the command shows source lines: those of a kernel, whose AST the profile may have, or those of
+// --with.
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
   return !is_part(o) && (!name.id.empty() || !o.with.empty());
 }

@@ -64,7 +64,8 @@ int run(const ProveOptions& o) {
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
       if (!shard.has(number++)) return Status(Unit{});
-      // tgc's own pipeline keeps the rewrites of kernels: a schedule is proven as tinygrad made it
+      // tgc's own pipeline can repeat the rewrites of kernels; for a schedule, the recorded rewrites of tinygrad are
+      // proven
       if (!session.compiler()->compiles(graph) || graph.is_tensor_graph) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
           return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};

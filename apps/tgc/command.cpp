@@ -35,7 +35,7 @@ constexpr std::string_view kNotRepeated[] = {
     "jobs", "color", "help", "version", "bisect", "prove", "no-asm", "strip-paths", "port", "open"};
 
 // Returns the other options that the user gave, each as " --name" or " --name=value".
-std::string others_given(const CLI::App& app) {
+std::string other_given_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {
     if (!o->count() || o->get_lnames().empty()) continue;
@@ -57,7 +57,7 @@ void Command::group(Group group) { app_->option_defaults()->group(kGroups[size_t
 
 void Command::runs(std::function<int()> body) {
   app_->callback([body, app = app_, owned = owned_, code = exit_code_] {
-    other_options() = others_given(*app) + others_given(*app->get_parent());
+    other_options() = other_given_options(*app) + other_given_options(*app->get_parent());
     auto done = catch_failures(body);
     *code = done ? *done : trouble(done.diag());
   });

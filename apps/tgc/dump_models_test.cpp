@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Returns the lines of a dump without the comments that tgc adds, which are the lines that tinygrad prints.
-std::string letters(const std::string& text) {
+std::string without_tgc_comments(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -30,7 +30,7 @@ void reads_back(const std::string& file, const std::string& text) {
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
   auto again = pyrender(*root);
   REQUIRE(again.ok());
-  CHECK(*again + "\n" == letters(text));
+  CHECK(*again + "\n" == without_tgc_comments(text));
 }
 
 // Returns the numbers of the kernels in a listing of the schedule.

@@ -1,4 +1,4 @@
-// Output that commands hold back until they know that it is right.
+// Output that commands hold back until no error can follow.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

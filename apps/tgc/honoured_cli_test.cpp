@@ -45,7 +45,7 @@ TEST_CASE("cli: run compares a recorded schedule with --expect, and --save write
   REQUIRE(arrays.ok());
   CHECK(find_array(*arrays, "data2"));
   CHECK(run_tgc("run " + schedule() + " --expect=s.npz").code == 0);
-  // an element that rounding decides is left out without --expect, and compared with it
+  // without --expect, an element that rounding decides is left out; with --expect, it is compared
   const std::string near = test_path("verdicts/lt_float13.tensor.jsonl.gz");
   const std::string inputs = " --inputs=" + test_path("verdicts/lt_float13.in.npz");
   CHECK(run_tgc("run " + near + inputs).code == 0);

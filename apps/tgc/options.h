@@ -13,7 +13,7 @@ struct CiOptions;
 class CiReport;
 enum class Ability : uint8_t;
 
-void add_global_options(CLI::App& app);  // adds --color, --limit and --allow-custom to every command
+void add_global_options(CLI::App& app);  // adds the options that every command takes, such as --color and --limit
 
 inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of --live alone
 inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
@@ -28,14 +28,15 @@ void add_input_options(Command& cmd, Input& input, std::string& kernel, const st
 }
 void add_weights_option(Command& cmd, Overrides& over);
 void add_size_option(Command& cmd, Overrides& over);  // adds --var for symbolic sizes of a model
-// Adds --target (with `device_is_target`, --device is an alias), --set, --opts and, with `has_live`, --live.
+// Adds --target (with the alias --device, if `device_is_target`), --set and --opts and, with `has_live`, --live and
+// --native.
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true, bool has_live = true);
 // Adds the options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs,
 // --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
 // `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
+void add_language_option(Command& cmd, std::string& language);  // adds --language, the language of hand-written kernels
 // Adds --save-failures, the folder for the arrays of failing runs.
-void add_language_option(Command& cmd, std::string& language);  // adds --language of kernels that were written by hand
 void add_save_failures_option(Command& cmd, std::string& folder);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output
@@ -52,7 +53,7 @@ Session terminal_session(unsigned jobs, const std::string& live = "");
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
 // If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.
-// Returns `over` without BEAM and the other variables of the search, because the pipeline has no such settings.
+// Returns `over` without BEAM and the other variables of the search that are not also settings of the pipeline.
 Overrides install_found_opts(Overrides over);
 
 }  // namespace tgc

@@ -20,7 +20,7 @@ namespace tgc {
 namespace {
 
 // Prints to standard error without allocating memory, so that signal handlers can call it.
-void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
+void write_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
 [[noreturn]] void end_with_trouble() {
   remove_staged_files();
@@ -30,13 +30,13 @@ void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 [[noreturn]] void uncaught() {
   try {
     if (auto thrown = std::current_exception()) std::rethrow_exception(thrown);
-    say("tgc: internal error: terminated\n");
+    write_error("tgc: internal error: terminated\n");
   } catch (const std::bad_alloc&) {
-    say("tgc: out of memory\n");
+    write_error("tgc: out of memory\n");
   } catch (const std::exception& e) {
-    say("tgc: internal error: "), say(e.what()), say("\n");
+    write_error("tgc: internal error: "), write_error(e.what()), write_error("\n");
   } catch (...) {
-    say("tgc: internal error: an exception of unknown kind\n");
+    write_error("tgc: internal error: an exception of unknown kind\n");
   }
   end_with_trouble();
 }
@@ -76,12 +76,14 @@ constexpr std::pair<int, std::string_view> kFaults[] = {
 void on_fault(int number, siginfo_t* info, void* context) {
   const bool is_sent = info->si_code <= 0;  // a process sent the signal with kill
   if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
-    say("tgc: the stack is too small (ulimit -s)\n");
+    write_error("tgc: the stack is too small (ulimit -s)\n");
     end_with_trouble();
   }
   if (auto work = work_of_thread(); !work.empty())
     for (auto [fault, name] : kFaults)
-      if (fault == number) say("tgc: internal error: "), say(name), say(" in "), say(work), say("\n");
+      if (fault == number)
+        write_error("tgc: internal error: "), write_error(name), write_error(" in "), write_error(work),
+            write_error("\n");
   signal(number, SIG_DFL);  // when this handler returns, the instruction faults again and ends the process
   if (is_sent) raise(number);
 }
@@ -112,7 +114,7 @@ void on_interrupt(int number) {
     return;
   }
   interrupted.request();
-  say("tgc: stopping soon; interrupt again to stop at once\n");
+  write_error("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
 // Installs on_interrupt for a signal. Returns false on failure, or if the signal does not have its default action.

@@ -17,7 +17,7 @@ struct ProveOptions {
   std::string rule, stage;
   bool json = false, strict = false, rules = false, list_instances = false;
   std::string floats = "reals", shard = "1/1", table, program;
-  std::vector<std::string> reports;  // to merge
+  std::vector<std::string> reports;  // the reports that `tgc prove merge` joins
   std::string merged;
   bool no_check = false;
   std::optional<double> timeout = {};
@@ -27,12 +27,13 @@ struct ProveOptions {
   const std::string& tinygrad() const { return over.live; }  // the Python of --live; empty: none
 };
 
-// Writes programs that show what is refuted (--program): FILE.py, FILE-2.py, ...
+// Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
 class ProgramWriter {
  public:
   // Throws Failure if --program is given without --live.
   explicit ProgramWriter(const ProveOptions& options);
-  // Asks the tinygrad of --live for a program of a refuted rule, or of the first refuted rewrite that has one.
+  // Asks the tinygrad of --live for a program that shows a refuted rule, or the first refuted rewrite of a kernel for
+  // which there is a program.
   void write(LiveRuleProof& rule);
   void write(KernelProof& proof);
 

@@ -35,7 +35,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                   programs.write(rule);
                                   const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
                                   if (!o.json && is_told) print_report(live_rule_text(rule));
-                                  flush_output();  // verdicts are read as they come
+                                  flush_output();  // users read the verdicts as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
                                 .seconds = o.timeout,
@@ -87,7 +87,7 @@ int prove_rules(const ProveOptions& o) {
       rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
       [&](size_t i) {
         if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
-        flush_output();  // verdicts are read as they come
+        flush_output();  // users read the verdicts as they come
         session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       }));
   cache.write();

@@ -13,7 +13,7 @@ namespace {
 
 // Prints a report and returns its exit code.
 template <class Report>
-int tell_report(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
+int print_result(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
   if (json) print(report.json());
   else if (report.error.empty()) print_report(text);
   else trouble({.message = trouble_with + report.error});
@@ -32,11 +32,12 @@ class Runner {
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
-    const bool schedules = session_.compiler()->need_scheduler("").ok();  // else the INPUT is a model's kernels
+    const bool schedules = session_.compiler()->need_scheduler("").ok();  // false: a live pipeline gives a model's
+                                                                          // kernels, which run as graphs
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
       worst = std::max(worst, !require(is_model_file(input)) || !schedules ? run_graphs()
-                              : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
+                              : spec_.input.kernel.empty() ? print_model_result(run_model(session_, input, spec_))
                                                            : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
@@ -75,7 +76,8 @@ class Runner {
     seconds = seconds_since(begin);
     return graph;
   }
-  // Returns the seconds of --timeout that reading left for the trial; 0: all of them, because reading took no time.
+  // Returns the seconds of --timeout that reading left for the trial. Returns 0, which sets no deadline, if there is no
+  // --timeout, or if reading took so little time that the trial may have all of it.
   double seconds_left(double reading) const {
     constexpr double kNoTime = 0.1, kLeast = 0.01;
     const double all = spec_.device.trial_seconds();
@@ -103,27 +105,27 @@ class Runner {
 
   int run_tensor(const InputGraph& in) {
     RunOptions options = spec_;
-    // the schedule of 0.12.0 is tgc's own, so that each kernel is compared
+    // tgc itself schedules graphs of 0.12.0, so compare each kernel with REF by default
     if (!in.graph->is_foreign() && options.compare.reference.empty() && options.compare.expect.empty())
       options.compare.reference = "REF";
     const ModelReport report = run_tensor_graph(session_, in, options);
     graphs_.add(report.result());
     for (auto& [name, source] : report.variables) bound_.insert(name);
-    return tell_model(report);
+    return print_model_result(report);
   }
   int run_graph(InputGraph& in) {
     if (is_to_repeat(in, spec_)) {
       RepeatReport repeated = repeat(session_, in, spec_);
-      return tell_report(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
+      return print_result(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
     RunReport report = run_kernel(session_, in, spec_);
     counts_.add(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
-    return tell_report(report, o_.json, report.text(counts_.all(), use_color(1)), where);
+    return print_result(report, o_.json, report.text(counts_.all(), use_color(1)), where);
   }
-  int tell_model(const ModelReport& r) const {
+  int print_model_result(const ModelReport& r) const {
     const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";
-    return tell_report(r, o_.json, r.error.empty() ? r.text() : "", who);
+    return print_result(r, o_.json, r.error.empty() ? r.text() : "", who);
   }
 
   const RunCommand& o_;
