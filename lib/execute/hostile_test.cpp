@@ -102,8 +102,8 @@ Outcome run_on(const std::string& target, const KernelSource& source, const std:
 }
 
 TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
-  if (kSanitized || walls() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; what stands is " << walls());
+  if (kSanitized || active_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; what stands is " << active_mechanisms());
     return;
   }
   for (bool through_ir : {false, true}) {
@@ -140,8 +140,8 @@ TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles an
     return;
   }
   auto probe = probe_device("CL");
-  if (kSanitized || walls() == "limits" || !probe.works) {
-    MESSAGE("SKIPPED: " << (probe.works ? "what stands is " + walls() : probe.detail));
+  if (kSanitized || active_mechanisms() == "limits" || !probe.works) {
+    MESSAGE("SKIPPED: " << (probe.works ? "what stands is " + active_mechanisms() : probe.detail));
     return;
   }
   if (probe.detail.find("pthread") == probe.detail.npos && probe.detail.find("PoCL") == probe.detail.npos) {
