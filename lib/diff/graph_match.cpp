@@ -71,6 +71,12 @@ Arg Labels::arg(UOp u) const {
     case Op::LUNIQUE:
     case Op::DEFINE_LOCAL:
     case Op::DEFINE_REG: return {};
+    case Op::BUFFER: {  // since 0.14, the first field of a buffer's ParamArg is its number; before, UNIQUE has it
+      if (!arg.is(RecordClass::Open) || RecordView(arg).name() != "ParamArg") return arg;
+      std::vector<Arg> items(arg.items().begin(), arg.items().end());
+      if (items.size() > 2) items[2] = Arg();
+      return graph_.record(RecordClass::Open, items);
+    }
     case Op::DEFINE_GLOBAL: return o_.buffers ? arg : Arg();
     case Op::DEFINE_VAR:
       return o_.names || !arg.is_tuple() || arg.items().size() != 3 ? arg : graph_.tuple({Arg(), arg[1], arg[2]});

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/diff/graph_diff.h"
 #include "lib/text/graph_json.h"
 
 namespace tgc {
@@ -144,6 +145,22 @@ TEST_CASE("Renames: chains are followed, and an invalid line is an error with it
   auto wrong = Renames::read("op OLD NEW\nnothing\n", "t");
   REQUIRE_FALSE(wrong);
   CHECK(wrong.diag().line == 2);
+}
+
+TEST_CASE("diff: buffers of a schedule of 0.14 may have other numbers, but each node keeps its buffer") {
+  Graph graph;
+  auto sums = [&](int first, int second, int third, int size) {  // of each two of three buffers
+    std::string nodes = R"j({"op":"CONST","dtype":"dtypes.weakint","arg":)j" + std::to_string(size) + "}";
+    for (int number : {first, second, third})
+      nodes += R"j(,{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)j" + std::to_string(number) +
+               R"j(,{"value":"dtypes.float"}],"device":"CPU"}}})j";
+    for (const char* both : {"[1,2]", "[2,3]", "[1,3]"})
+      nodes += std::string(R"j(,{"op":"ADD","dtype":"dtypes.float","src":)j") + both + "}";
+    return read(graph, nodes + R"j(,{"op":"SINK","dtype":"dtypes.void","src":[4,5,6]})j", "tinygrad 0.14.0");
+  };
+  CHECK(diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 4)).same);
+  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 8)).same);
+  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 2, 2, 4)).same);
 }
 
 TEST_CASE("Renames: kernel names lose their distinguishing number") {
