@@ -158,10 +158,9 @@ void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer) {
   if (reason.is_output) return;
   if (buffers > 3) {
     reason.why += "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
-    reason.remedy = "at most 3 buffers, or PCONTIG=3";
+    reason.remedy = "at most 3 buffers";
   } else if (reduces_buffer) {
     reason.why += "; and it reduces a buffer, which each use would repeat";
-    reason.remedy += (reason.remedy.empty() ? "" : "; or ") + std::string("PCONTIG=3, where that pays");
   }
 }
 
