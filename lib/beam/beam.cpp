@@ -317,7 +317,10 @@ class Searches {
     Measured measured;
     if (results_ && !plan_.anew) {
       auto known = results_->of_search(item.kernel.key(), target, device, int64_t(plan_.search.width));
-      if (known && known->seconds > 0 && !known->measured) return report_(known_log(item, *known));
+      // a search with BEAM_PADTO tries more than one that found no PADTO
+      const bool pads = plan_.search.settings.BEAM_PADTO;
+      const bool is_complete = known && (!pads || known->opts.find("PADTO") != known->opts.npos);
+      if (known && known->seconds > 0 && !known->measured && is_complete) return report_(known_log(item, *known));
       if (known && known->measured) measured = read_measured(*known->measured);
     }
     session_.progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));

@@ -96,31 +96,38 @@ std::string result_line(const BeamLog& log) {
   if (log.before)
     out += ", " + formatted("%.2f", *log.before / log.seconds) + " times as fast as by hand-coded opts (" +
            seconds_text(*log.before) + ")";
-  if (!log.found.empty()) out += ", found before, " + log.found + "\n";
+  if (!log.found.empty()) out += ", found before, " + log.found + "; --anew searches again\n";
   else
     out += formatted(", %s in %.2f s%s\n", counted(log.candidates(), "candidate").c_str(), log.wall,
                      log.interrupted ? ", interrupted: the best so far" : "");
+  if (log.found.empty() && log.candidates() == 0)
+    out += "  no opt applies to these sizes; BEAM_PADTO=1 also tries to pad axes\n";
   return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n" +
          (log.applied_by.empty() ? "" : "  applied by " + log.applied_by + "\n");
 }
 
 std::string opts_for_program(std::span<const ProgramOpts> kernels) {
   if (kernels.empty()) return "";
-  std::string out = "import tinygrad.codegen as codegen\n"
+  std::string out = "import atexit\n"
+                    "import tinygrad.codegen as codegen\n"
                     "from dataclasses import replace\n"
                     "from tinygrad.codegen.opt import Opt, OptOps\n"
                     "from tinygrad.helpers import ansistrip\n"
                     "from tinygrad.uop.ops import KernelInfo\n"
-                    "OPTS = {\n";
+                    "def use_opts(opts, plain=codegen.apply_opts):\n"
+                    "  unused = set(opts)\n"
+                    "  def apply_opts(ast, *args, **kwargs):\n"
+                    "    made = plain(ast, *args, **kwargs)\n"
+                    "    if ast.tag is not None or (name := ansistrip(made.arg.name)) not in opts: return made\n"
+                    "    unused.discard(name)\n"
+                    "    info = replace(ast.arg or KernelInfo(), opts_to_apply=tuple(opts[name]))\n"
+                    "    return plain(ast.replace(arg=info), *args, **kwargs)\n"
+                    "  codegen.apply_opts = apply_opts\n"
+                    "  atexit.register(lambda: unused and print('opts not used: no kernel is named', "
+                    "*sorted(unused)))\n"
+                    "use_opts({\n";
   for (const ProgramOpts& k : kernels) out += "  " + json_string(k.function) + ": " + k.opts + ",\n";
-  return out +
-         "}\n"
-         "def apply_opts(ast, *args, plain=codegen.apply_opts, **kwargs):\n"
-         "  made = plain(ast, *args, **kwargs)\n"
-         "  if ast.tag is not None or (opts := OPTS.get(ansistrip(made.arg.name))) is None: return made\n"
-         "  info = replace(ast.arg or KernelInfo(), opts_to_apply=tuple(opts))\n"
-         "  return plain(ast.replace(arg=info), *args, **kwargs)\n"
-         "codegen.apply_opts = apply_opts\n";
+  return out + "})\n";
 }
 
 std::string rounds_table(const BeamLog& log) {

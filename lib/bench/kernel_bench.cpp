@@ -35,6 +35,19 @@ void set_bound(BenchedKernel& k, const Peaks& peaks) {
   else k.bound = compute > memory ? "compute" : rate > peaks.bytes ? "cache" : "memory";
 }
 
+// Raises the measured peaks to what the kernel reached: peaks that are measured while other programs run are too low.
+void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
+  if (k.least <= 0 || peaks.source != kMeasuredPeaks) return;
+  const double rate = k.cost.bytes() / k.least;
+  peaks.operations = std::max(peaks.operations, k.cost.ops / k.least);
+  peaks.launch = std::min(peaks.launch, k.least);
+  for (Peaks::Cached& cache : peaks.caches) {  // by ascending size; a larger cache is not faster
+    cache.bytes = std::max(cache.bytes, rate);
+    if (k.cost.bytes() <= double(cache.working_set)) return;
+  }
+  peaks.bytes = std::max(peaks.bytes, rate);
+}
+
 class KernelBench {
  public:
   KernelBench(const Session& session, const KernelBenchPlan& plan) : session_(session), plan_(plan) {}
@@ -52,7 +65,10 @@ class KernelBench {
       }
     }
     if (out_.kernels.empty()) return Diag{.message = "the inputs have no kernel to time"};
-    for (BenchedKernel& k : out_.kernels) compare_with_peaks(k);
+    for (BenchedKernel& k : out_.kernels)
+      if (Peaks* peaks = peaks_for(k)) raise_peaks(*peaks, k);
+    for (BenchedKernel& k : out_.kernels)
+      if (Peaks* peaks = peaks_for(k)) set_bound(k, *peaks);
     for (SlowestKernel& slowest : slowest_) explain(slowest);
     return std::move(out_);
   }
@@ -100,8 +116,9 @@ class KernelBench {
     if (slowest_.size() > plan_.explained) slowest_.pop_back();
   }
 
-  void compare_with_peaks(BenchedKernel& k) {
-    if (k.least <= 0) return;
+  // Returns the peaks of the device that ran the kernel, and measures them at the first call. Null: unknown.
+  Peaks* peaks_for(const BenchedKernel& k) {
+    if (k.least <= 0) return nullptr;
     const std::string device = k.device.substr(0, k.device.find(','));
     if (!out_.peaks.contains(device) && !failed_.contains(device)) {
       session_.progress("the peak rates of " + device);
@@ -109,7 +126,8 @@ class KernelBench {
       if (peaks) out_.peaks.emplace(device, std::move(*peaks));
       else failed_[device] = true, out_.no_peaks.push_back(peaks.diag().text());
     }
-    if (auto found = out_.peaks.find(device); found != out_.peaks.end()) set_bound(k, found->second);
+    auto found = out_.peaks.find(device);
+    return found == out_.peaks.end() ? nullptr : &found->second;
   }
 
   // ---- reasons
@@ -130,8 +148,7 @@ class KernelBench {
     const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
     SlowKernel slow{.list = list, .is_cpu = place.target->device == "CPU", .cost = k.cost, .seconds = k.least};
     slow.units = !slow.is_cpu ? compute_units(place) : runs_threads_in_turn(in) ? 1 : uint32_t(Settings().cpu_count());
-    if (auto found = out_.peaks.find(k.device.substr(0, k.device.find(','))); found != out_.peaks.end())
-      slow.peaks = found->second;
+    if (const Peaks* peaks = peaks_for(k)) slow.peaks = *peaks;
     slow.launch = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
     auto job = job_for(kernel.source());
     if (job)

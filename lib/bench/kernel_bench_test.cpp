@@ -62,6 +62,17 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   CHECK(reasons[0].opts.starts_with("[Opt(op=OptOps.UPCAST, axis="));
 }
 
+TEST_CASE("opts that address a reason pad an axis first if no size can be split") {
+  InputGraph in = product(127);
+  Session session;
+  auto kernel = kernel_to_optimize(session, in, "CPU:CLANG");
+  REQUIRE_MESSAGE(kernel, kernel.diag().text());
+  std::vector<Reason> reasons(1);
+  reasons[0].kind = Slowness::NotUnrolled;
+  suggest_opts(reasons, *kernel, {});
+  CHECK(reasons[0].opts == "[Opt(op=OptOps.PADTO, axis=1, arg=32), Opt(op=OptOps.UPCAST, axis=1, arg=4)]");
+}
+
 TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
   const TemporaryFolder folder;
   const std::string file = folder.file("product.uop");

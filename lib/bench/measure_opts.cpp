@@ -83,21 +83,36 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
   const ActionLimits limits{.padto = true};
   const auto ops = ops_for(kind, has_locals);
   std::vector<Opt> wanted;
-  for (const Opt& action : search_actions(kernel.graph(), limits)) {
+  const auto actions = search_actions(kernel.graph(), limits);
+  for (const Opt& action : actions) {
     if (std::ranges::find(ops, action.op) == ops.end()) continue;
     if (action.op == OptOps::THREAD && (in_turn || action.arg.small_int() > settings.cpu_count())) continue;
     wanted.push_back(action);
   }
-  std::ranges::stable_sort(wanted, [&](const Opt& a, const Opt& b) {
+  auto is_likelier = [&](const Opt& a, const Opt& b) {
     auto rank = [&](const Opt& o) { return std::ranges::find(ops, o.op) - ops.begin(); };
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     if (preference(a) != preference(b)) return preference(a) > preference(b);
     return a.axis.value_or(0) > b.axis.value_or(0);  // the last axis is mostly the contiguous one
-  });
-  for (const Opt& action : wanted) {
-    OptList more(applied.begin(), applied.end());
-    more.push_back(action);
-    if (applied_to(kernel, more)) out.push_back(std::move(more));
+  };
+  std::ranges::stable_sort(wanted, is_likelier);
+  auto add_lists = [&](const OptList& begin) {
+    for (const Opt& action : wanted) {
+      OptList more = begin;
+      more.push_back(action);
+      if (applied_to(kernel, more)) out.push_back(std::move(more));
+    }
+  };
+  OptList begin(applied.begin(), applied.end());
+  add_lists(begin);
+  if (out.empty()) {  // no size can be split: pad an axis first
+    for (const Opt& action : actions) {
+      if (action.op != OptOps::PADTO) continue;
+      OptList padded = begin;
+      padded.push_back(action);
+      if (applied_to(kernel, padded)) add_lists(padded);
+    }
+    std::ranges::stable_sort(out, is_likelier, [](const OptList& list) { return list.back(); });
   }
   // each kind of opts gets a part of the kMostLists lists, so that each kind is tried
   std::vector<OptList> chosen;

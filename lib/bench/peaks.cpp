@@ -110,7 +110,7 @@ class PeakMeter {
       : place_(std::move(place)), sources_(sources), units_(units) {}
 
   Peaks measure() {
-    Peaks out{.source = "measured"};
+    Peaks out{.source = kMeasuredPeaks};
     sources_.floats = kItems * 2;
     out.launch = seconds(sources_.empty_kernel());
     const uint64_t all = sources_.threads;

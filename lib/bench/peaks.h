@@ -8,6 +8,8 @@
 
 namespace tgc {
 
+constexpr const char* kMeasuredPeaks = "measured";  // Peaks::source of rates that were measured here
+
 struct Peaks {
   double bytes = 0;       // bytes per second of the device's memory, read and written
   double operations = 0;  // operations per second on float32: multiplications and additions
@@ -18,7 +20,7 @@ struct Peaks {
   double near_line = 0;   // time to load an element whose cache line the level 2 cache holds
   double far_line = 0;    // time to load an element whose cache line only a larger cache holds
   double group = 0;       // time of a work group that does nothing
-  std::string source;     // "measured", or "published for" and the name of a card
+  std::string source;     // kMeasuredPeaks, or "published for" and the name of a card
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.
   struct Cached {

@@ -174,12 +174,18 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   a, b = Tensor.rand(24, 24).realize(), Tensor.rand(24, 24).realize()
   (a @ b).realize()
   name, own_opts = re.sub(r"n\d+$", "", ansistrip(made[-1].name)), made[-1].applied_opts
-  lines: dict[str, dict[str, list[object]]] = {}
-  exec((ROOT / "testdata/programs/opts.py").read_text(), lines)  # noqa: S102
-  opts = lines["OPTS"].pop("r_4_4")
-  lines["OPTS"].update({name: opts, **{f"{name}n{i}": opts for i in range(1, 9)}})  # 0.12 numbers kernels of the same name
+  def use(name: str, opts: str) -> tuple[object, ...]:
+    names = [name, *(f"{name}n{i}" for i in range(1, 9))]  # 0.12 numbers kernels of the same name
+    text = (ROOT / "testdata/programs/opts.py").read_text().partition("use_opts({")
+    lines: dict[str, object] = {}
+    exec(text[0] + f"opts = {opts}\nuse_opts(dict.fromkeys({names}, opts))", lines)  # noqa: S102
+    return tuple(lines["opts"])  # type: ignore[arg-type]
+  first = use(name, "[Opt(OptOps.UPCAST, 0, 4), Opt(OptOps.UNROLL, 0, 2)]")
   (a @ b).relu().realize()
-  assert made[-1].applied_opts == tuple(opts) != own_opts
+  assert made[-1].applied_opts == first != own_opts
+  second = use(re.sub(r"n\d+$", "", ansistrip(made[-1].name)), "[Opt(OptOps.UPCAST, 1, 4)]")  # below the first
+  (a @ b).exp().realize()
+  assert made[-1].applied_opts == second
 
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
