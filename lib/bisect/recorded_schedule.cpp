@@ -146,7 +146,7 @@ void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const Equiva
   v.before = tree_text(m.before, 3), v.after = tree_text(m.after, 3);
   v.witness = sides.point;
   v.witness["before"] = sides.before.empty() ? "in bounds" : sides.before, v.witness["after"] = sides.after;
-  v.proof = "a recorded rewrite cannot be left out";
+  v.proof = "its sides differ as above, but a rewrite of a recorded schedule cannot be left out";
 }
 
 // Searches stages for the first rewrite whose sides differ.

@@ -75,7 +75,6 @@ DecodeTable make_table(std::span<const Packet> packets, Layout layout) {
       if (matches && p != Packet::NOP && (best->id == Packet::NOP || type.mask_bits > best->mask_bits)) best = &type;
     }
     table.rows[byte] = make_row(*best, layout);
-    table.nibbles[byte] = table.rows[byte].nibbles;
   }
   return table;
 }

@@ -40,12 +40,11 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// How a packet changes the state of the decoder: the header, the time, a wave, or the address of a wave. Those from
-// Header on are rare, and the decoder itself acts on them.
-enum class Action : uint8_t { None, Instruction, Mask, Start, End, Header, Marker, Timestamp };
+// How a packet changes the state of the decoder: the header, the time, a wave, or the address of a wave.
+enum class Action : uint8_t { None, Header, Marker, Timestamp, Start, End, Instruction, Mask };
 
-// How the decoder reads a packet that begins with a certain byte. Its size is a power of two: look-ups are faster.
-struct alignas(16) DecodeRow {
+// How the decoder reads a packet that begins with a certain byte.
+struct DecodeRow {
   uint8_t nibbles = 1, delta_low = 0, add = 0;  // `add`: is added to the packet's delta
   Action action = Action::None;
   uint16_t delta_mask = 0;
@@ -57,7 +56,6 @@ struct alignas(16) DecodeRow {
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
-  std::array<uint8_t, 256> nibbles;  // those of `rows`: where the next packet begins is known before the row is read
   Layout layout;
 };
 const DecodeTable& decode_table(Layout layout);
@@ -86,7 +84,6 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint8_t* bytes = blob.data();
   const DecodeTable* table = &decode_table(Layout::Rdna3);
   const DecodeRow* rows = table->rows.data();
-  const uint8_t* nibbles = table->nibbles.data();
   bool has_offset = false;
   int64_t offset = 0;
   PacketView p;
@@ -97,11 +94,9 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     std::memcpy(&bits, from + odd, 8);
     bits = (bits << (4 * odd)) | ((*from >> 4) & (0 - odd));
     const DecodeRow* row = &rows[bits & 0xff];
-    uint64_t size_of_packet = nibbles[bits & 0xff];
     p.bits = bits;
     p.time += int64_t(((bits >> row->delta_low) & row->delta_mask) + row->add);
-    if (row->action < Action::Header) [[likely]] {
-    } else if (row->action == Action::Marker) {
+    if (row->action == Action::Marker) {
       bool is_rdna4 = table->layout == Layout::Rdna4;
       bool rt = bits >> (is_rdna4 ? 7 : 9) & 1, pl = bits >> 8 & 1;
       if (!rt || pl) p.time += int64_t(is_rdna4 ? bits >> 12 : bits >> 12 & ((uint64_t(1) << 36) - 1));
@@ -111,7 +106,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
         if (has_offset) p.time = ((stamp - offset) & ~int64_t(3)) - 4;
         else has_offset = true, offset = stamp - p.time;
       }
-    } else {
+    } else if (row->action == Action::Header) {
       uint64_t layout = bits >> 7 & 63;
       if (layout == 4) {
         table = &decode_table(Layout::Rdna4);
@@ -122,12 +117,11 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
         if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))
           has_offset = true, offset = int64_t(bits >> 16) - p.time;
       }
-      rows = table->rows.data(), nibbles = table->nibbles.data();
-      size_of_packet = row->nibbles;
+      rows = table->rows.data();
     }
     p.row = row;
     p.layout = table->layout;
-    at += size_of_packet;
+    at += row->nibbles;
     visit(static_cast<const PacketView&>(p));
   }
 }

@@ -76,14 +76,18 @@ class Clock {
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    busy_ += time != now_, now_ = time;  // without branches: which packets follow each other is hard to predict
+    if (time != now_) now_ = time, busy_++;
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
-    const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
-    const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0))), idle = stall - others;
-    at.hits++, at.cycles += cycles, at.stall += stall, at.idle += idle;
+    Issue out{.wave = wave, .instruction = instruction};
+    at.hits++;
+    if (uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0))) {
+      uint64_t stall = cycles - 1, others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0)));
+      out.cycles = cycles, out.stall = stall, out.idle = stall - others;
+      at.cycles += cycles, at.stall += stall, at.idle += out.idle;
+    }
     w = {time, busy_};
-    return {wave, instruction, cycles, stall, idle};
+    return out;
   }
 
  private:

@@ -35,7 +35,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
   else if (!r.why.empty()) out += ": " + r.why;
   out += "\n";
-  if (!r.limit.empty()) out += "  not proven for all operands: " + r.limit + "\n";
+  if (!r.limit.empty()) out += "  right in all instances, but not proven for all operands: " + r.limit + "\n";
   for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
     const LiveInstance& one = r.list[i];
     out += "  " + one.verdict + ": " + one.before + " -> " + one.after;

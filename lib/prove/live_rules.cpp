@@ -56,6 +56,7 @@ constexpr std::string_view kFunction = "function:";  // the word of a recording 
 constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
 
 constexpr double kRuleSeconds = 30;  // processor time for one rule, if no other limit is set
+constexpr size_t kLongSides = 160;  // longer sides do not help to read why a rule is not proven for all operands
 constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
 constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
 
@@ -156,7 +157,10 @@ class LiveRulesProver {
                       : proof->kind == Kind::Sampled ? "the sides are equal at sample points only"
                       : proof->kind == Kind::Refuted ? "the sides differ, perhaps where the rule does not apply"
                                                      : proof->why);
-        if (!pairs.empty()) rule.limit += ": " + text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
+        if (!pairs.empty()) {
+          std::string sides = text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
+          if (sides.size() <= kLongSides) rule.limit += ": " + sides;
+        }
         return (void)(rule.general = 0);
       }
       rule.general++;

@@ -309,7 +309,8 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
       out.is_settled = !encoder.has_bit_ops();
       out.why = cuts.is_whole && !encoder.has_unknown()
                     ? "Z3 found values for which the sides differ"
-                    : "the sides differ for some values of parts that are not encoded";
+                    : "the solver does not know what some of the parts compute, "
+                      "and the rest does not prove the sides equal";
       break;
   }
   return out;
