@@ -1,4 +1,4 @@
-// Finds the ranges that an accumulator of a group reduction does not depend on.
+// Finds the ranges on which the accumulator of a group reduction does not depend.
 #include <algorithm>
 
 #include "lib/import/importer.h"
@@ -16,7 +16,7 @@ UOp buffer_of(UOp u) {
   return u;
 }
 
-// Returns the first source that is a range which `u` ends; all sources if `u` ends none.
+// Returns the position of the first source that is a range which `u` ends; the number of sources if `u` ends no range.
 size_t first_ended(UOp u) {
   if (u.in({Op::END, Op::STAGE, Op::REDUCE})) return 1;
   return u.is(Op::WMMA) ? 3 : u.num_src();
@@ -24,9 +24,9 @@ size_t first_ended(UOp u) {
 
 }  // namespace
 
-// The sum over the threads of a group comes after the store to local memory, which ends the group's range. tinygrad
-// still orders the accumulator of this sum after the range, because each thread has its own. As a loop, the range has
-// ended, so `make_after` leaves it out.
+// In a group reduction, the sum over the threads of a group follows the store to local memory, which ends the group's
+// range. tinygrad still orders the accumulator of this sum after the range, because each thread has an accumulator. In
+// tgc's IR, the range is a loop that has ended, so `make_after` does not order the accumulator after the range.
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {
@@ -34,7 +34,7 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
     const UOp buffer = buffer_of(store.src(0));
     if (!buffer.is(Op::BUFFER)) continue;
     auto& around = enclosing_[buffer];
-    // the open group ranges of each node, without those of the accumulator itself
+    // for each node, the group ranges that no node below it has ended; the accumulator's own nodes are left out
     std::unordered_map<UOp, std::unordered_set<UOp>> open;
     for (UOp u : toposort(store.src(1), [&](UOp n) { return !(buffer_of(n) == buffer); })) {
       std::unordered_set<UOp>& of_node = open[u];

@@ -66,7 +66,7 @@ void AffineMath::split(const Affine& a, int64_t divisor, Affine& whole, Affine& 
   }
   whole.constant = floored(a.constant), rest.constant = floored_remainder(a.constant, divisor);
   bound(whole), bound(rest);
-  if (whole.is_number() && whole.constant == 0) rest.min = a.min, rest.max = a.max;  // may be known more exactly
+  if (whole.is_number() && whole.constant == 0) rest.min = a.min, rest.max = a.max;  // the bounds of `a` may be tighter
 }
 
 Affine AffineMath::quotient(const Affine& a, int64_t divisor) {

@@ -8,7 +8,7 @@
 
 namespace tgc::import {
 
-// The value constant + factor * index + ..., which lies in min..max wherever it is used.
+// The sum constant + factor * index + ... over `terms`. Its users only use it where it lies in min..max (inclusive).
 struct Affine {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;
@@ -18,22 +18,23 @@ struct Affine {
   bool is_number() const { return terms.empty(); }
 };
 
-// Makes Affines, and the nodes of their values. Divisions of values that are not linear become indices of their own.
+// Computes with Affines, and makes nodes of their values. A quotient or remainder that is not linear becomes a new
+// index: one term with factor 1.
 class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}
 
-  Affine index(UOp node, int64_t min, int64_t max);  // the value of a node that lies in min..max
+  Affine index(UOp node, int64_t min, int64_t max);  // returns the value of `node`, which lies in min..max (inclusive)
   static Affine sum(const Affine& a, const Affine& b);
   static Affine scaled(const Affine& a, int64_t factor);
   static Affine plus(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
-  // a // divisor and a % divisor for divisor > 0, and values of `a` that are not negative
+  // Return a // divisor and a % divisor. `divisor` must be positive, and `a` not negative.
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
-  // Returns `a`, whose users make sure that it lies in 0..size-1.
+  // Returns `a` with the bounds 0..size-1. The caller promises that `a` is used only where its value lies in them.
   static Affine within(Affine a, int64_t size);
 
-  UOp node(const Affine& a);
+  UOp node(const Affine& a);  // returns a node that computes `a`
   // Returns the condition min <= a < end as a node; the empty UOp if it is always true.
   UOp is_between(const Affine& a, int64_t min, int64_t end);
 
@@ -41,13 +42,13 @@ class AffineMath {
   struct Bounds {
     int64_t min, max;
   };
-  // Splits a into divisor * whole + rest, where the factors of rest are in 0..divisor-1.
+  // Splits `a` into divisor * whole + rest, where the factors of `rest` are in 0..divisor-1.
   void split(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const;
   void bound(Affine& a) const;
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> bounds_;  // bounds of the indices
+  std::unordered_map<UOp, Bounds> bounds_;  // the bounds that index() was given for each index
 };
 
 }  // namespace tgc::import

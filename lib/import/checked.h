@@ -1,6 +1,6 @@
-// Checked access to what a file decides: indices, axes, slots, counts, sizes and offsets. A file may contain any number
-// where tinygrad writes a valid one, so the importer reads such numbers only through these functions and containers.
-// All of them throw Refusal. UOp::src(n) is checked by itself. Private to lib/import.
+// Checked access to numbers that come from a file: indices, axes, slots, counts, sizes and offsets. A file may contain
+// any number where tinygrad writes a valid one, so the importer reads such numbers only through these functions and
+// containers. They throw Refusal if a number is not valid. UOp::src(n) checks `n` itself. Private to lib/import.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tgc::import {
 
-// Thrown by an upgrade that cannot import the node that it is called for.
+// The exception that an upgrade throws if it cannot import its node. import_graph() turns it into an error.
 struct Refusal {
   std::string reason;
 };
@@ -64,7 +64,7 @@ class Checked : public std::vector<T> {
 
 using Sizes = Checked<int64_t>;
 
-// 64-bit arithmetic that refuses results which do not fit, and divisions by 0.
+// 64-bit arithmetic. Throws Refusal if the result does not fit into 64 bits, or for a division by 0.
 int64_t checked_add(int64_t a, int64_t b);
 int64_t checked_sub(int64_t a, int64_t b);
 int64_t checked_mul(int64_t a, int64_t b);
@@ -74,16 +74,16 @@ int64_t floored_remainder(int64_t a, int64_t b);
 // Returns the product of sizes, none of which may be negative.
 int64_t product(std::span<const int64_t> sizes);
 
-// Returns `n` as an index below `count`: of an axis, a device or a source.
+// Returns `n`, the number of an axis, device or source. Throws Refusal unless 0 <= n < count.
 size_t axis(int64_t n, size_t count);
 // Returns item `n` of a tuple or a list of fields.
 Arg item(Arg tuple, size_t n);
-// Returns the integer that an arg is.
+// Returns the value of `arg`, which must be an integer of 64 bits.
 int64_t integer(Arg arg);
-// Returns a slot: an integer from 0 to kMostSlots.
+// Returns the value of `arg`, which must be a slot: an integer from 0 to kMostSlots.
 inline constexpr int64_t kMostSlots = 1 << 20;
 int64_t slot(Arg arg);
-// Returns the number of elements of a vector dtype: 1 to 65,536.
+// Returns the number of elements of a vector dtype. Throws Refusal unless it is in 1..65536.
 int64_t count_of(DType dtype);
 // Returns the sources of `u` from `n` on.
 std::span<const UOp> sources_from(UOp u, size_t n);

@@ -7,7 +7,7 @@ namespace tgc::import {
 
 namespace {
 
-// Returns the axis type that an arg names. WEAK is 0.14's name for a loop that no optimization has claimed.
+// Returns the axis type that `arg` names. 0.14 writes WEAK for a loop that no optimization has given another type.
 AxisType axis_type(Arg arg) {
   if (arg.kind() == Arg::Kind::AxisType) return arg.axis_type();
   if (arg.kind() == Arg::Kind::Raw && arg.text() == "AxisType.WEAK") return AxisType::LOOP;
@@ -19,7 +19,7 @@ Type integer_type(UOp u) {
   return Importer::type_of(u.dtype());
 }
 
-// The nodes that a void value consists of.
+// Returns the only node of the value of `source`, which orders the execution: a void node, a pointer or a buffer.
 UOp node_of(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;
@@ -29,13 +29,13 @@ UOp node_of(Importer& im, UOp source) {
 
 }  // namespace
 
-// RANGE(end; ids, type)
+// Imports RANGE(end; ids, type).
 Value make_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   Arg arg = u.arg();
   if (!arg.is_int() && (!arg.is_tuple() || arg.items().size() < 2))
     throw Refusal{"its arg " + arg.repr() + " is unknown"};
-  std::vector<Arg> ids{arg, AxisType::LOOP};  // 0.11 has no axis type here
+  std::vector<Arg> ids{arg, AxisType::LOOP};  // the arg of a RANGE of 0.11 is only its number
   if (arg.is_tuple()) ids.assign(arg.items().begin(), arg.items().end());
   auto is_type = std::ranges::find_if(ids, [](Arg a) { return !a.is_int(); });
   if (is_type == ids.end()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
@@ -46,7 +46,7 @@ Value make_range(Importer& im, UOp u) {
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 
-// The range over the devices is no loop: each device runs the kernel with its own number.
+// Imports the range over the devices as a variable, because each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   UOp node = im.to.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
@@ -60,7 +60,7 @@ Value make_special(Importer& im, UOp u) {
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 
-// END(x, ranges). A range that became a constant or a variable needs no END.
+// Imports END(x, ranges). A range that was imported as a constant or a variable needs no END.
 Value make_end(Importer& im, UOp u) {
   std::vector<UOp> ranges;
   for (UOp s : sources_from(u, 1)) {
@@ -72,10 +72,10 @@ Value make_end(Importer& im, UOp u) {
   return Importer::node(node_of(im, u.src(0)).end(ranges));
 }
 
-// ENDRANGE(range) of a list
+// Imports ENDRANGE(range), which ends a range in a linear list.
 Value make_end_range(Importer& im, UOp u) { return Importer::node(im.to.noop().end(im.scalar(u.src(0)))); }
 
-// AFTER(x, others): x, but ordered after the others
+// Imports AFTER(x, others): the value of x, computed after the others.
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
   for (UOp s : sources_from(u, 1))
@@ -87,7 +87,7 @@ Value make_after(Importer& im, UOp u) {
   return out;
 }
 
-// The optimizer's choices are kept if they were made by the user.
+// Keeps the name, opts and `dont_use_locals` of the SINK `u` if the user chose one of them; else returns None.
 Arg kernel_info(Importer& im, UOp u) {
   Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
       opts = field_of(u.arg(), "opts_to_apply");
@@ -99,15 +99,15 @@ Arg kernel_info(Importer& im, UOp u) {
                                                 opts.is_tuple() ? copied(im.to, opts) : Arg()});
 }
 
-// SINK(stores; KernelInfo)
+// Imports SINK(stores; KernelInfo).
 Value make_sink(Importer& im, UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(node_of(im, s));
   return Importer::node(im.to.sink(src, kernel_info(im, u)));
 }
 
-// GROUP, NOOP, BARRIER, IF, ENDIF: the same op of the imported sources. An IF has a second source, the gated address,
-// only so that equal IFs are one node.
+// Imports GROUP, NOOP, BARRIER, IF and ENDIF as the same op of the imported sources. Leaves out the second source of an
+// IF, the gated address: tinygrad adds it to tell IFs of different addresses apart.
 Value make_order(Importer& im, UOp u) {
   if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;
@@ -118,7 +118,7 @@ Value make_order(Importer& im, UOp u) {
   return Importer::node(im.to.node(u.op(), dtypes::void_, src));
 }
 
-// CUSTOM and CUSTOMI: source code of the target's language
+// Imports CUSTOM and CUSTOMI, whose arg is source code in the target's language.
 Value make_custom(Importer& im, UOp u) {
   const Type type = u.dtype() == dtypes::void_ ? Type{dtypes::void_} : Importer::type_of(u.dtype());
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};

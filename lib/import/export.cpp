@@ -40,7 +40,7 @@ class Exporter {
     return d;
   }
 
-  // Returns a dataclass that 0.12.0 does not have. A field without a name is positional.
+  // Returns an instance of the dataclass `name`, which 0.12.0 does not have. A field with an empty name is positional.
   Arg record(std::string_view name, std::initializer_list<std::pair<std::string_view, Arg>> fields) {
     std::vector<Arg> names, items{to.str(name), Arg()};
     for (auto& [field, value] : fields) names.push_back(to.str(field)), items.push_back(value);
@@ -56,7 +56,7 @@ class Exporter {
   std::unordered_map<uint32_t, UOp> made_;  // by the id of the node of tgc's IR
 };
 
-// The same op in both releases.
+// Exports a node as the same op of the other release.
 UOp export_same(Exporter& ex, UOp u) {
   if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
   if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
@@ -72,7 +72,7 @@ UOp export_buffer(Exporter& ex, UOp u) {
                     ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"device", ex.to.str("CPU")}}));
 }
 
-// DEFINE_LOCAL and DEFINE_REG
+// Exports DEFINE_LOCAL and DEFINE_REG: in 0.13 as the same op, since 0.14 as a BUFFER with an address space.
 UOp export_local(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
@@ -98,7 +98,7 @@ UOp export_variable(Exporter& ex, UOp u) {
 UOp export_const(Exporter& ex, UOp u) {
   if (u.arg().is_invalid()) return ex.invalid();
   if (!u.arg().is_const()) throw Refusal{"its value " + u.arg().repr() + " is no number"};
-  // UOp.const of 0.14 rounds a float to its dtype, which later stages rely on
+  // 0.14 rounds a float constant to its dtype when it makes the constant, and its later stages rely on that
   const bool rounds = ex.release >= Release::v0_14 && u.dtype().is_value() && dtypes::is_float(u.dtype());
   const Arg value = rounds ? Arg(truncate(u.arg().to_const(), u.dtype())) : u.arg();
   return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, value));
@@ -111,8 +111,9 @@ UOp export_index(Exporter& ex, UOp u) {
   return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
 }
 
-// IDIV and MOD round to 0. A scheduler of a later release makes divisions of indices that round down, for which it has
-// more rules; both are the same for numbers of one sign.
+// Exports IDIV and MOD, which round to 0. A division of indices that are not negative becomes FLOORDIV or FLOORMOD,
+// because the other release's scheduler writes indices so and has more rules for these ops. Other divisions become CDIV
+// or CMOD.
 UOp export_division(Exporter& ex, UOp u) {
   const bool rounds_down =
       u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());
@@ -122,7 +123,8 @@ UOp export_division(Exporter& ex, UOp u) {
 
 bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
 
-// Returns whether `u` says that a / b, rounded to 0, is more than a / b: the remainder is not 0, and the signs differ.
+// Returns true if `u` is the condition under which a / b rounded to 0 is larger than the exact a / b: the remainder is
+// not 0, and `a` and `b` have different signs.
 bool is_rounded_up(UOp u, UOp a, UOp b) {
   auto is_negative = [](UOp less, UOp x) {
     return less.is(Op::CMPLT) && less.src(0) == x && is_number(less.src(1), 0);
@@ -133,9 +135,9 @@ bool is_rounded_up(UOp u, UOp a, UOp b) {
          is_negative(unlike.src(0), a) && is_negative(unlike.src(1), b);
 }
 
-// Returns the division, rounded down, that the import of a release with FLOORDIV and FLOORMOD wrote as `u`, a sum:
-// IDIV(a, b) + WHERE(rounded up, -1, 0), MOD(a, b) + WHERE(rounded up, b, 0), or, for an index,
-// IDIV(a + n * b, b) - n. The empty UOp if `u` is another sum.
+// Recognizes the sums by which the import replaces FLOORDIV and FLOORMOD: IDIV(a, b) + WHERE(rounded up, -1, 0),
+// MOD(a, b) + WHERE(rounded up, b, 0) and, for an index, IDIV(a + n * b, b) - n. Returns the FLOORDIV or FLOORMOD; the
+// empty UOp if `u` is another sum.
 UOp floor_division_of(Exporter& ex, UOp u) {
   const UOp rounded = u.src(0), correction = u.src(1);
   if (!rounded.in({Op::IDIV, Op::MOD})) return {};
@@ -164,7 +166,7 @@ UOp export_reduce(Exporter& ex, UOp u) {
   return ex.to.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple({u.arg(), axes}));
 }
 
-// A loop that no optimization has claimed is of the type WEAK since 0.14.
+// Exports a RANGE. Since 0.14, a loop has the axis type WEAK until an optimization gives it another type.
 UOp export_range(Exporter& ex, UOp u) {
   std::vector<Arg> ids;
   for (Arg a : u.arg().items()) {
@@ -182,13 +184,14 @@ UOp export_sink(Exporter& ex, UOp u) {
   return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
 }
 
-// CAST and BITCAST. Their arg is the dtype since 0.14.
+// Exports CAST and BITCAST. Since 0.14, their arg is the dtype.
 UOp export_cast(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
 }
 
-// A row: how the ops are written. Without `make`, `refused` says why they cannot be.
+// A row of the table: `make` writes nodes of `ops` in the other release. If `make` is null, `refused` is the reason why
+// the ops cannot be written.
 struct Downgrade {
   std::string_view name;
   OpSet ops;

@@ -13,7 +13,8 @@ struct ExportedGraph {
 // has no counterpart; the error names the op and the reason.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
-// Returns the kernel AST or tensor graph `root` of `graph`, of any release, as a graph of `release`.
+// Returns the kernel AST or tensor graph under `root`, a node of `graph`, as a graph of `release`. A graph of `release`
+// is returned as it is; a kernel AST of another release is imported and then exported. Errors are those of both steps.
 Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// The kernel of tgc's IR that `text` describes.
+// A kernel of tgc's IR that is read from `text`, which pyrender printed.
 struct Kernel {
   explicit Kernel(std::string_view text) : root(read_graph(graph, InputKind::Pyrender, text).value_or_throw().root) {}
   Graph graph;

@@ -30,16 +30,16 @@ struct ImportedGraph {
   std::shared_ptr<const ImportOrigins> origins;
 };
 
-// Why a graph cannot be imported: one of its nodes has no counterpart in tgc's IR.
+// The node that prevents the import of a graph, because it has no counterpart in tgc's IR.
 struct NotImportable {
-  UOp node;            // the original node
-  std::string op;      // its op, such as "CALL"; also if no known release has the op
-  std::string reason;  // such as "it calls a function"
+  UOp node;            // the node of the original graph
+  std::string op;      // the name of the node's op, such as "CALL", as the file writes it
+  std::string reason;  // why the node has no counterpart, such as "it calls a function"
 
   std::string text() const { return "cannot import Ops." + op + ": " + reason; }
 };
 
-// Returns the linear list of a compiled kernel, a PROGRAM; empty if `root` is none or has no list.
+// Returns the linear list of a compiled kernel. Empty if `root` is no PROGRAM, or a PROGRAM without a list.
 std::span<const UOp> list_of_program(UOp root);
 
 // Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. The imported

@@ -14,10 +14,10 @@ using import::Importer;
 using import::Refusal;
 using import::Value;
 
-// Returns the dtype in which values of the dtypes `a` and `b` are compared; void: they cannot be compared. A weak value
-// has no width yet, so it is compared in the other value's dtype; but two signed integers are compared without a width,
-// because committing a weak integer to a dtype that cannot hold it is a fault. A float that tinygrad emulates is
-// compared with the wider float, or with the integer that holds its bits.
+// Returns the dtype in which the values `a` and `b` are compared; void if they cannot be compared. A weak value takes
+// the other value's dtype, but a weak and a signed integer are compared as indices, which have no width: so a rewrite
+// that gives a weak integer a dtype which cannot hold it is found. Two floats are compared in the wider dtype. A float
+// that tinygrad emulates as an integer is compared by its bits.
 DType common_dtype(const Value& a, const Value& b) {
   if (a.dtype == b.dtype) return a.dtype;
   if (!a.weak && !b.weak) {
@@ -35,10 +35,10 @@ DType common_dtype(const Value& a, const Value& b) {
   return weak.weak && other.weak ? dtypes::float32 : other.dtype;
 }
 
-// Returns the largest relative difference between a number and the number rounded to the float dtype `d`.
+// Returns the largest relative error of rounding a number to the float dtype `d`.
 double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa); }
 
-// Returns the scalars of `u` as numbers of `dtype`. An element that may be invalid becomes an Invalid if it is.
+// Returns the scalars of `u` as numbers of `dtype`. A scalar with a condition becomes WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.numbers(u, own.weak ? dtype : own.dtype);
@@ -56,8 +56,9 @@ struct StoredNumber {
   UOp place, number;
 };
 
-// Returns what the recorded store `original`, which was imported as `made`, stores; nothing for several numbers.
-// tinygrad gives a place the tag of the float dtype that it emulates there, and stores a wider float, which is rounded.
+// Returns the place and the number of the recorded store `original`, which was imported as `made`; empty nodes if it
+// stores several numbers. If tinygrad emulates the place's float dtype, the place has this dtype as its tag, and the
+// stored number is a wider float: the result is then the number rounded to the tag's dtype.
 StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
   if (tag.kind() == Arg::Kind::DType && is_float_of_any_release(tag.dtype())) {
@@ -69,8 +70,8 @@ StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   return made.is(Op::STORE) ? StoredNumber{made.src(0), made.src(1)} : StoredNumber{};
 }
 
-// Pairs the places and values of two stores of one number to the same buffer, which are a float and the integer of its
-// bits: tinygrad stores a float that it emulates so. Returns no pairs for other stores.
+// Pairs the places and the values of two stores to the same buffer, if `a` stores a float and `b` an integer of the
+// same size: tinygrad stores the bits of a float dtype that it emulates. Returns no pairs for other stores.
 std::vector<std::pair<UOp, UOp>> pairs_of_stores(const StoredNumber& a, UOp b) {
   if (!a.place || !a.place.is(Op::INDEX) || !b.is(Op::STORE) || !b.src(0).is(Op::INDEX)) return {};
   const UOp to_a = a.place.src(0), to_b = b.src(0).src(0), at_a = a.place.src(1), at_b = b.src(0).src(1);

@@ -26,7 +26,7 @@ class SidesImporter {
 
   struct Imported {
     std::vector<std::pair<UOp, UOp>> pairs;
-    double tolerance = 0;  // relative difference due to the rounding of a float dtype that one side emulates; 0: none
+    double tolerance = 0;  // largest relative difference that rounding explains if one side emulates a float dtype
   };
   // Imports both nodes. They must be nodes of one graph, the same in all calls. Returns a pair of imported nodes for
   // each scalar of the two values; both nodes of a pair have the same dtype. A node without a value, such as a STORE or
@@ -37,7 +37,7 @@ class SidesImporter {
  private:
   void import_below(UOp u);
   std::unique_ptr<import::Importer> importer_;
-  std::vector<bool> refused_;  // by id of the original node: whether its import was refused
+  std::vector<bool> refused_;  // indexed by the id of an original node: true if the node could not be imported
 };
 
 }  // namespace tgc

@@ -18,7 +18,7 @@ namespace {
 std::string text_of(UOp u) { return pyrender(u).value_or_throw(); }
 
 // An import of a kernel text, with the names that most tests use:
-//   i = RANGE(8), x and y = PARAMs of 64 floats, n = a PARAM of 64 ints, out = the target of the store
+//   i = RANGE(8), x = a PARAM of 64 floats, n = a PARAM of 64 ints, out = the target of the store
 constexpr std::string_view kNames = R"(i = UOp.range(8, 0, AxisType.WEAK)
 out = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(0, dtypes.float, device='CPU'))
 x = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(1, dtypes.float, device='CPU'))
@@ -26,7 +26,7 @@ n = UOp(Ops.PARAM, dtypes.int, (UOp.const(64, dtypes.weakint),), ParamArg(2, dty
 )";
 
 struct Import {
-  // Imports a kernel that stores the expression `stored` of the names above to out[i].
+  // Imports a kernel that stores `stored`, an expression of the names in kNames, to out[i].
   explicit Import(std::string_view stored) {
     std::string text(kNames);
     text.append("v = ").append(stored).append("\nast = out.index(i).store(v).end(i).sink()\n");
@@ -130,7 +130,7 @@ TEST_CASE("import: division rounds down") {
   CHECK(shifted.src(0).is(Op::IDIV));
   CHECK(shifted.src(0).src(0).vmin().as_int() == Int(int64_t(1)));
   CHECK(shifted.vmin().as_int() == Int(int64_t(-2)));
-  // of loaded ints, the signs are unknown
+  // loaded ints may have either sign, so the division is corrected
   UOp loaded = Import("(n.index(i)//UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
   CHECK(loaded.is(Op::ADD));
   CHECK(loaded.src(1).is(Op::WHERE));
@@ -156,7 +156,7 @@ TEST_CASE("import: Invalid") {
                "UOp.const(Invalid, dtypes.bool))");
   for (UOp u : toposort(store.imported.root))
     if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
-  // an index that is always Invalid
+  // a load at an index that is always Invalid is 0, and a store does nothing
   CHECK(Import("x.index(UOp.const(Invalid, dtypes.bool))").stored().arg() == Arg(0.0));
   Import none("s = x.index(UOp.const(Invalid, dtypes.bool)).store(x.index(i))", "s.end(i).sink()");
   REQUIRE(none.error == "");
@@ -173,7 +173,7 @@ TEST_CASE("import: variables and the DEVICE axis") {
   for (UOp u : toposort(k.imported.root))
     if (u.is(Op::DEFINE_VAR)) names.insert(u.arg().repr());
   CHECK(names == std::set<std::string>{"('_device_num', 0, 1)", "('p', 1, 8)"});
-  CHECK(k.imported.root.src(0).num_src() == 2);  // the END of i alone
+  CHECK(k.imported.root.src(0).num_src() == 2);  // the END ends only i
 }
 
 TEST_CASE("import: reductions") {
@@ -185,7 +185,7 @@ TEST_CASE("import: reductions") {
                    .stored();
   CHECK(across.is(Op::REDUCE));
   CHECK(across.src(0).is(Op::ADD));
-  // over a range that the expander has made the indices of an axis
+  // a REDUCE over a range that the expander has replaced by its values, 0 and 1
   UOp expanded = Import("UOp(Ops.REDUCE, dtypes.float, (UOp(Ops.STACK, dtypes.float, (x.index(i), x.index(UOp.const(3, "
                         "dtypes.weakint)))), i, UOp(Ops.STACK, dtypes.weakint, (UOp.const(0, dtypes.weakint), "
                         "UOp.const(1, dtypes.weakint)))), (Ops.ADD, 0))")
@@ -257,7 +257,7 @@ TEST_CASE("import: WGSL's words of several small numbers") {
   CHECK(accesses(load, Op::LOAD) == 4);
   for (UOp u : toposort(load.imported.root))
     if (u.is(Op::LOAD)) CHECK(u.dtype() == dtypes::uint8);
-  // the numbers that are kept are not read and stored again: another thread may store them
+  // the kept numbers are not loaded and stored again, because another thread may store them
   Import store(names, "w.store(((word&UOp.const(4294967040, dtypes.uint))|UOp.const(7, dtypes.uint))).end(i).sink()");
   REQUIRE(store.error == "");
   CHECK(accesses(store, Op::LOAD) == 0);

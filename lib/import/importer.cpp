@@ -12,12 +12,13 @@
 namespace tgc::import {
 
 namespace {
-constexpr int kMaxDepth = 500;         // largest depth of weakfloat expressions that are computed again as doubles
-constexpr int64_t kMaxElements = 1 << 14;  // largest size of a buffer that is used as a value
-constexpr int64_t kMaxAllElements = 1 << 24;  // largest size of all such values together
+constexpr int kMaxDepth = 500;                // largest depth of weakfloat expressions that are computed as doubles
+constexpr int64_t kMaxElements = 1 << 14;     // most elements of a buffer that is used as a value
+constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all such values together
 
-// Returns the number of the 32-bit word that a tagged node of 64 bits stands for, while tinygrad replaces long integers
-// by two words (codegen/decomp/dtype.py:pm_long_decomp): the tag is the number, or since 0.14 the number and a dtype.
+// While tinygrad splits 64-bit integers into two words of 32 bits (codegen/decomp/dtype.py:pm_long_decomp), a tagged
+// 64-bit node stands for one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other nodes.
+// The tag is this number, or since 0.14 a tuple of the number and a dtype.
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
   const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;
@@ -25,7 +26,7 @@ std::optional<int64_t> tagged_word(UOp u) {
   return word.as_int().small();
 }
 
-// Replaces the numbers of a tagged node by their words.
+// If `u` stands for one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
 void take_word(Importer& im, UOp u, Value& value) {
   const bool is_unsigned = value.dtype == dtypes::uint64;
   if (value.view || value.weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
@@ -58,8 +59,8 @@ void Importer::import(UOp u) {
   origins->add(to, known.original(u));
 }
 
-// Other code reads the sources, args and dtypes of nodes without checks, so each new node must have those of its op,
-// and a dtype of 0.12.0.
+// Checks the structure of all nodes of `to` from the id `first` on, because other code reads sources, args and dtypes
+// without checks. Throws Refusal.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < to.size(); id++) {
     UOp made = to.at(uint32_t(id));
@@ -141,7 +142,7 @@ Checked<Element> Importer::places(UOp source) {
 Value Importer::numbers(UOp source, DType dtype) {
   const Value& v = (*this)[source];
   if (v.dtype == dtypes::void_) throw Refusal{"its source has no value"};
-  // the user of a cast to weakfloat casts the number itself
+  // do not round to float32 in between: cast the number that was cast to weakfloat directly to `dtype`
   if (v.weak && v.dtype == dtypes::float32 && source.is(Op::CAST) && !(dtype == dtypes::float32)) {
     Value number = numbers(source.src(0), dtype);
     number.weak = true;
@@ -190,7 +191,7 @@ int64_t Importer::size(UOp source) {
 
 namespace {
 
-// The walk over the nodes of a graph, or of a list.
+// Imports all nodes of a graph or of a linear list, sources first.
 class Walk {
  public:
   explicit Walk(const Settings& settings) : im_(settings) {}
@@ -205,8 +206,8 @@ class Walk {
     return finish({.root = im_[root].elements[0].node});
   }
 
-  // A linear list: each node is preceded by the new nodes that its value needs. Conditional stores whose IFs differ
-  // only in the address share an IF and an ENDIF, which occur in the list once for each store.
+  // Imports a linear list. The imported list has each node after the new nodes that it needs. IFs that differ only in
+  // the gated address become one node, which is in the list once for each recorded IF; so do their ENDIFs.
   ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
     std::vector<UOp> nodes;
@@ -220,7 +221,7 @@ class Walk {
     for (UOp u : nodes) {
       for (UOp s : toposort(u, [&](UOp n) { return !im_.has(n); })) import(s);
       const Value& value = im_[u];
-      // push addresses here, not where they are used: that may be inside of a range, and after it
+      // add addresses here, because their first use may be inside of a range and another use after its end
       if (value.view) push(value.view->buffer);
       for (const Element& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
@@ -231,8 +232,8 @@ class Walk {
     return finish(std::move(out));
   }
 
-  UOp original() const { return im_.known.original(at); }  // the recorded node that is imported
-  UOp at;                                                  // the node that is imported
+  UOp original() const { return im_.known.original(at); }  // the recorded node that is being imported, for errors
+  UOp at;  // the node that is being imported; KnownOps may have made it from the recorded node
 
  private:
   void import(UOp u) {

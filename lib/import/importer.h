@@ -23,10 +23,10 @@ class Importer {
 
   const std::shared_ptr<Graph> graph;
   Graph& to;  // *graph, the imported graph
-  bool is_list = false;  // the original is a linear list
-  KnownOps known;        // the original nodes without ops that tgc does not know
+  bool is_list = false;  // the original is a linear list; set before the first import()
+  KnownOps known;        // replaces nodes whose ops are described as data
 
-  // Makes the value of `u`, whose sources have values already. Throws Refusal.
+  // Makes the value of `u`, whose sources must have values already. Throws Refusal.
   void import(UOp u);
   bool has(UOp u) const { return u.id() < values_.size() && values_[u.id()].made; }
   const Value& operator[](UOp u) const {
@@ -36,14 +36,15 @@ class Importer {
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
 
   // ---- accumulators (accumulators.cpp)
-  void find_accumulators(std::span<const UOp> nodes);  // call it with all original nodes before import()
+  // Finds the accumulators among `nodes`, all nodes of the original. To be called before the first import().
+  void find_accumulators(std::span<const UOp> nodes);
   // Returns true if `memory` is an accumulator whose values do not depend on the group range `range`.
   bool is_outside(UOp range, UOp memory) const;
 
   // ---- dtypes
   // Returns the type of the elements of `original`, a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
   static Type type_of(DType original);
-  Type joined(UOpSpan sources) const;   // the type that the values of the sources promote to
+  Type joined(UOpSpan sources) const;  // returns the type to which the values of the sources promote
 
   // ---- values of sources
   // Returns the value of `source` as numbers of `dtype`.
@@ -52,16 +53,16 @@ class Importer {
   // Returns the value of `source`, which must be a scalar, as a number; an Invalid becomes 0.
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
-  // Returns the places of a value that is a buffer or a part of one.
+  // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
   Checked<Element> places(UOp source);
-  Sizes ints(UOp source);  // the elements of a value of integers; a symbolic one counts as its maximum
-  int64_t size(UOp source);               // the only one of them
+  Sizes ints(UOp source);  // returns the elements of an integer value; for a symbolic element, its maximum
+  int64_t size(UOp source);  // returns the element of an integer value that has one element, as ints() does
 
   // ---- nodes
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
   UOp convert(UOp node, DType dtype, bool weak);
-  // Returns the INDEX of a place: its value, or a pointer to it.
+  // Return the INDEX of a place: read() for its number, pointer() for a pointer to it.
   UOp read(const Element& place);
   UOp pointer(const Element& place);
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }
@@ -73,13 +74,13 @@ class Importer {
   };
   UOp index_node(const Element& place, DType dtype);
   std::deque<Made> values_;  // indexed by the id of the original node
-  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;  // the group ranges around the stores to each buffer
-  void check_made(size_t first) const;
+  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;  // by buffer: the group ranges around the stores to it
+  void check_made(size_t first) const;  // checks the nodes of `to` from the id `first` on
   int depth_ = 0;            // nesting of numbers()
   int64_t elements_ = 0;     // number of elements of all values
 };
 
-// Adds `op` of the elements' validity to an element made from them.
+// Returns the value of the elementwise op `u`, whose operands are converted to `type`.
 Value elementwise(Importer& im, UOp u, Type type);
 
 }  // namespace tgc::import

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose args are code or programs: a file must not make them.
+// Ops whose args are code or programs. A description must not make them, so that no file decides what is executed.
 constexpr OpSet kHoldCode{Op::CUSTOM, Op::CUSTOMI, Op::CUSTOM_FUNCTION, Op::CUSTOM_KERNEL, Op::PROGRAM,
                           Op::SOURCE, Op::BINARY,  Op::INS,             Op::OTHER};
 constexpr int64_t kMostSources = 1 << 16;
@@ -27,13 +27,13 @@ struct ArgForm {
   std::vector<ArgForm> items;
 };
 
-// A node to make: "is", "src", "arg" and "dtype" of a row, or of an expression inside of "src".
+// The description of a node to make: the members "is", "src", "arg" and "dtype" of a row, or of an object in "src".
 struct NodeForm {
   Op op = Op::NOOP;
   std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
   ArgForm arg;
-  std::string dtype;                     // as "dtypes.int"; empty: that of the recorded node, or of a source
-  std::optional<int64_t> dtype_of;       // the source whose dtype the node has
+  std::string dtype;                // a dtype such as "dtypes.int"; empty: use `dtype_of` or the recorded node's dtype
+  std::optional<int64_t> dtype_of;  // the number of the source whose dtype the node gets
 };
 
 struct Row {
@@ -85,7 +85,7 @@ class FileReader {
     return out;
   }
 
-  // Reads a node's form. `to` gets the other members of a row; null: an expression, which has none.
+  // Reads the description of a node. `to` gets the members that only a row has; null for an object in "src".
   NodeForm node(std::initializer_list<std::string_view> known, Row* to) {
     const size_t begin = in_.position();
     NodeForm out;
@@ -101,7 +101,7 @@ class FileReader {
       else sources(out);
     });
     nested_--;
-    if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // has another form only
+    if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // the op itself is known
     if (is.empty() && to) return out;
     if (is.empty()) in_.fail(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
     return out;
@@ -171,7 +171,7 @@ class FileReader {
     return name(text.substr(0, dot), at), name(text.substr(dot + 1), at), text;
   }
 
-  // Returns `text` if it is a name of Python.
+  // Returns `text` if it is an identifier of Python; else fails.
   std::string name(std::string text, size_t at) {
     auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     auto is_in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
@@ -197,7 +197,8 @@ class FileReader {
   int nested_ = 0;
 };
 
-// A recorded node. Makes the nodes of a form; a member of the form that the node lacks makes the row not apply.
+// The recorded node that a row replaces, from which the row's nodes are made. Throws DoesNotApply if the node lacks a
+// source or a field of its arg that the row names.
 struct Recorded {
   struct DoesNotApply {};
   Graph& graph;
@@ -250,7 +251,7 @@ struct Recorded {
   }
 };
 
-// The rows in use: those of the user, then those of tgc.
+// All rows in the order in which they are tried: the user's rows, then the built-in ones.
 std::vector<Row>& rows() {
   static std::vector<Row> all = FileReader(kBuiltIn, "built-in upgrades").read();
   return all;

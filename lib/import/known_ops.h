@@ -1,6 +1,6 @@
-// Ops that tgc does not know, or that have another form, described as data: this op is that op, with these sources and
-// this argument. An import puts the described node in place of the recorded one. A user describes ops with
-// --upgrades=FILE; `tgc help upgrades` says how. The description never decides what is executed.
+// Ops that are described as data, because tgc does not know them or because they changed: the known op that replaces
+// the op, its sources and its arg. An import replaces each such node as described. A user describes ops with
+// --upgrades=FILE; `tgc help upgrades` says how. A description cannot name an op whose arg is executed, such as CUSTOM.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,25 +11,25 @@
 
 namespace tgc {
 
-// Reads descriptions from JSON and uses them for all graphs that this process imports from now on, before those that
-// come with tgc. Call it before any graph is imported. `file` is the file's name in messages. Errors: an unknown
-// member, op or form.
+// Reads descriptions from the JSON text `json`. All imports of this process use them, and prefer them to the built-in
+// ones. Must be called before the first import. `file` is the file's name for messages. Errors: malformed JSON, and
+// unknown members, ops or forms of args.
 Status use_op_upgrades(std::string_view json, const std::string& file);
 
-// Returns why `u` cannot be imported, whose op neither tgc nor a description knows, and what to do.
+// Returns the message for `u`, a node whose op neither tgc nor a description knows: the reason, and what to do.
 std::string unknown_op_reason(UOp u);
 
 // Replaces the described nodes of one graph.
 class KnownOps {
  public:
-  // Returns `root` with the described nodes replaced, in the graph of `root`. Nodes with no such node below them stay.
+  // Returns `root` with the described nodes replaced by nodes of the same graph.
   UOp of(UOp root);
-  // Returns the recorded node for which of() made `u`, or `u`.
+  // Returns the recorded node that of() replaced by `u`; `u` itself if of() did not make `u`.
   UOp original(UOp u) const;
 
  private:
   UOp made_for(UOp u);
-  std::unordered_map<UOp, UOp> known_, originals_;
+  std::unordered_map<UOp, UOp> known_, originals_;  // recorded node -> its replacement, and back
 };
 
 }  // namespace tgc

@@ -43,7 +43,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   CHECK(known.original(x) == x);
   CHECK(known.of(graph.node(Op::ADD, dtypes::int32, {x, y})).src(0) == x);
 
-  // the first row that fits the node counts; a node that no row fits stays
+  // the first row that fits a node replaces it; a node that no row fits is kept
   CHECK(KnownOps().of(new_op("T_PARAM", {}, graph.tuple({5, 7}))) == graph.node(Op::PARAM, dtypes::int32, {}, 7));
   Arg record = graph.record(RecordClass::Open, std::vector<Arg>{graph.str("R"), graph.tuple({graph.str("slot")}), 4});
   CHECK(KnownOps().of(new_op("T_PARAM", {}, record)) == graph.node(Op::PARAM, dtypes::bool_, {}, 4));
@@ -51,7 +51,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   CHECK(KnownOps().of(unfit) == unfit);
   CHECK(KnownOps().of(new_op("T_LIST", {}, record)).arg().repr() == "(4, AxisType.LOOP, 3, 'a', None)");
 
-  Graph older;  // "since"
+  Graph older;  // a graph of a release before the row's "since"
   older.set_release(Release::v0_13);
   UOp z = older.node(Op::PARAM, dtypes::int32, {}, 0);
   UOp old = older.node(Op::OTHER, dtypes::int32, {z, z, z}, other_arg(older, "T_FMA", {}));

@@ -7,8 +7,8 @@ namespace tgc::import {
 
 namespace {
 
-// CAST of a place to a pointer to vectors: as many places in a row as a vector has elements. A pointer to a wider dtype
-// stays one place; a LOAD or STORE accesses the elements that it spans.
+// Imports a CAST of a place to another pointer. A pointer to vectors becomes one place for each element of a vector. A
+// pointer to a wider dtype stays one place, and its LOADs and STOREs access all elements that the wider dtype spans.
 Value cast_pointer(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const int64_t count = count_of(u.dtype().base());
@@ -35,7 +35,7 @@ Value make_const(Importer& im, UOp u) {
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .weak = true};
   const Type type = Importer::type_of(u.dtype().scalar());
-  // a weak constant keeps all digits until its user gives it a dtype
+  // a weak constant is rounded only when its user gives it a dtype
   const bool keeps_digits = type.weak && u.arg().is_const();
   UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
@@ -60,7 +60,7 @@ Value make_cast(Importer& im, UOp u) {
   return out;
 }
 
-// A BITCAST to a dtype of another size changes the last axis.
+// Imports a BITCAST. If the dtypes differ in size, the length of the last axis changes.
 Value make_bitcast(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
@@ -91,19 +91,20 @@ namespace {
 
 bool is_positive(UOp u) { return py_less(0, u.vmin()); }
 bool is_nonnegative(UOp u) { return py_less_equal(0, u.vmin()); }
-// Returns true if a / b and a % b of two numbers of these bounds are the same rounded down and rounded to 0.
+// Returns true if the bounds of `a` and `b` exclude different signs: then a / b rounds to the same value down and to 0.
 bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }
 
-// Makes x % y rounded to 0. tinygrad 0.12 replaces MOD by a power of 2 by AND, which is wrong for a negative x.
+// Makes x % y, where the quotient is rounded to 0. For a `y` that is a power of 2 and an `x` that may be negative, it
+// does not use MOD, because tinygrad 0.12 replaces such a MOD by an AND, which is wrong for negative numbers.
 UOp truncated_remainder(UOp x, UOp y) {
   if (log2_exact(y) <= 0 || is_nonnegative(x)) return x.alu(Op::MOD, y);
   UOp quotient = x.alu(Op::IDIV, y);
   return x.alu(Op::ADD, quotient.alu(Op::MUL, x.graph().constant(x.dtype(), -y.arg().as_int())));
 }
 
-// Makes a // b (`remainder` false) or a % b, rounded down, of IDIV and MOD, which round to 0.
+// Makes the quotient a // b or, with `remainder`, a % b, rounded down. IDIV and MOD, which round to 0, are corrected.
 UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   const DType dtype = a.dtype();
   const Op op = remainder ? Op::MOD : Op::IDIV;
@@ -111,12 +112,12 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   auto number = [&](Int v) { return im.literal(dtype, Const(v)); };
   if (dtype == dtypes::index && b.is_const() && is_positive(b) && int_vmin(a).is_small()) {
     const Int least = int_vmin(a);
-    // an index has no width, so add a multiple of b that makes it positive
+    // an index cannot overflow, so add a multiple of b that makes it non-negative
     const Int by = int_vmin(b), times = -floor_div(least, by);
     UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
     return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
   }
-  if (int shift = log2_exact(b); shift > 0 && !(dtype == dtypes::index))  // rounds down in two's complement
+  if (int shift = log2_exact(b); shift > 0 && !(dtype == dtypes::index))  // SHR and AND round down
     return remainder ? a.alu(Op::AND, number(b.arg().as_int() - Int(int64_t(1))))
                      : a.alu(Op::SHR, number(Int(int64_t(shift))));
   UOp zero = number(Int(int64_t(0))), left = a.alu(Op::MOD, b);
@@ -134,14 +135,14 @@ UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
     case Op::CDIV: return x[0].alu(Op::IDIV, x[1]);
     case Op::CMOD: return truncated_remainder(x[0], x[1]);
     case Op::RECIP: return x[0].alu(Op::RECIPROCAL);
-    case Op::POW:  // tinygrad computes a power of ints in float32; 0.12's rules for POW know floats only
+    case Op::POW:  // tinygrad computes a power of ints in float32, and 0.12's rules for POW only match floats
       if (dtypes::is_float(dtype)) return x[0].alu(Op::POW, x[1]);
       return x[0].cast(dtypes::float32).alu(Op::POW, x[1].cast(dtypes::float32)).cast(dtype);
     default: return im.to.node(u.op(), dtype, std::span<const UOp>(x));
   }
 }
 
-// The condition under which where(cond, yes, no) is valid.
+// Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
 UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
   if (!yes.valid && !no.valid) return cond.valid;
   UOp if_yes = both(cond.node, yes.valid), if_no = both(negate(cond.node), no.valid);
@@ -151,7 +152,8 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 
 }  // namespace
 
-// Makes an elementwise op whose operands have the type `type`.
+// Makes the elementwise op of each element. Operands are converted to `type`. An element is valid if all elements from
+// which it is computed are; a WHERE needs only the chosen one.
 Value elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .weak = type.weak && !compares};
@@ -184,7 +186,7 @@ Value make_alu(Importer& im, UOp u) {
   if (u.in(ops::Comparison)) return elementwise(im, u, im.joined(sources));
   const Type own = Importer::type_of(u.dtype());
   if (!own.weak) return elementwise(im, u, own);
-  // a weak node takes the dtype of a source that has one; so does a shift, whose own dtype is that of its first source
+  // a weak node takes the dtype of a source that is not weak; so does a shift, whose dtype is that of its first source
   const Type of_sources = im.joined(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
   const bool is_strong = !of_sources.weak && of_sources.dtype != dtypes::bool_;
   return elementwise(im, u, is_strong ? of_sources : own);

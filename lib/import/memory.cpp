@@ -14,7 +14,7 @@ Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
   return {.shape = view.shape(), .dtype = dtype, .view = std::move(view)};
 }
 
-// The shape of a PARAM or BUFFER: its first source, a size or a STACK of sizes.
+// Returns the shape of a PARAM or BUFFER: its first source, which is a size or a STACK of sizes.
 Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.ints(u.src(0)) : Sizes{}; }
 
 Arg known_slot_of(UOp u) {
@@ -33,16 +33,16 @@ Value make_param_buffer(Importer& im, UOp u) {
   return buffer_value(buffer, shape, dtype);
 }
 
-// A PARAM or DEFINE_* whose dtype is a pointer.
+// Imports a PARAM or DEFINE_* whose dtype is a pointer.
 Value make_pointer(Importer& im, UOp u) {
   const DType dtype = u.dtype();
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
   const int64_t count = count_of(dtype.base());  // a pointer to vectors gets an axis for the elements of a vector
-  const bool is_kept = dtype.base() == of;       // else a pointer to vectors or to a weak dtype
+  const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
-  const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
+  const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // 0.11 writes a register's number so
   UOp buffer = im.to.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
                           copied(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
@@ -58,7 +58,7 @@ Value make_local_buffer(Importer& im, UOp u) {
   return buffer_value(buffer, shape, dtype);
 }
 
-// STAGE(x, ranges; opts): a buffer with one axis per range, before the axes of x.
+// Imports STAGE(x, ranges; opts): a buffer with an axis for each range, followed by the axes of x.
 Value make_stage(Importer& im, UOp u) {
   Value x = im.numbers(u.src(0));
   Checked<UOp> ranges;
@@ -71,7 +71,7 @@ Value make_stage(Importer& im, UOp u) {
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
   if (x.shape.empty())
     return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
-  // a BUFFERIZE has no axes for the elements of x, so store them as the stage "add local buffers" does
+  // a BUFFERIZE of 0.12 holds only scalars, so store the elements of x as the stage "add local buffers" does
   const AddrSpace space = opts[1].addrspace();
   if (space == AddrSpace::GLOBAL) throw Refusal{"it is a buffer in global memory"};
   shape.insert(shape.end(), x.shape.begin(), x.shape.end());
@@ -121,7 +121,7 @@ Value make_named_variable(Importer& im, UOp u) {
 
 namespace {
 
-// `a` if the index is `k`, else `b`. Both are numbers, or places in one buffer.
+// Returns `a` if `index` is `k`, else `b`. Both must be numbers, or places in the same buffer.
 Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const Element& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};
@@ -133,15 +133,15 @@ Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const E
   return out;
 }
 
-// Chooses the element of `from` at the indices `at` for its first axes and the position `rest` within the others. For
-// an index that is not constant, compares it with each position of its axis.
+// Chooses one element of `from`: `at` has the indices for the first axes, `rest` is the row-major position within the
+// other axes. An index that is not constant is compared with each position of its axis.
 class Choice {
  public:
   Choice(Importer& im, const Value& from, const Checked<Element>& at, int64_t rest)
       : im_(im), from_(from), at_(at), rest_(rest) {}
 
   Element at(size_t axis = 0, int64_t position = 0) {
-    constexpr int kMost = 256;  // comparisons
+    constexpr int kMost = 256;  // most comparisons for one element
     if (axis == at_.size()) return from_.elements[size_t(position + rest_)];
     const Element& index = at_[axis];
     int64_t stride = 1;
@@ -170,7 +170,7 @@ class Choice {
   int64_t comparisons_ = 0;
 };
 
-// Chooses elements of a value that is no buffer.
+// Imports an INDEX of a value that is no buffer: chooses elements. `indexed` is the shape of the indices.
 Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
@@ -192,8 +192,8 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
   return out;
 }
 
-// Returns the condition that `index` is within an axis of an image. tinygrad drops such conditions, because devices
-// read 0 outside of an image and store nothing there.
+// Returns the condition that `index` is within an axis of length `size` of an image; empty if it always is. tinygrad
+// leaves out such conditions, because devices read 0 outside of an image and ignore stores there.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.to.constant(index.dtype(), v); };
@@ -209,7 +209,7 @@ bool is_image(const View& view) {
 
 }  // namespace
 
-// INDEX(x, i, j, ...; gate): the elements of a buffer or of a value at the given indices along its first axes.
+// Imports INDEX(x, i, j, ..., gate): the elements of a buffer or of a value at the indices i, j, ... of its first axes.
 Value make_index(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   Checked<Value> indices;
@@ -255,8 +255,8 @@ Value make_index(Importer& im, UOp u) {
 
 namespace {
 
-// Returns true if an access of dtype `number` is one of a word of memory in which WGSL packs several small numbers.
-// Any other access of another dtype than the memory's converts: images of halves are accessed as floats, for example.
+// Returns true if an access of dtype `number` is an access to a word of 32 bits in which WGSL packs several numbers of
+// 8 or 16 bits. Other accesses of another dtype than the buffer's convert: for example, a load from an image of halves.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
   return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&
@@ -277,12 +277,12 @@ DType bits_of(DType number) {
   return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
 }
 
-// Returns the element `k` of the memory that an access through a pointer to a wider dtype spans.
+// Returns the element `k` of those that an access through a pointer to a wider dtype spans; `first` is element 0.
 Element spanned(Importer& im, const Element& first, int64_t k) {
   return {k ? first.node.alu(Op::ADD, im.to.constant(first.node.dtype(), k)) : first.node, first.valid, first.buffer};
 }
 
-// LOAD of a wider dtype: the elements that it spans, joined in little-endian order.
+// Makes a LOAD of a wider dtype than the buffer's: loads all elements that it spans and joins them, little-endian.
 UOp load_span(Importer& im, const Element& first, DType dtype) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
   const int64_t width = memory.itemsize() * 8;
@@ -296,7 +296,7 @@ UOp load_span(Importer& im, const Element& first, DType dtype) {
   return bits == dtype ? out : out.bitcast(dtype);
 }
 
-// STORE of a wider dtype: STOREs of the elements that it spans.
+// Makes a STORE of a wider dtype than the buffer's: a STORE for each element that it spans.
 void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>& stores) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);
@@ -306,7 +306,7 @@ void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>&
   }
 }
 
-// A number in a packed word: its place in memory, and the position of its bits.
+// One of the numbers that WGSL packs into a word: its place in memory, and its bits within the word.
 struct Part {
   Element place;
   UOp shift, mask;
@@ -317,7 +317,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   std::vector<Part> out;
   for (int64_t k = 0; k < 32 / bits; k++) {
     UOp at = word.node.alu(Op::MUL, im.to.constant(index, 32 / bits)).alu(Op::ADD, im.to.constant(index, k));
-    UOp valid = word.valid;  // the last word may reach beyond the buffer
+    UOp valid = word.valid;  // gets a further condition below, because the last word may reach beyond the buffer
     const int64_t size = word.buffer.dtype().size();
     if (!py_less(at.vmax(), size)) valid = both(valid, at.alu(Op::CMPLT, im.to.constant(index, size)));
     out.push_back({{at, valid, word.buffer},
@@ -344,8 +344,8 @@ bool reads(UOp number, UOp buffer) {
   return std::ranges::any_of(toposort(number), is_buffer);
 }
 
-// STORE(word, (word & kept) | bits) -> STOREs of the numbers whose bits are not kept. WGSL has an atomic operation for
-// it, since the other numbers of the word may be those of another thread.
+// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`. It does not store
+// the kept numbers, because other threads may change them at the same time (WGSL stores a word atomically).
 void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.to.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
@@ -365,8 +365,8 @@ void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& 
 }  // namespace
 
 namespace {
-// The sources of a LOAD or STORE of 0.11 that only order it: ranges and nodes without a value. A list needs no such
-// order.
+// Returns true if `source` only orders `u`, a LOAD or STORE of 0.11: it is a range or a node without a value. Throws
+// Refusal for a node without a value if the original is no linear list, because the order would be lost.
 bool is_order(Importer& im, UOp u, UOp source) {
   if (u.graph().release() != Release::v0_11 || !(source.dtype() == dtypes::void_ || source.is(Op::RANGE))) return false;
   if (!im.is_list && source.dtype() == dtypes::void_) throw Refusal{"it is ordered by its sources"};
@@ -374,7 +374,7 @@ bool is_order(Importer& im, UOp u, UOp source) {
 }
 }  // namespace
 
-// LOAD(place, alt, gate)
+// Imports LOAD(place, alt, gate).
 Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
@@ -409,7 +409,7 @@ Value make_load(Importer& im, UOp u) {
   return out;
 }
 
-// STORE(place, value, gate), or, until 0.11, STORE(place, value, ranges)
+// Imports STORE(place, value, gate), or STORE(place, value, ranges) of 0.11.
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
   Checked<Element> places = im.places(u.src(0));

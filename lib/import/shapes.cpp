@@ -7,8 +7,8 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View
-constexpr size_t kMostSteps = 1000;   // most movement ops in a row for one View
+constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View instead of a list of places
+constexpr size_t kMostSteps = 1000;   // most movement ops of one View
 
 Sizes integers(Arg tuple) {
   Sizes out;
@@ -17,7 +17,8 @@ Sizes integers(Arg tuple) {
   return out;
 }
 
-// The sources of the elements that a movement op with the arguments `ints` has, of a value of the shape `from`.
+// Returns the elements of a movement op's result, whose shape is `to`. source(indices) returns the indices in `from` of
+// the element with these indices in the result.
 template <class Source>
 Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
   Checked<Element> out(size_t(elements_in(to)));
@@ -26,7 +27,7 @@ Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
   return out;
 }
 
-// SHRINK(x, offset, size). A part of a buffer may begin at an offset that is not constant, and may be Invalid.
+// Imports SHRINK(x, offset, size). For a part of a buffer, an offset need not be constant and may be Invalid.
 Value shrink(Importer& im, UOp u, Value value) {
   const Value& offset = im[u.src(1)];
   Sizes sizes = im.ints(u.src(2));
@@ -65,7 +66,7 @@ Value shrink(Importer& im, UOp u, Value value) {
 Value make_stack(Importer& im, UOp u) {
   auto is_first = [&](UOp s) { return s == u.src(0); };
   if (u.dtype().is_ptr() && u.num_src() && im[u.src(0)].view && std::ranges::all_of(u.src(), is_first))
-    return im[u.src(0)];  // pointers have no elements here: an index into one has them
+    return im[u.src(0)];  // the vector of one pointer: an INDEX of it adds the elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined(u.src());
@@ -83,7 +84,7 @@ Value make_stack(Importer& im, UOp u) {
   return out;
 }
 
-// GEP(vector; indices)
+// Imports GEP(vector; indices): the elements of the vector at the indices.
 Value make_gep(Importer& im, UOp u) {
   const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .weak = im[u.src(0)].weak};
   const Sizes chosen = integers(u.arg());
@@ -139,7 +140,7 @@ Value make_movement(Importer& im, UOp u) {
 }
 
 namespace {
-// Returns whether `range` has the indices of one axis of `of`, 0 to n - 1: what the expander makes of a range.
+// Returns true if `range` has the values 0 to n - 1 along an axis of `of`: the expander has replaced a range by them.
 bool is_expanded_axis(const Value& range, const Value& of) {
   const size_t n = range.elements.size();
   if (n < 2 || range.shape.size() != of.shape.size()) return false;
@@ -151,7 +152,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
   return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
 }
 
-// Combines the elements of `v` along the axis that `range` has, in order. The axis keeps one element.
+// Combines the elements of `v` with `op`, in order, along the axis of the expanded `range`. The axis gets size 1.
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
@@ -165,8 +166,8 @@ void combine_along(Value& v, const Value& range, Op op) {
 }
 }  // namespace
 
-// REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, then over the ranges. A range that
-// the expander has made the elements of an axis is combined like an axis that stays.
+// Imports REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, and then over the ranges. A
+// range that the expander has replaced by its values is an axis, along which the elements are combined; it gets size 1.
 Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;
@@ -189,10 +190,10 @@ Value make_reduce(Importer& im, UOp u) {
   }
   Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
   const int64_t count = count_of(u.dtype());
-  if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector: combines neighbors in it
+  if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector is reduced to a shorter one
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    Checked<Element> ordered;  // as a shape of (group, count)
+    Checked<Element> ordered;  // the elements in the order of the shape (group, count)
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -212,7 +213,7 @@ namespace {
 UOp vector_of(Importer& im, std::span<const UOp> group) {
   if (group.empty()) throw Refusal{"a source of it has no elements"};
   if (group.size() == 1) return group[0];
-  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // the vector that all of them are from
+  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // if all scalars are its elements, return the vector
   bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
   for (size_t k = 0; k < group.size() && is_whole; k++) is_whole = group[k] == whole.gep(int64_t(k));
   if (is_whole) return whole;
@@ -234,7 +235,7 @@ UOp whole_vector(Importer& im, UOp source) {
   return vector_of(im, group);
 }
 
-// Returns the elements of operand `i` as vectors of `count` elements each.
+// Returns the elements of a WMMA's operand as vectors of `count` elements, after broadcasting to the axes `leading`.
 Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.numbers(operand);
   Sizes shape = leading;
@@ -251,7 +252,7 @@ Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& lead
 }
 }  // namespace
 
-// CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) as 0.12 has them
+// Imports CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) in the form of 0.12.
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
@@ -262,7 +263,7 @@ Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
   const Checked<Element>& elements = im[u.src(0)].elements;
   if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
-    throw Refusal{"it is the index of an axis without a range"};  // 0.11
+    throw Refusal{"it is the index of an axis without a range"};  // 0.11 writes UNROLLs of constants
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   return {.elements = {{im.to.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copied(im.to, u.arg()))}},
           .shape = {}, .dtype = dtype};
@@ -275,8 +276,8 @@ Value make_vector_wmma(Importer& im, UOp u) {
   return elements_of(im.to.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copied(im.to, u.arg())));
 }
 
-// WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` are the upcast ranges that hold the
-// elements of a thread; after it, the last axis of each operand does, and `axes` is None.
+// Imports WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` names the upcast ranges over
+// the elements of a thread. After the expander, `axes` is None, and the last axis of each operand has these elements.
 Value make_wmma(Importer& im, UOp u) {
   Arg arg = u.arg();
   if (!arg.is_tuple() || arg.items().size() != 5 || arg[1].kind() != Arg::Kind::DType || !arg[2].is_str())
@@ -300,7 +301,7 @@ Value make_wmma(Importer& im, UOp u) {
     }
     if (!arg[4].is_tuple() || arg[4].items().size() != 3 || !arg[4][i].is_tuple())
       throw Refusal{"its arg " + arg.repr() + " is unknown"};
-    std::vector<Arg> longer;  // an axis of size 1 is not one of the operand's ranges
+    std::vector<Arg> longer;  // the axes of more than one element, because an axis of size 1 has no range
     counts[i] = 1;
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};

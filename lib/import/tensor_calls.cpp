@@ -1,4 +1,4 @@
-// Calls of kernels, which the later stages of a scheduler make.
+// Imports calls of kernels, which are in the graphs of a scheduler's later stages.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -23,7 +23,7 @@ std::vector<size_t> stored_slots(UOp ast) {
   return out;
 }
 
-// Returns the node whose parts the devices have: an argument may be a view of a sharded buffer, or its content later.
+// Returns the sharded node below `argument`, which may be a view of it, or an AFTER.
 UOp below_shards(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
@@ -75,14 +75,14 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
       }
       break;
   }
-  if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the part of the device
+  if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the device's own part
   if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() || (facts_.devices(u) > 1 && facts_.devices(u) != devices))
     throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
-  return {part(array_of(u), device, facts_.devices(u)), {}};  // a value, which a scheduler stores before the call
+  return {part(array_of(u), device, facts_.devices(u)), {}};  // a value: it is stored in an array before the call
 }
 
-// Returns the part of an array that a call stores to, in the array with the new content of the buffer, which is made if
-// it is the first part. `before`: the array with the content before the call.
+// Returns the array to which a call stores for its argument `to`: a part of the array in `stored` for the argument's
+// buffer. If there is none yet, makes it as a copy of `before`, the array with the buffer's content before the call.
 size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t before) {
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);
@@ -99,8 +99,8 @@ size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t be
   return view;
 }
 
-// Runs a call. Returns the arrays of the buffers that it stores to; with `only`, of this buffer, whose array before the
-// call is `version`.
+// Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores; if
+// `only` is not empty, only of this buffer, whose content before the call is the array `version`.
 TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   at = call;
   throw_if_late();
@@ -163,7 +163,7 @@ void TensorLowering::call(UOp u, UOp buffer, size_t& version) {
   if (auto it = stored.find(buffer); it != stored.end()) version = it->second;
 }
 
-// Runs the calls of a list in order. The list's outputs are the buffers that it stores to.
+// Adds the kernels of the calls in `list`, in order. The buffers to which the calls store become outputs.
 void TensorLowering::run_calls(UOp list) {
   for (UOp u : list.src()) {
     if (u.is(Op::LINEAR)) {

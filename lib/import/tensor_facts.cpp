@@ -1,4 +1,4 @@
-// Shapes, devices and loops of the nodes of a tensor graph (uop/ops.py: _shape of each release).
+// Computes shapes, devices and loops of the nodes of a tensor graph (uop/ops.py:_shape of each release).
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -13,7 +13,7 @@ constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
 
-// The number of sources that other code of a tensor graph's import reads without a check.
+// Returns how many sources a node of `op` must have, because the import of tensor graphs reads so many without a check.
 size_t least_sources(Op op) {
   constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
                          OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
@@ -34,7 +34,7 @@ int64_t count_of_devices(Arg device) {
   return device.is_tuple() ? std::max<int64_t>(1, int64_t(device.items().size())) : 1;
 }
 
-// The sources of a node, without the body of a call.
+// Returns the sources of a node; of a call, only its arguments and not its body.
 std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0); }
 }  // namespace
 
@@ -75,7 +75,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
     return it == by_name.end() ? std::nullopt : std::optional(it->second);
   }
   if (u.is(Op::BIND)) return number(u.src(1));
-  if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) binds the variable
+  if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) gives the variable a value
     for (UOp s : sources_from(u, 1))
       if (s.is(Op::STORE) && s.src(0) == u.src(0)) return number(s.src(1));
     return number(u.src(0));
@@ -87,7 +87,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   for (UOp s : u.src())
     if (auto n = number(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
-  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // tinygrad's sizes are unbounded
+  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow: tinygrad's do not wrap
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
     const int64_t a = integer(operands[0]), b = integer(operands[1]);
     if (u.is(Op::ADD)) return checked_add(a, b);
@@ -103,17 +103,17 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
 
 void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
-    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // both changed on 2026-07-07
+    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // REDUCE and EXPAND changed together
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
-    has_sizes_ = true;  // since 2026-05-28, as ParamArg
-    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // ParamArg has a dtype since 2026-07-09
+    has_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
+    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // such a commit is from before 2026-07-09
   }
 }
 
 Checked<UOp> TensorFacts::parts(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
   Checked<UOp> out;
-  if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // equal elements
+  if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // a vector of equal elements
     return Checked<UOp>(size_t(count_of(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
   if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
   for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
@@ -128,7 +128,8 @@ Sizes TensorFacts::numbers(UOp u) const {
   return out;
 }
 
-// Sizes are the same on each device, although the first and last index of a part are not.
+// A part's first and last index depend on the device, but their difference, a size, does not: so sizes are computed for
+// device 0.
 Sizes TensorFacts::numbers_on_first_device(UOp u) const {
   assumed_device_ = 0;
   const Sizes out = numbers(u);
@@ -278,7 +279,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
   }
 }
 
-// Checks what the lowering relies on: the number of values of all devices fits 64 bits.
+// Throws Refusal if there are too many devices or axes, or if the number of elements of all devices overflows 64 bits.
 void TensorFacts::check_size(const Facts& facts) const {
   if (facts.devices > kMostDevices) throw Refusal{"it is on too many devices"};
   if (!facts.shape) return;

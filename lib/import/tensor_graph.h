@@ -1,6 +1,6 @@
-// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value of the graph as
-// the graph says it: no rule of a scheduler or of a simplifier takes part, so that the kernels show what a scheduler
-// should have made. README.md describes how.
+// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value of the graph by
+// the definitions of its ops, without rules of a scheduler or a simplifier. So the results are those that a correct
+// scheduler's kernels must have. README.md describes how.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,49 +15,50 @@ namespace tgc {
 struct TensorMemory {
   DType dtype;
   int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
-  int64_t devices = 1;       // the parts of equal size that the devices of a buffer hold, one after another
+  int64_t devices = 1;       // number of devices; each holds one of as many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
-  UOp buffer = {};           // the BUFFER or PARAM of the original graph that the array stands for; empty: a result
-  std::optional<size_t> view_of = {};  // the array that the array is a part of
-  int64_t offset = 0;                  // for a part of a buffer: offset in bytes
+  UOp buffer = {};           // the BUFFER or PARAM of the original graph; empty if a kernel makes the array
+  std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
+  int64_t offset = 0;                  // with `view_of`: where the part begins in the larger array, in bytes
 };
 
 struct TensorKernel {
   UOp ast;                       // a SINK in a graph of its own
-  std::vector<size_t> memories;  // the number of the array for each DEFINE_GLOBAL, by slot
-  std::vector<std::pair<std::string, int64_t>> variables;
+  std::vector<size_t> memories;  // for each slot of a DEFINE_GLOBAL: index into TensorProgram::memories
+  std::vector<std::pair<std::string, int64_t>> variables;  // names and values of the kernel's variables
 };
 
-// A value of the original graph, or the content of one of its buffers.
+// A result of the program: a value of the original graph, or the content of one of its buffers after all stores.
 struct TensorOutput {
-  size_t memory = 0;
+  size_t memory = 0;  // the array with the result: an index into TensorProgram::memories
   std::vector<int64_t> shape;
-  UOp buffer;  // the BUFFER or PARAM whose content the output is; empty: the output is a value
-  std::optional<size_t> source = {};  // for a value: the number of the sink's source, with TensorImport::with_values
+  UOp buffer;  // the BUFFER or PARAM whose content the output is; empty if the output is a value
+  std::optional<size_t> source = {};  // with TensorImport::with_values, for a value: which source of the sink it is
 };
 
 struct TensorProgram {
   std::vector<std::shared_ptr<Graph>> graphs;  // graphs of the kernels
   std::vector<TensorMemory> memories;
   std::vector<TensorKernel> kernels;  // in the order of their execution
-  std::vector<TensorOutput> outputs;  // for each source of the sink
-  bool has_invalid = false;           // a value has Invalid elements
+  std::vector<TensorOutput> outputs;  // the values of the sink's sources and the buffers to which they store
+  bool has_invalid = false;           // at least one value has Invalid elements
 };
 
-// Values of the variables of a tensor graph: by name, and by the slot of their PARAM.
+// Values of the variables of a tensor graph, which are found by their name, or by the slot of their PARAM.
 struct TensorVariables {
   std::map<std::string, int64_t> by_name = {};
   std::map<int64_t, int64_t> by_slot = {};
 };
 
-// Imports the tensor graph under `sink`, or a call of such a graph, or a LINEAR list of calls of kernels. If a source
-// of the sink stores to a buffer, the output is the buffer's content. Errors name the node that cannot be imported, as
-// those of import_graph do. Adds nodes to the graph of `sink`.
+// Options of import_tensor_graph().
 struct TensorImport {
-  UOpSpan arguments = {};    // replace the PARAMs of the graph, and the arguments of its call; nodes of its graph
-  int invalid = 0;           // the number that an Invalid element of a value gets: it may be any number
-  bool with_values = false;  // each source of the sink that has a value is an output, besides the buffers it stores to
+  UOpSpan arguments = {};    // nodes of the same graph that replace the PARAMs, or the arguments of the call; by slot
+  int invalid = 0;           // the number that Invalid elements of values get
+  bool with_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
 };
+// Imports the tensor graph under `sink`, which is a SINK, a call of such a graph, or a LINEAR list of calls of kernels.
+// If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, `why`
+// (may be null) gets the details of the error. Adds nodes to the graph of `sink`.
 Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
                                           const TensorImport& what = {});
 
@@ -65,29 +66,31 @@ namespace import {
 bool is_body_of_kernel(UOp u);  // true for a SINK that is a kernel, not the body of a function
 }
 
-// Returns `root` with the bodies of functions in place of their calls. The calls of kernels stay.
+// Returns `root` with calls of functions replaced by the functions' bodies. Calls of kernels are kept. Fails if the
+// calls are nested too deep, or if an argument is missing.
 Result<UOp> inline_calls(UOp root);
 
-// The two sides of a recorded rewrite of tensor graphs, as kernels. The first output holds the values of `before`, the
-// second those of `after`: one for each iteration of the loops around a side, and each element. Common sources that may
-// have any values are arrays of their own.
+// The two sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
+// second output those of `after`: an element for each iteration of `loops` and each element of the side. Common sources
+// of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values.
 struct TensorSides {
   TensorProgram program;
-  bool have_same_places = false;  // each element of one output is the element of the other output
-  std::vector<UOp> loops = {};    // the loops around a side, the outermost first
+  bool have_same_places = false;  // the sides have equal shapes, so elements with the same index correspond
+  std::vector<UOp> loops = {};    // the RANGEs around either side, the outermost first
 };
+// Fails if a side cannot be imported.
 Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
 
-// The values of a tensor graph, and the same values after a scheduler gave them loops, as kernels. Outputs 2i and 2i+1
-// hold pair i, for all iterations of the loops around it. The pairs of a value's sources come before the pair of the
-// value, so that the rewrite of the first pair that differs is the cause.
+// Kernels that compute the values of a tensor graph before and after the stage of the scheduler that makes loops.
+// Outputs 2i and 2i+1 hold pair i, for all iterations of the loops around the value. The pairs of a value's sources
+// come before the pair of the value, so the rewrite of the first pair that differs is the cause.
 struct TensorPairs {
   TensorProgram program;
-  std::vector<UOp> culprits;  // for each pair, the node of the graph before whose rewrite made the pair
+  std::vector<UOp> culprits;  // for each pair: the node of the graph before the stage whose rewrite made the pair
 };
-// Returns pairs of the graph before and after the stage that makes the loops. Stored values are arrays of any content.
-// A place of a value follows from the loops around the store and from the movement ops between them. `stages` are the
-// STAGEs as the rewrites made them, around nodes of the graph before.
+// Pairs the values of `before` and `after`, the graphs before and after the stage that makes loops. Stored values are
+// input arrays. The loops around a store and the movement ops below it give the place at which a value is computed.
+// `stages` are the STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
 Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables);
 

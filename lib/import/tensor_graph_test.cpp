@@ -151,7 +151,7 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   REQUIRE(other);
   CHECK_FALSE(other->have_same_places);
   CHECK(other->loops.size() == 1);
-  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // two names of buffers
+  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // both sides are only names of buffers
 }
 
 TEST_CASE("values before and after loops: each has its place, and a wrong index differs") {

@@ -12,9 +12,9 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostShared = int64_t(1) << 24;  // elements of a value that is stored because it is used twice
+constexpr int64_t kMostShared = int64_t(1) << 24;  // most elements of a value that is stored to be computed only once
 constexpr size_t kMostKernels = 10000;
-constexpr int kDeepest = 40;                       // nodes of an expression before its value is stored
+constexpr int kDeepest = 40;                       // a value is stored if its expression is nested deeper
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
 constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::ASSIGN, Op::CONST,
                                                      Op::RANGE, Op::STACK, Op::VECTORIZE, Op::BUFFER, Op::PARAM,
@@ -53,7 +53,7 @@ bool can_be_stored(DType dtype) {
 
 namespace {
 
-// Replaces calls of functions by their bodies. The calls of kernels stay.
+// Replaces calls of functions by the functions' bodies. Keeps the calls of kernels.
 class Inliner {
  public:
   UOp inlined(UOp root, UOpSpan arguments) {
@@ -74,12 +74,13 @@ class Inliner {
     if (u.is(Op::PARAM) && !arguments.empty()) {
       const Arg slot = slot_of(u);
       const int64_t i = slot.is_int() ? integer(slot) : 0;
-      if (i < 0) return u;  // a variable of the graph itself
+      if (i < 0) return u;  // a variable, which is no parameter of the function
       if (!slot.is_int() || size_t(i) >= arguments.size())
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return as_view(arguments[size_t(i)]);
     }
-    // A BUFFER of a schedule is memory between its kernels, though an argument may be a BUFFER of the same number.
+    // A BUFFER in the body of a schedule is memory that only its kernels use. The tag tells it from a BUFFER with the
+    // same number among the arguments.
     if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
     Checked<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
@@ -89,7 +90,8 @@ class Inliner {
     return as_view(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
   }
 
-  // Returns a BUFFER_VIEW of a buffer (until 0.13) as a SHRINK: its arg is the number of elements, and the first one.
+  // Returns `view` as a SHRINK if it is a BUFFER_VIEW (0.13 and older), whose arg is the number of elements and the
+  // index of the first one; else returns `view`.
   static UOp as_view(UOp view) {
     if (!view.is(Op::BUFFER_VIEW) || view.num_src() != 1 || !is_memory(view.src(0))) return view;
     const int64_t size = integer(item(view.arg(), 0)), first = integer(item(view.arg(), 1));
@@ -102,8 +104,8 @@ class Inliner {
 
   static constexpr int64_t kMostInlined = 1 << 22;
   int depth_ = 0;
-  int64_t steps_ = 0;  // number of nodes of all bodies, each counted once for each call
-  bool is_list_ = false;  // the body that is being inlined is a LINEAR
+  int64_t steps_ = 0;  // number of nodes of all bodies so far; a body counts once for each of its calls
+  bool is_list_ = false;  // true while the body of a LINEAR is inlined
 };
 
 }  // namespace
@@ -126,7 +128,7 @@ size_t TensorLowering::memory_of(UOp buffer) {
   return memories_[buffer] = memory;
 }
 
-// Returns the array `memory` as an array of another dtype.
+// Returns an array with the memory of the array `memory` and another dtype.
 size_t TensorLowering::array_as(size_t memory, DType dtype) {
   const TensorMemory whole = out_.memories[memory];
   if (whole.dtype == dtype) return memory;
@@ -156,7 +158,7 @@ size_t TensorLowering::version_of(UOp target) {
 
 Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
-  constexpr int64_t kFirst = 1000000;  // other loops of the graph have smaller numbers
+  constexpr int64_t kFirst = 1000000;  // the recorded loops have smaller numbers
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
                           graph_.tuple({kFirst + kernel_.loops++, AxisType::LOOP}));
   loops.push_back(range);
@@ -178,7 +180,7 @@ UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
 void TensorLowering::finish(UOp store, const std::vector<UOp>& loops) {
   if (out_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
   UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
-  Graph own(graph_.settings());  // a small graph, because an import needs memory for each node of the graph
+  Graph own(graph_.settings());  // a graph of this kernel only, because an import takes memory for each node of a graph
   NotImportable why;
   auto imported = import_graph(copy_into(own, root), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{why.reason.empty() ? imported.diag().message : why.reason};
@@ -223,7 +225,7 @@ void TensorLowering::copy(size_t from, size_t to) {
 // ---- which values are stored
 
 void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
-  // a use below movement ops is a use of the value that they move
+  // a use of a movement op counts as a use of the value that it moves
   for (UOp u : nodes) {
     if (u.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI})) continue;
     for (UOp s : u.src()) {
@@ -254,7 +256,7 @@ void TensorLowering::lower(UOp u) {
     if (u.is(Op::AFTER)) note_other_stores(u);
     UOp buffer = base(u.src(0));
     if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
-    if (!is_memory(buffer)) array_of(buffer);  // a store to a value, such as a copy
+    if (!is_memory(buffer)) array_of(buffer);  // the target is a value, such as a copy: give it an array
     size_t version = version_of(u.src(0));
     apply_version(u, buffer, version);
     memories_[u] = version;
@@ -265,7 +267,7 @@ void TensorLowering::lower(UOp u) {
   if (u.is(Op::CONTIGUOUS)) note_view(u);
   if (u.is(Op::STORE)) note_stage_of_target(u.src(0));
   const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
-  if (is_wide_bitcast) {  // the same memory as an array of another dtype
+  if (is_wide_bitcast) {  // a BITCAST to another size: use the source's array as an array of the other dtype
     UOp from = u.src(0);
     const size_t memory = array_of(from);
     const TensorMemory whole = out_.memories[memory];
@@ -280,8 +282,8 @@ void TensorLowering::lower(UOp u) {
   depth_[u] = 0;
 }
 
-// Notes values that are computed with a loop at each use. Returns whether `u` is a reduction of such values, which is
-// stored, since the loops of each use multiply.
+// Returns true if `u` is a reduction over a value that is itself computed with a loop at each use. Such a reduction is
+// stored in an array, because nested loops multiply. Otherwise adds `u` to `loops_within_` if it needs a loop.
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
   const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return loops_within_.contains(s); });
@@ -335,7 +337,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (what.with_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
-  // A buffer on several devices that is used as a whole has the same content on each.
+  // a buffer on several devices that is read outside of the ops per device has the same content on each device
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
   for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))
@@ -345,7 +347,8 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   return std::move(out_);
 }
 
-// The code that runs the program relies on this: parts lie within their arrays, and kernels have all their arrays.
+// Checks what the code that runs the program relies on: parts lie within their arrays, and a kernel has an array for
+// each of its slots. Throws Refusal.
 void TensorLowering::check_program() const {
   auto bytes = [](const TensorMemory& m) { return checked_mul(m.size, m.dtype.itemsize()); };
   for (const TensorMemory& m : out_.memories) {
@@ -358,7 +361,8 @@ void TensorLowering::check_program() const {
       if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
 
-// Several sources of the sink may store to the same buffer. The output is the buffer after all of these stores.
+// Adds the buffer of `after` as an output. If an earlier source of the sink stores to the same buffer, the output
+// becomes the buffer's content after both stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
   auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
@@ -372,11 +376,11 @@ void TensorLowering::add_stored_output(UOp after) {
   out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
 }
 
-// Adds the value of source `number` of the sink.
+// Adds the value `u` as an output; it is source `number` of the sink.
 void TensorLowering::add_value(UOp u, size_t number) {
   at = u;
   if (!facts_.has_shape(u)) return add_output(u);
-  if (!can_be_stored(u.dtype())) {  // weak numbers are computed in the widest dtype
+  if (!can_be_stored(u.dtype())) {  // a weak number: compute it in the widest dtype of its kind
     u = graph_.node(Op::CAST, is_float_of_any_release(u.dtype()) ? dtypes::float64 : dtypes::int64, u);
     facts_.add(u);
   }

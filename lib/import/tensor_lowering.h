@@ -11,8 +11,8 @@
 
 namespace tgc::import {
 
-// Shapes, devices and loops of the nodes of a tensor graph of any release. Sizes are numbers, because variables have
-// values.
+// Shapes, devices and loops of the nodes of a tensor graph of any release. Symbolic sizes become numbers, because the
+// variables have values.
 class TensorFacts {
  public:
   TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
@@ -22,21 +22,23 @@ class TensorFacts {
 
   bool has_shape(UOp u) const { return at(u).shape.has_value(); }
   const Sizes& shape(UOp u) const;                      // throws Refusal if `u` has no shape
-  int64_t devices(UOp u) const { return at(u).devices; }  // the number of devices with a value of their own; else 1
+  // Returns the number of devices, each of which has a value of `u` of its own; 1 if all have the same value.
+  int64_t devices(UOp u) const { return at(u).devices; }
   bool reads_memory(UOp u) const { return at(u).reads_memory; }
-  const std::vector<UOp>& open_loops(UOp u) const { return at(u).loops; }  // the RANGEs around `u`
+  const std::vector<UOp>& open_loops(UOp u) const { return at(u).loops; }  // the RANGEs on which `u` depends
 
-  std::optional<int64_t> number(UOp u) const;  // the value of a constant integer expression
-  Sizes numbers(UOp u) const;                  // the values of a vector of these; throws Refusal
-  Sizes numbers_on_first_device(UOp u) const;
-  Checked<UOp> parts(UOp u) const;         // the elements of a vector of indices
-  // PAD, SHRINK: the first index of each axis. EXPAND: the number of new axes.
+  std::optional<int64_t> number(UOp u) const;  // returns the value of an integer expression; nullopt: not constant
+  Sizes numbers(UOp u) const;                  // returns the values of a vector of constant integers; throws Refusal
+  Sizes numbers_on_first_device(UOp u) const;  // as numbers(), with 0 as the number of the device
+  Checked<UOp> parts(UOp u) const;             // returns the elements of a vector of indices
+  // Returns, for a PAD or SHRINK, the first index of each axis as a node.
   Checked<UOp> offsets(UOp u) const { return parts(u.src(1)); }
-  // Commits between two releases have some of the later release's forms of movement ops. note_forms() finds out which
-  // ones `nodes`, a whole graph, have.
+  // Sets expands_front() and has_sizes() from `nodes`, a whole graph. Its release alone does not decide, because commits
+  // between two releases have some of the later release's forms of movement ops.
   void note_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
-  bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
+  bool has_sizes() const { return has_sizes_; }  // SHRINK and PAD have the sizes of the result, not the ends
+  // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
   }
@@ -64,11 +66,11 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
-  mutable std::optional<int64_t> assumed_device_;  // what number() takes for the number of the device
+  mutable std::optional<int64_t> assumed_device_;  // number() uses this as the number of the device, if set
   mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // the results of number()
 };
 
-// A view of a buffer. A view that is an effect stands for the effects of the buffer.
+// Ops that make a view of a buffer. If an AFTER is ordered after such a node, it is ordered after the node's buffer.
 inline constexpr OpSet kViews =
     ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
@@ -87,18 +89,18 @@ class TensorLowering {
   TensorLowering(Graph& graph, const TensorVariables& variables)
       : graph_(graph), facts_(graph, variables), math_(graph) {}
 
-  // `root` is a SINK of values and stores, a LINEAR list of calls of kernels, or a call of one of these.
+  // Returns the program of `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
   TensorProgram program(UOp root, const TensorImport& what = {});
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
   TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
-  UOp at;  // the node that is being imported
+  UOp at;  // the node that is being imported; errors name it
 
  private:
-  using Place = Checked<Affine>;  // an index for each axis
-  struct Point {                      // where a value is computed
+  using Place = Checked<Affine>;  // an index for each axis of a value
+  struct Point {  // the element of a value that is computed
     Place place;
     Affine device;  // the number of the device
-    UOp valid;      // the condition that the value is used; empty: always
+    UOp valid;      // the condition under which the element is used; empty if it always is
   };
 
   struct RangedPoint : Point {
@@ -108,11 +110,11 @@ class TensorLowering {
     UOp before, after;
     UOp culprit;  // TensorPairs::culprits
     RangedPoint point;
-    bool is_use = false;    // compare how an array is indexed, not how its elements are computed
-    bool is_place = false;  // compare the places in a buffer that two targets of stores are
+    bool is_use = false;    // compare how the value's array is indexed, not how its elements are computed
+    bool is_place = false;  // both nodes are targets of stores: compare their places in the buffer
   };
 
-  // ---- which values are stored in arrays (tensor_lowering.cpp)
+  // ---- choice of the values that are stored in arrays (tensor_lowering.cpp)
   bool is_stored(UOp u) const;
   bool has_nested_loops(UOp u);
   void count_uses(const std::vector<UOp>& nodes);
@@ -125,15 +127,15 @@ class TensorLowering {
   struct Kernel {
     std::vector<size_t> memories;
     std::unordered_map<size_t, UOp> defines;
-    std::map<std::vector<uint32_t>, UOp> known;  // the values so far, by the ids of node and point
+    std::map<std::vector<uint32_t>, UOp> known;  // the scalars that value() made, by the ids of the node and the point
     int64_t loops = 0;
   };
   void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
-  size_t memory_of(UOp buffer);   // the array of a BUFFER or PARAM
+  size_t memory_of(UOp buffer);  // returns the array of a BUFFER or PARAM
   size_t array_as(size_t memory, DType dtype);
-  size_t array_of(UOp value);     // the array of a value; makes the kernel that stores it, unless there is one
-  size_t version_of(UOp target);  // the array of the buffer below `target`, after what `target` is ordered after
+  size_t array_of(UOp value);  // returns the array that holds `value`; the first call makes the kernel that stores it
+  size_t version_of(UOp target);  // returns the array of the buffer below `target`, after the stores below `target`
   Affine loop(int64_t size, std::vector<UOp>& loops);
   UOp address(size_t memory, const Affine& index, UOp valid);
   void store_all(size_t memory, UOp value);
@@ -146,7 +148,7 @@ class TensorLowering {
   template <class Apply>
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
-  bool repeats(UOp view) const;  // several elements of the view are one element of its buffer
+  bool repeats(UOp view) const;  // returns true if several elements of the view are one element of its buffer
   UOp state_below(UOp target) const;
   void note_other_stores(UOp after);
   void note_invalid(UOp after);
@@ -158,7 +160,7 @@ class TensorLowering {
     UOp buffer;  // the BUFFER or PARAM below the argument
   };
   void call(UOp u, UOp buffer, size_t& version);
-  using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with its content after a call
+  using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with the buffer's content after a call
   Stored run(UOp call, UOp only, size_t version);
   size_t stored_part(Stored& stored, const Argument& to, size_t before);
   void run_calls(UOp list);
@@ -187,37 +189,36 @@ class TensorLowering {
   UOp counted(UOp u, const Point& p, const std::vector<int64_t>& axes);
   UOp chosen(UOp u, const Affine& index, const Checked<UOp>& values);
   UOp indexed(UOp u, const Point& p);
-  Point source_point(UOp u, const Point& p, UOp& condition);  // the point of the source of a movement op
+  Point source_point(UOp u, const Point& p, UOp& condition);  // returns the point of a movement op's source
   Place reshaped(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine(UOp u, const Point& p, int64_t size);
-  Affine flat(UOp u, const Point& p);  // the index of a point in the array that holds all values of `u`
-  // Returns the buffer below `target`, and the index of a point of `target` in its array.
-  UOp base(UOp target) const;
+  Affine flat(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
+  UOp base(UOp target) const;  // returns the buffer, or else the value, of which `target` is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   Affine place_in_stage(UOp stage, const Point& p);
-  Affine place_in(UOp target, const Point& p, UOp& valid);
+  Affine place_in(UOp target, const Point& p, UOp& valid);  // returns the index of a point of `target` in its buffer
 
   Graph& graph_;
   TensorFacts facts_;
   AffineMath math_;
   TensorProgram out_;
   Kernel kernel_;
-  std::optional<int> invalid_;  // TensorImport::invalid; nullopt: an access of an Invalid element does not happen
-  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // collects the indices of PADs and their sizes
+  std::optional<int> invalid_;  // TensorImport::invalid; nullopt: a load or store of an Invalid element does nothing
+  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // if not null, gets the indices and sizes of padded axes
   using Buffers = std::set<UOp, ById>;
-  std::unordered_map<UOp, Buffers> other_stores_;  // note_other_stores()
-  Buffers invalid_states_;                         // note_invalid()
-  std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE that are views of buffers: note_view(), note_stage_of_target()
-  std::unordered_map<UOp, size_t> stored_;    // values, by the array that holds them
-  std::map<size_t, std::set<uint32_t>> effects_;  // for an array that holds a content of a buffer: its effects, by id
+  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its effects store
+  Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
+  std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
+  std::unordered_map<UOp, size_t> stored_;  // by value: the array that holds it
+  std::map<size_t, std::set<uint32_t>> effects_;  // by array that holds a buffer's content: ids of the applied effects
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
-  std::unordered_map<UOp, size_t> memories_;  // buffers, and AFTERs of them, by the array with their content
+  std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
   std::unordered_map<UOp, int> uses_, depth_;
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;  // number of calls of affine()
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> contents_;  // what a STAGE holds, by the ids of its loops; empty: ambiguous
+  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if ambiguous
   std::set<std::pair<uint32_t, uint32_t>> paired_;  // the stores that pair_stores() has paired, by id
 };
 

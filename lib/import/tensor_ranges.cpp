@@ -1,4 +1,4 @@
-// Pairs the values of a tensor graph with the values of the same graph after a scheduler gave it loops.
+// Pairs the values of a tensor graph with those of the graph after the stage of the scheduler that makes loops.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -9,7 +9,7 @@ namespace tgc::import {
 namespace {
 
 constexpr size_t kMostPairs = 2000;
-constexpr int64_t kMostElements = int64_t(1) << 20;  // largest size of a value
+constexpr int64_t kMostElements = int64_t(1) << 20;  // most elements of a pair's value
 constexpr OpSet kLeaves{Op::PARAM, Op::BUFFER, Op::AFTER, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP, Op::CAST,
                                               Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,
@@ -23,7 +23,8 @@ std::vector<uint32_t> ids(UOpSpan nodes) {
 
 }  // namespace
 
-// Returns the place that the sources of an END, a STAGE or a REDUCE give the axes of `shape`.
+// Returns the place in a value of `shape` that `loops`, the ranges of an END, STAGE or REDUCE, compute: a loop for each
+// axis. With `skips_ones`, axes of size 1 have no loop. Returns nullopt if the loops do not fit the shape.
 std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<const UOp> loops, const Sizes& shape,
                                                                     bool skips_ones) {
   Place out;
@@ -45,7 +46,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns whether `stage` holds the values of `u`. Otherwise, it holds those of a source that `u` moves.
+// Returns true if `stage` holds the values of `u`; false if it holds those of a source that the movement op `u` moves.
 bool TensorLowering::is_content(UOp u, UOp stage) const {
   auto it = contents_.find(ids(stage.src().subspan(1)));
   if (it != contents_.end() && it->second) return it->second == u;
@@ -53,8 +54,8 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
   return true;
 }
 
-// Lists the pairs of `before` at the place `p` and `after`, the sources first. `user` is the node whose rewrite gave
-// `before` its index. Returns false if `after` is not made from `before`; then the list has no pair of the two.
+// Appends to `pairs_` the pairs of `before` at the point `p` and `after`; the pairs of their sources come first. `user`
+// is the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   at = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
@@ -93,7 +94,7 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
   return pair_sources(before, p, after) || unpaired();
 }
 
-// As pair_values(), of a value that `after` computes.
+// Does what pair_values() does, for a value that `after` computes instead of loading it.
 bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   auto own_pair = [&] {
     pairs_.push_back({before, after, before, p, false});
@@ -155,7 +156,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   return true;
 }
 
-// Makes one array of any values for both nodes. Returns false if there is one already.
+// Makes one input array for both nodes. Returns false if `before` has an array already; `after` gets the same array.
 bool TensorLowering::share_leaf(UOp before, UOp after) {
   const bool is_new = !stored_.contains(before);
   if (is_new) {
@@ -167,7 +168,8 @@ bool TensorLowering::share_leaf(UOp before, UOp after) {
   return is_new;
 }
 
-// Pairs the places in a buffer that two targets of stores are, if both can be computed.
+// Pairs the places in the buffer to which two stores store, if both places can be computed. `before` and `after` are
+// the targets of the stores.
 void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   note_stage_of_target(after);
   if (!is_memory(base(before)) || !(base(before) == base(after))) return;
@@ -175,12 +177,12 @@ void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
     UOp valid;
     place_in(before, p, valid), place_in(after, {}, valid);
     if (!valid) pairs_.push_back({before, after, before, p, false, true});
-  } catch (const Refusal&) {  // the values of the stores are compared alone
+  } catch (const Refusal&) {  // only the stored values are compared then
   }
   kernel_ = {};
 }
 
-// Pairs the values that the AFTERs below the two nodes store.
+// Pairs the values that the AFTERs below the two nodes store, and the places to which they store them.
 void TensorLowering::pair_stores(UOp before, UOp after) {
   if (before == after || !paired_.insert({before.id(), after.id()}).second) return;
   if (after.is(Op::END) && before.is(Op::STORE)) {
@@ -201,7 +203,8 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) pair_stores(before.src(i), after.src(i));
 }
 
-// Adds the kernels that compute both values of a pair for all iterations of the loops, and 0 where a place is outside.
+// Adds the kernels that compute both values of a pair for all iterations of the loops. The value is 0 where the pair's
+// point is not valid.
 void TensorLowering::add_pair(const RangedPair& pair) {
   std::vector<UOp> loops = pair.point.loops;
   for (UOp r : facts_.open_loops(pair.after))
@@ -244,7 +247,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
       facts_.add(u);
       if (facts_.devices(u) > 1) throw Refusal{"it is on several devices"};
     }
-  // the arrays of all AFTERs, each of which pair_stores() treats by itself
+  // make each AFTER an input array, because pair_stores() compares what it stores separately
   for (UOp u : order(before))
     if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_leaf(u, u);
   kernel_ = {};

@@ -1,4 +1,4 @@
-// The sides of a rewrite of tensor graphs.
+// Imports the two sides of a rewrite of a tensor graph as kernels.
 #include <algorithm>
 #include <set>
 
@@ -9,8 +9,8 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 22;  // largest size of a side
-// Values of these ops may be any number of their dtype, so a rewrite cannot depend on the values.
+constexpr int64_t kMostElements = int64_t(1) << 22;  // most elements of a side
+// Ops whose values may be any numbers of their dtype, so that a rewrite above them must be right for all values.
 constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER, Op::COPY, Op::STAGE, Op::BUFFERIZE,
                           Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
@@ -22,7 +22,7 @@ int64_t number_of(UOp range) {
 
 }  // namespace
 
-// Makes arrays of the closest common sources that may have any values.
+// Makes an input array for each common source of both sides whose op is in kAnyValue.
 void TensorLowering::choose_leaves(UOp before, UOp after) {
   const auto own = toposort(before), other = toposort(after);
   UOpSet known(graph_);
@@ -38,7 +38,7 @@ void TensorLowering::choose_leaves(UOp before, UOp after) {
 void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t devices) {
   at = side;
   const Sizes& shape = facts_.shape(side);
-  // weak numbers are computed in the widest dtype
+  // compute a weak number in the widest dtype of its kind
   DType dtype = side.dtype();
   if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
   Sizes dims;
@@ -73,7 +73,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   at = before;
   if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
     throw Refusal{"it is another name of a buffer or a loop"};
-  if (before.in(kVoid) || after.in(kVoid)) {  // compare the content of the buffer
+  if (before.in(kVoid) || after.in(kVoid)) {  // the sides are stores: compare the content of their buffer
     if (!before.in({Op::STORE, Op::END}) || !after.in({Op::STORE, Op::END})) throw Refusal{"it has no value"};
     auto ordered = [&](UOp u) {
       UOp store = u;
@@ -98,7 +98,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   std::vector<UOp> nodes;
   for (UOp u : toposort(both_sides, [&](UOp u) { return !stored_.contains(u); }))
     if (!(u == both_sides)) nodes.push_back(u);
-  // memory that only one side reads has content that the other side does not know
+  // refuse a rewrite whose result reads a buffer that `before` does not read
   std::set<uint32_t> memories[2];
   for (int side : {0, 1})
     for (UOp u : toposort(side ? after : before, [&](UOp u) { return !stored_.contains(u); }))
@@ -115,7 +115,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   std::ranges::stable_sort(out.loops, {}, number_of);
   UOpSet below_before(graph_);
   for (UOp u : first) below_before.insert(u);
-  if (!out.have_same_places)  // loops that the other side does not know are fine, but reductions over them are not
+  if (!out.have_same_places)  // `after` may depend on loops that `before` lacks, but must not reduce over them
     for (UOp u : order(after))
       if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !below_before.contains(u))
         throw Refusal{"it computes elements at other places"};

@@ -1,4 +1,4 @@
-// Stores of a tensor graph: the contents of buffers after them.
+// Imports the stores of a tensor graph: makes the contents of the buffers after each store.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -7,7 +7,7 @@ namespace tgc::import {
 
 namespace {
 
-// Returns whether all elements of a value are Invalid.
+// Returns true if `value` is Invalid, or movement ops of it.
 bool is_all_invalid(UOp value) {
   while (value.in(ops::Movement)) value = value.src(0);
   return value.is_const() && value.is_invalid();
@@ -15,7 +15,7 @@ bool is_all_invalid(UOp value) {
 
 }  // namespace
 
-// Calls `apply`, which changes `version`, unless the content `version` has the effect already.
+// Calls `apply`, which sets `version` to the array after `effect`, unless the content `version` has the effect already.
 template <class Apply>
 void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
   if (effects_[version].contains(effect.id())) return;
@@ -26,7 +26,8 @@ void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
   if (version != before) effects_[version] = std::move(effects);
 }
 
-// Applies an effect, if it was not applied yet, to the content of `buffer`, an array that becomes `version`.
+// Applies `effect` to the content of `buffer`, unless it was applied already. `version` is the array with the content,
+// and becomes the array with the new content.
 void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
   at = effect;
   if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { call(effect, buffer, version); });
@@ -61,7 +62,7 @@ UOp TensorLowering::state_below(UOp target) const {
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
 }
 
-// Notes the buffers that the effects of an AFTER store to, besides its own one.
+// Records in `other_stores_` the buffers to which the effects of `after` store, other than the buffer of `after`.
 void TensorLowering::note_other_stores(UOp after) {
   Buffers out;
   auto add = [&](UOp state) {
@@ -83,15 +84,15 @@ void TensorLowering::note_other_stores(UOp after) {
   if (!out.empty()) other_stores_[after] = std::move(out);
 }
 
-// Returns whether several elements of a view are one element of its buffer.
+// Returns true if several elements of a view are the same element of its buffer, because an EXPAND repeats it.
 bool TensorLowering::repeats(UOp view) const {
   for (; view.in(kViews) && view.num_src(); view = view.src(0))
     if (view.is(Op::EXPAND) && product(facts_.shape(view)) != product(facts_.shape(view.src(0)))) return true;
   return false;
 }
 
-// Notes an AFTER of a buffer all of whose elements are Invalid: reads of it may give any number
-// (schedule/rangeify.py:after_all_invalid).
+// Adds `after` to `invalid_states_` if it stores Invalid to all elements of its buffer: reads of such a buffer may give
+// any number (schedule/rangeify.py:after_all_invalid).
 void TensorLowering::note_invalid(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
@@ -99,7 +100,7 @@ void TensorLowering::note_invalid(UOp after) {
   if (is_all_invalid(store.src(1)) && is_whole && !repeats(store.src(0))) invalid_states_.insert(after);
 }
 
-// Applies the stores of `u`, an AFTER or ASSIGN, and those that its buffer is ordered after.
+// Applies the stores of `u`, an AFTER or ASSIGN, after the stores that come before it.
 void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   auto it = memories_.find(u);
   if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
@@ -108,7 +109,8 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
 }
 
-// STORE(target, value): the array after the store is another array, so that values before the store stay known.
+// Applies STORE(target, value) to the array `version`. The new content gets an array of its own, which becomes
+// `version`: values that were read before the store stay the same.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);
   if (is_all_invalid(stored)) return;
@@ -135,12 +137,12 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   q.place.keep_last(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // slot 0
+  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // the first array of the kernel: slot 0
   finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }
 
-// Adds the content of `buffer` after the stores of `after`, an AFTER of another buffer.
+// Adds the content of `buffer` after the stores of `after`, an AFTER of another buffer, to the outputs.
 void TensorLowering::add_stores_of(UOp after, UOp buffer) {
   auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
   size_t version = last != out_.outputs.end() ? last->memory : memory_of(buffer);

@@ -1,4 +1,4 @@
-// Values of a tensor graph at one point: movement ops change the point, reductions become loops.
+// Makes the value of a tensor graph's node at one point. Movement ops change the point, reductions become loops.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -12,7 +12,7 @@ constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RE
 constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
-constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // the same memory as their source
+constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // ops whose memory is that of their source
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
@@ -30,7 +30,7 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   return made;
 }
 
-// Returns the condition that an index of a movement op's source exists, in `condition`: for PAD.
+// For a PAD, sets `condition` to the condition that the point is an element of the source, and not padding.
 TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& condition) {
   const Sizes& from = facts_.shape(u.src(0));
   Point out = p;
@@ -67,7 +67,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       out.valid = both(p.valid, condition);
       break;
     }
-    default: {  // UNSHARD, MULTI
+    default: {  // UNSHARD and MULTI
       const size_t axis = import::axis(integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
       out.device = math_.quotient(p.place[axis], from[axis]);
       out.place[axis] = math_.remainder(p.place[axis], from[axis]);
@@ -76,10 +76,11 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   return out;
 }
 
-// Splits the flat index only within groups of axes of the same size on both sides.
+// Returns the place in a value of shape `from` for the place of a RESHAPE to the shape `to`. Splits the axes into the
+// smallest groups with the same number of elements on both sides, so that few divisions are needed.
 TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& to, const Sizes& from) {
   Place out(from.size());
-  if (product(from) == 0) return out;  // no element is computed
+  if (product(from) == 0) return out;  // there is no element
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
     const size_t first = j;
@@ -135,8 +136,8 @@ UOp TensorLowering::operands(UOp u, const Point& p) {
   return graph_.node(u.op(), u.dtype(), src, u.arg());
 }
 
-// Returns the sum of many equal numbers, some of which a PAD makes 0, without a loop: tinygrad writes arange(n) as n
-// such sums of n numbers. Returns the empty UOp for other reductions. `p` is the point of the source.
+// Computes a sum of equal numbers, of which a PAD makes some 0, as number * count without a loop: tinygrad writes
+// arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions. `p` is the point of the source.
 UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& axes) {
   constexpr int64_t kFewest = 64;
   const Sizes& from = facts_.shape(u.src(0));
@@ -164,7 +165,7 @@ UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& a
       condition = both(condition, math_.is_between(index, 0, size));
       continue;
     }
-    // 0 <= rest + factor * loop < size
+    // restrict begin..end to the iterations with 0 <= rest + factor * loop < size
     const Affine rest = AffineMath::sum(index, AffineMath::scaled(math_.index(loops[0], 0, n - 1), -factor));
     const Affine first = factor > 0 ? AffineMath::scaled(rest, -1) : AffineMath::plus(rest, 1 - size);
     const Affine last = AffineMath::plus(first, size);
@@ -191,7 +192,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
     }
   if (UOp count = counted(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
-  for (UOp s : sources_from(u, 1)) {  // ranges that the scheduler made already
+  for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE, which has them after the stage that makes loops
     if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
   }
@@ -199,7 +200,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
   return loops.empty() ? x : graph_.node(Op::REDUCE, u.dtype(), prepend(x, loops), facts_.reduced_op(u));
 }
 
-// Returns the value of `values` that `index` chooses.
+// Returns values[index] as a chain of WHEREs.
 UOp TensorLowering::chosen(UOp u, const Affine& index, const Checked<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
@@ -304,8 +305,8 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "it has no value in a tensor graph that can be computed"};
 }
 
-// Notes a CONTIGUOUS that is a view of a buffer, because its elements lie in a row already: a store to it changes the
-// buffer (tensor.py: pm_early_transform_tensor_graph).
+// Adds the CONTIGUOUS `u` to `views_` if its source is a contiguous part of a buffer: then it is no copy, and a store
+// to it changes the buffer (tensor.py:pm_early_transform_tensor_graph).
 void TensorLowering::note_view(UOp u) {
   UOp below = u.src(0);
   const bool is_after = below.is(Op::AFTER);
@@ -331,17 +332,18 @@ UOp TensorLowering::base(UOp target) const {
     if (target.is(Op::EXPAND) && !expanded) expanded = target;
     target = target.src(0);
   }
-  return expanded && !is_memory(target) ? expanded : target;  // an EXPAND that is stored to has its own elements
+  return expanded && !is_memory(target) ? expanded : target;  // a store to an EXPAND of a value needs all its elements
 }
 
-// Notes a STAGE of a buffer that is stored to: the store changes the buffer, since a scheduler removes such a STAGE
-// (schedule/rangeify.py:remove_bufferize). Reads of the STAGE have the content before the store.
+// If `target`, to which a store stores, is a STAGE of a buffer, adds the STAGE to `views_`: the store changes the
+// buffer, because a scheduler removes such a STAGE (schedule/rangeify.py:remove_bufferize). Other reads of the STAGE
+// have the content before the store.
 void TensorLowering::note_stage_of_target(UOp target) {
   while (target.in(kMoving | OpSet{Op::INDEX, Op::NOOP}) && target.num_src()) target = target.src(0);
   if (target.in(kStages) && is_memory(base(target.src(0)))) views_.insert(target);
 }
 
-// The place of the value that a STAGE holds, with the indices of `p` in place of the ranges of the STAGE.
+// Returns the index into the buffer below `stage` for the point `p` of the STAGE. Indices of `p` replace the ranges.
 Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   const auto ranges = sources_from(stage, 1);
   UOp condition;
@@ -363,13 +365,13 @@ Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   return out;
 }
 
-// The index counts elements of the dtype of `target`.
+// The index counts elements of the dtype of `target`. `valid` gets the condition that the element exists.
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
     Point q = p;
     if (from == to || p.place.empty()) return place_in(target.src(0), q, valid);
-    if (from > to) {  // several elements in one
+    if (from > to) {  // the BITCAST splits each element
       q.place.back() = math_.quotient(p.place.back(), from / to);
       const Affine first = AffineMath::scaled(place_in(target.src(0), q, valid), from / to);
       return AffineMath::sum(first, math_.remainder(p.place.back(), from / to));

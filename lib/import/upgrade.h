@@ -1,4 +1,4 @@
-// The table of upgrades: how an op of another release is written in tgc's IR. Private to lib/import.
+// The table of upgrades: how the import writes each op of another release in tgc's IR. Private to lib/import.
 #pragma once
 #include <span>
 #include <string_view>
@@ -12,38 +12,39 @@ namespace tgc::import {
 struct Upgrade {
   std::string_view name;  // kebab-case, the op first
   OpSet ops;
-  bool (*when)(UOp) = nullptr;  // null: always
+  bool (*when)(UOp) = nullptr;  // the nodes to which the row applies; null: all nodes with the ops
   Value (*make)(Importer& im, UOp u) = nullptr;
-  std::string_view refused = {};  // instead of `make`: why the node cannot be imported
-  Release since = Release::v0_11, until = Release(UINT8_MAX);  // also releases without an enumerator
+  std::string_view refused = {};  // if there is no `make`: the reason why the node cannot be imported
+  Release since = Release::v0_11, until = Release(UINT8_MAX);  // by default, also releases newer than all enumerators
 };
 
 std::span<const Upgrade> upgrades();
 // Returns the row for `u`; null if no row applies.
 const Upgrade* find_upgrade(UOp u);
 
-// Throws Refusal if `u` has fewer or more sources than a node of its op has.
+// Throws Refusal if `u` has fewer or more sources than nodes of its op have.
 void check_sources(UOp u);
 
 // Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
 // its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
-// Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or a field of it since 0.14; None if it has none. A BUFFER
-// has a slot only if its arg has fields; before, its arg is its size.
+// Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or if the arg is a dataclass (ParamArg), its field. None if
+// the node has no slot. A BUFFER has a slot only if its arg is a ParamArg; in older releases, the arg is the size.
 Arg slot_of(UOp u);
-// Copies an arg without nodes to the graph `to`. A dataclass that tgc's IR has gets its class. Throws Refusal.
+// Copies `arg`, which contains no nodes, to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class.
+// Throws Refusal.
 Arg copied(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK
-// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Sets `at` to the
-// node at which it is.
-bool has_views(std::span<const UOp> nodes);
+bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs
+// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Keeps `at` at the
+// node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
 // Return true for a variable, for a buffer in local memory or registers, and for a RANGE over the devices.
 bool is_variable(UOp u);
 bool is_local(UOp u);
 bool is_device_axis(UOp u);
-// Returns true for the number of the device: such a RANGE, or the variable that is in its place in 0.12 and 0.13.
+// Returns true if `u` is the number of the device: a RANGE over the devices, or the variable that 0.12 and 0.13 have.
 bool is_device_number(UOp u);
 
 // ---- numbers (math.cpp)
@@ -71,8 +72,8 @@ Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);
 Value make_load(Importer& im, UOp u);
-// Returns whether an access of dtype `number` spans several elements of the buffer: one through a pointer that was cast
-// to a wider dtype.
+// Returns true if an access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's,
+// so that it spans several elements of the buffer.
 bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
 // ---- order and loops (control.cpp)

@@ -1,4 +1,4 @@
-// The table of upgrades. Above each row is what the row does: the original node -> the node of tgc's IR.
+// The table of upgrades. The comment above a row shows the original node -> the node of tgc's IR.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
@@ -36,19 +36,19 @@ Arg copied(Graph& to, Arg arg) {
 
 namespace {
 bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
-// Returns true if the ParamArg names the address space `space`. Without a name, the space is GLOBAL.
+// Returns true if the ParamArg of `u` names the address space `space`. A ParamArg without a space means GLOBAL.
 bool is_in(UOp u, std::string_view space) {
   Arg a = field_of(u.arg(), "addrspace");
   if (!has_param_arg(u) || a.is_none()) return has_param_arg(u) && space == "GLOBAL";
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
-bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // 0.12's arg
+bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // a WMMA with the arg of 0.12
 bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 }  // namespace
 
 bool is_variable(UOp u) {
-  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();  // June 2026: without ALU
+  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();  // commits of June 2026
   return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
 }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
@@ -122,7 +122,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "gep", .ops = Op::GEP, .make = make_gep},
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
-    // in 0.13, the shape of a buffer of several axes is a vector
+    // RESHAPE and so on of a value -> its elements in the new order; of a buffer -> a View. 0.13 reshapes buffers
     {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
      .since = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
@@ -146,7 +146,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "order", .ops = {Op::GROUP, Op::NOOP, Op::BARRIER, Op::IF, Op::ENDIF}, .make = make_order},
     {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .make = make_custom},
 
-    // ---- what has no counterpart in a kernel
+    // ---- ops that have no counterpart in a kernel of 0.12
     {.name = "call", .ops = kCalls, .refused = "it calls a function"},
     {.name = "instruction", .ops = Op::INS, .refused = "machine instructions are listed, not executed"},
     {.name = "program", .ops = kPrograms, .refused = "it is a compiled program"},

@@ -81,7 +81,7 @@ UOp View::index(Checked<UOp> at) const {
     const Step& step = steps[s];
     const Sizes& from = s ? steps[s - 1].sizes : step.sizes;
     switch (step.op) {
-      case Op::RESHAPE: {  // flatten the indices; then, unless this is the buffer's own shape, split the flat index
+      case Op::RESHAPE: {  // flatten the indices, then split the flat index for the shape of the step before
         UOp flat = at.empty() ? number(graph, 0, dtype) : at[0];
         for (size_t axis = 1; axis < at.size(); axis++) flat = plus(times(flat, step.sizes[axis]), at[axis]);
         if (s == 0) return flat;

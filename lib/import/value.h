@@ -1,5 +1,5 @@
-// The value of an original node while it is imported. tinygrad 0.13 and later have shapes inside kernels; tgc's IR has
-// none there, so a value is a list of scalars. Private to lib/import.
+// The value of an original node during an import. Since tinygrad 0.13, values inside kernels have shapes. In tgc's IR
+// they have none, so a value is a list of scalars. Private to lib/import.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace tgc::import {
 
-// A scalar of a value: a number, or a place in memory, which is read when it is used as a number.
+// A scalar of a value: a number, or a place in memory. The import makes a load of a place that is used as a number.
 struct Element {
-  UOp node;         // the number; for a place in memory: its index in `buffer`
+  UOp node;         // the number; for a place in memory, the index into `buffer`
   UOp valid = {};   // a bool that is false if the element is tinygrad's Invalid; empty: always valid
-  UOp buffer = {};  // the memory of a place; empty: the element is a number
+  UOp buffer = {};  // the buffer in which a place is; empty if the element is a number
 };
 
-// A buffer, or movement ops of a buffer, as a function from indices to an index into the memory.
+// A buffer to which movement ops were applied: a function from indices to an index into the buffer.
 struct View {
   // A movement op. Its result has the shape `sizes`.
   struct Step {
@@ -29,7 +29,7 @@ struct View {
   Checked<Step> steps;  // the first step is a RESHAPE that gives the buffer its shape
 
   const Sizes& shape() const { return steps.back().sizes; }
-  UOp index(Checked<UOp> at) const;  // returns the index into the memory for one index per axis
+  UOp index(Checked<UOp> at) const;  // returns the index into the buffer; `at` has an index for each axis
 };
 
 struct Value {
@@ -42,7 +42,7 @@ struct Value {
   bool is_invalid() const;  // true if the value is the constant Invalid
 };
 
-// Return an index of the element at `position` (row-major) in a value of shape `shape`, and back.
+// Return the index for each axis of the element at `position` (row-major) of a value of shape `shape`; and back.
 Sizes unravel(int64_t position, const Sizes& shape);
 int64_t ravel(const Sizes& at, const Sizes& shape);
 
@@ -60,10 +60,10 @@ Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
 // x + y and x * factor for indices, with the trivial cases folded.
 UOp plus(UOp x, UOp y);
 UOp times(UOp x, int64_t factor);
-// Returns one index per axis of `shape` for an index into its elements.
+// Returns an index for each axis of `shape` for `flat`, a row-major index into the elements.
 Checked<UOp> split_index(UOp flat, const Sizes& shape);
 
-// The conjunction and the negation of conditions. The empty UOp stands for true.
+// Return the conjunction and the negation of conditions. The empty UOp stands for true.
 UOp both(UOp a, UOp b);
 UOp negate(UOp a);
 bool is_false(UOp condition);

@@ -1,5 +1,5 @@
-// Imports ASTs of 0.11. Their values have shapes, and a VIEW holds a ShapeTracker: the function from indices of the
-// VIEW's shape to an index into its source.
+// Imports ASTs of 0.11. Their values have shapes. The arg of a VIEW is a ShapeTracker, which maps indices of the VIEW's
+// shape to an index into its source.
 #include <algorithm>
 #include <map>
 
@@ -44,7 +44,7 @@ class ViewImporter {
  private:
   using Indices = Checked<UOp>;
 
-  // STORE(VIEW(buffer), value): a loop for each axis of the VIEW
+  // Imports STORE(VIEW(buffer), value): makes a loop for each axis of the VIEW.
   UOp store(UOp u) {
     at_ = u;
     if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
@@ -67,7 +67,7 @@ class ViewImporter {
     return out;
   }
 
-  // Returns the value of `u` at an index of its shape, which is needed only where `valid` is true (empty: everywhere).
+  // Returns the value of `u` at the indices `at`. The value is used only where `valid` is true; empty: everywhere.
   UOp number(UOp u, const Indices& at, UOp valid) {
     std::vector<uint32_t> key{u.id(), valid ? valid.id() : UINT32_MAX};
     for (UOp i : at) key.push_back(i.id());
@@ -92,7 +92,7 @@ class ViewImporter {
         UOp value = im_.literal(dtype, u.arg());
         return u.num_src() ? or_zero(follow(u.src(0), at).valid, value) : value;
       }
-      case Op::VALID: {  // the condition of a VIEW
+      case Op::VALID: {  // true where the VIEW has an element
         UOp is_valid = follow(u.src(0), at).valid;
         return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
       }
@@ -111,7 +111,7 @@ class ViewImporter {
     return im_.to.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
   }
 
-  // REDUCE_AXIS(x; op, axes)
+  // Imports REDUCE_AXIS(x; op, axes): makes a loop for each of the axes.
   UOp reduced(UOp u, const Indices& at, UOp valid) {
     Arg arg = u.arg();
     if (!arg.is_tuple() || arg.items().size() < 2 || !arg[0].is_op())
@@ -159,7 +159,7 @@ class ViewImporter {
     return out;
   }
 
-  // The place in memory of a buffer, or of a VIEW of one, at an index.
+  // Returns the place in memory of a buffer, or of a VIEW of a buffer, at the indices `at`.
   Element locate(UOp u, const Indices& at, UOp valid) {
     Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {
