@@ -53,7 +53,7 @@ class BackendBisection {
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
-    if (target_.device != "CPU" || !repro_.place.label.starts_with("CPU")) {  // a plugin may take CPU's sources, too
+    if (target_.device != "CPU" || !repro_.place.label.starts_with("CPU")) {  // a plugin may run sources for CPU, too
       const UOp node = repro_.place.is_ref
                            ? UOp()
                            : first_wrong_node(executor_, list_, target_.renderer == RendererKind::WGSL);
@@ -96,7 +96,8 @@ class BackendBisection {
   }
 
  private:
-  static constexpr int64_t kAllPasses = INT64_MAX;  // as job_.passes: compile C to LLVM IR, then run passes one by one
+  // The value of job_.passes that compiles C to LLVM IR and then runs all passes one by one.
+  static constexpr int64_t kAllPasses = INT64_MAX;
 
   Verdict verdict(Kind kind, const std::string& detail) {
     out_.kind = kind, out_.detail = detail;
@@ -105,7 +106,7 @@ class BackendBisection {
 
   // ---- the compiler
 
-  // Returns whether the kernel fails when it is compiled as `job_` says.
+  // Returns true if the kernel fails when it is compiled by `job_`.
   bool fails() {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;
@@ -131,8 +132,8 @@ class BackendBisection {
 
   // ---- the renderer
 
-  // Returns whether the kernel passes if its vectors are loaded, stored, or both, element by element. If so, names the
-  // first vector access for which is_culprit() is true as the node that is printed wrongly.
+  // Splits vector stores, vector loads, or both into accesses of single elements. If the kernel then passes, names the
+  // first split access for which is_culprit() is true as the node that is printed wrongly, and returns true.
   bool find_vector_access(bool (*is_culprit)(UOp) = is_vector_access) {
     std::vector<UOp> tried;
     for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
@@ -140,7 +141,7 @@ class BackendBisection {
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
       std::vector<UOp> list = scalarize(list_, ops);
-      if (list == tried) continue;  // this list was run already: the kernel has no vector loads, or no vector stores
+      if (list == tried) continue;  // the same list was run before, because the kernel has only loads or only stores
       tried = list;
       auto kernel = executor_.executable(list);
       if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
@@ -160,7 +161,8 @@ class BackendBisection {
     if (where.count) out_.location = "line " + std::to_string(where.first) + " of the source";
   }
 
-  // Returns the node's source lines; if it has none, those of the first user whose lines contain the node's expression.
+  // Returns the source lines of `node`. If `node` is printed within the expression of a user, returns the lines of the
+  // first such user.
   SourceLines lines_with(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
@@ -198,11 +200,11 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   check_custom(watched.list).value_or_throw();
   const Target& target = *repro.place.target;
   const std::string& message = watched.outcome.diag.message;
-  const bool compiler_fails = message.starts_with("the compiler of ");  // the compiler crashes or times out
+  const bool compiler_fails = message.starts_with("the compiler of ");  // true if the compiler crashed or timed out
   const bool is_invalid = is_invalid_source(watched.outcome.diag);
   auto source = render_source(target, watched.list);
   if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
-  if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);  // no compiler, say
+  if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);  // for example, no compiler exists
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);

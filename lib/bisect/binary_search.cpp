@@ -25,7 +25,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   for (const StageRun& s : executor.watched().log.stages())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  if (repro.options.compare.each_stage) {  // test all stages in order, as a right stage may follow a wrong one
+  if (repro.options.compare.each_stage) {  // test the stages in order, because a right stage may follow a wrong one
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;
@@ -48,7 +48,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
-    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can run only later graphs
+    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can only run later graphs
     const Application& culprit = watched.log.list()[r.applications[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))

@@ -26,7 +26,8 @@ constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// The check_ functions return verdicts that name no culprit.
+// Strategy for a linear list, which has no rewrites: passes, or is unresolved. Like the other check_ functions, it
+// returns only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
   if (executor.first().passes()) return Verdict{Kind::Same};
@@ -117,8 +118,8 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Returns whether tgc should reproduce the texts of the record's stages exactly, because no option or fault changes the
-// compilation. A record whose graphs are kept as nodes (JSON) has no such texts.
+// Returns true if the record has texts of stages that tgc should reproduce exactly: no option or seeded fault changes
+// the compilation, and the record's graphs are not kept as nodes (JSON).
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
   return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.over.change_compilation() &&
@@ -148,7 +149,8 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
-// Throws Failure if the plan asks for a search other than that of values, which is the only one of a `what`.
+// Throws Failure if `plan` asks for a search that is not possible for `what`, such as "the recorded kernel 'x'". The
+// error suggests the option `instead`.
 void check_plan(const BisectPlan& plan, const Session& session, const InputGraph& in, const std::string& what,
                 const std::string& instead) {
   const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad.empty()},
@@ -163,7 +165,7 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
           Diag{.message = std::string(name) + " has no effect on " + what, .file = in.file, .expected = instead});
 }
 
-// Throws Failure if recorded stages of `in` cannot be bisected, or if an option asks for more than that.
+// Throws Failure if `in` has no recorded stages, or if an option cannot be used with recorded stages.
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string& producer = imported_from(in).producer;
   if (!in.record)
@@ -188,12 +190,12 @@ BisectReport reported(const Session& session, const std::string& name, Work work
   return report;
 }
 
-// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. `whole`
-// is the tensor graph, from which the repro command is made; empty for a model.
+// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. The
+// repro command is made from `whole`, the tensor graph; `whole` is empty for a model.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
-  repro.options.output.repro = "";  // only the failing kernel gets a bundle
+  repro.options.output.repro = "";  // only the failing kernel gets a repro bundle, not the runs of the whole model
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
   watched.compare.reference = "none";
@@ -267,8 +269,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       if (more.drawn != InputSet::Usual) own.compare.accepts_rounding = true;
       return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
     }
-    // If the kernel is right at a sample of its elements, bisects it again with all of its elements. If it is right at
-    // all of them, compares the kernel's stages with those of its golden record.
+    // If the kernel is right at a sample of its elements, bisects again with all elements. If all are right, compares
+    // the kernel's stages with those of its golden record.
     if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);

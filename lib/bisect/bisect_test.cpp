@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// The kernel's elements data0[i * 4 + k] are sums of products of two arrays, of shapes 12 x 8 and 8 x 16.
+// The kernel multiplies two matrices, of shapes 12 x 8 and 8 x 16: data0[i * 16 + j] is a sum over k.
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -139,7 +139,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // the kernel fails with any set of LLVM's passes
+  CHECK(report.verdict.kind == Kind::Compiler);  // the kernel fails whichever of LLVM's passes run
   CHECK(report.verdict.pass.empty());
 }
 

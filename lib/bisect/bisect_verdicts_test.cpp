@@ -24,7 +24,7 @@ BisectReport bisected(const std::string& text, const std::string& fault,
   return bisect(Session(), in, spec);
 }
 
-// Checks that bisecting the kernel in REF names that rule in that stage as the culprit, with a confirmed verdict.
+// Checks that bisecting the kernel `text` in REF names `rule` in `stage` as the culprit, with a confirmed verdict.
 void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
                         const std::string& branch = "", const std::string& proof = "") {
   BisectReport report = bisected(text, "", {.device = {.name = "REF"}});
@@ -66,7 +66,7 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
   CHECK(report.repro_command.find("--each-stage") != std::string::npos);
 }
 
-TEST_CASE("bisect: elements that rounding decides are no failure, with --each-stage neither") {
+TEST_CASE("bisect: elements that rounding decides are no failure, with and without --each-stage") {
   const std::string text =  // the kernel stores the bits of a NaN, whose sign is undefined
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
@@ -174,7 +174,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    if (report.failure.find("does not end") != std::string::npos) continue;  // even an unwatched compilation needs more
+    if (report.failure.find("does not end") != std::string::npos) continue;  // an unwatched compilation needs more, too
     CAPTURE(limit);
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "divmod-general");

@@ -1,4 +1,4 @@
-// Strategy: find the first stage and rewrite where tgc's compilation of a kernel differs from tinygrad's.
+// Strategy: finds the first stage and rewrite where tgc's compilation of a kernel differs from tinygrad's.
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -100,14 +100,14 @@ class Divergence {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
     const std::vector<Rewrite>& theirs = *matches;
-    std::map<uint32_t, std::set<uint32_t>> made;  // by id of a node in theirs_: the ids of its results
+    std::map<uint32_t, std::set<uint32_t>> made;  // tinygrad's rewrites: ids of a node's results, by the node's id
     for (const Rewrite& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
     for (const Application& a : log_.list())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
-    const Application* inner = nullptr;  // the nested rewrite that was found; the next rewrite of depth 0 contains it
+    const Application* inner = nullptr;  // a nested rewrite that tinygrad lacks; the next one of depth 0 contains it
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());
       const bool is_rewritten = of_node != made.end();
@@ -121,8 +121,9 @@ class Divergence {
     return inner;
   }
 
-  // Returns whether tinygrad rewrites a node that tgc has but leaves unchanged, and describes this rewrite in the
-  // verdict. The sources of `ours` are the stage's input and result, and both sides of each of the stage's rewrites.
+  // Looks for a node that both have, and that tinygrad rewrites but tgc does not. If there is one, describes tinygrad's
+  // rewrite in the verdict and returns true. The sources of `ours` are the stage's input and result, followed by both
+  // sides of each of the stage's rewrites.
   bool describe_missing(std::span<const Rewrite> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
@@ -166,7 +167,7 @@ class Divergence {
     c.watch(&veto);
     bool same = c.run_through(row) && pyrender(c.current()).value_or_throw() == theirs;
     c.watch(nullptr);
-    (void)take_fault_warnings();  // drop the warning that a fault had no effect, as `veto` can cause that
+    (void)take_fault_warnings();  // drop warnings that a fault had no effect: `veto` may have suppressed the fault
     return same;
   }
 

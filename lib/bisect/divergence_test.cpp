@@ -117,7 +117,7 @@ TEST_CASE("divergence: refusals and failures of the process that answers for tin
   TinygradProcess babbles("while read q; do echo '{}'; done #", {});
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
-  // the process `thinks` does not answer in time; the process `dies` exits after each question, and is then restarted
+  // the process `thinks` does not answer in time; the process `dies` exits after each question, so tgc restarts it
   TinygradProcess thinks("read q; sleep 60 #", {});
   thinks.set_seconds(0.1);
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-using Ends = std::unordered_map<UOp, std::vector<UOp>>;  // by RANGE
+using Ends = std::unordered_map<UOp, std::vector<UOp>>;  // by RANGE: the ENDs that end it
 
 Ends ends_of(UOp root) {
   Ends out;
@@ -36,7 +36,7 @@ std::optional<Verdict> find_double_end(const FailureRepro&, Executor& executor) 
     const UOp range = range_that_ends_twice(stage.result);
     if (!range) continue;
     Verdict out{.kind = Verdict::Kind::Unresolved};
-    size_t made = 0;  // ENDs of the loop so far
+    size_t made = 0;  // number of rewrites so far that made an END of the loop
     for (const Application& a : watched.log.list()) {
       if (a.stage != stage.row || !a.after || a.depth != 0) continue;
       const Ends before = ends_of(a.before), after = ends_of(a.after);

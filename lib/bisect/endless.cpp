@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigherLimit = 64;  // the factor by which REWRITE_STACK_LIMIT is raised
+constexpr int64_t kHigherLimit = 64;  // factor by which REWRITE_STACK_LIMIT is raised to test if a graph is only deep
 
 // Describes a graph: "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD".
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // each node's depth, and its deepest source node
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // by node: its depth, and its source with the largest depth
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
     auto& [depth, deepest] = depths[u];
@@ -27,7 +27,8 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Records the results of rewrites, to find a cycle of nodes in which each node waits for the result of the next one.
+// Finds a cycle of nodes in which the rewriter can finish each node only after the next one. Records what each node is
+// rewritten to.
 class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin, ApplicationLog::end;
@@ -46,8 +47,9 @@ class WaitCycleLog : public ApplicationLog {
   }
   void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
 
-  // Searches for a path from a node back to itself, on which a node is followed by what it became or, if the node was
-  // not rewritten, by one of its sources. Returns the path's applications, in log order; empty if there is no path.
+  // Searches for a path from a node back to itself. A node's successor on a path is its replacement or, if the node was
+  // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no
+  // path.
   std::vector<Application> cycle() const {
     // Depth-first search; `path` leads to the current node.
     enum State : uint8_t { kNew, kOnPath, kDone };
@@ -87,8 +89,8 @@ class WaitCycleLog : public ApplicationLog {
     size_t position;  // number of the application in the log, from 1; 0 if only the node's sources changed
   };
   using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // changes by each rewrite call in progress, the innermost call last
-  Changes unfinished_;         // changes by the innermost call that ended without a result
+  std::vector<Changes> open_;  // the changes by each graph rewrite in progress, the innermost one last
+  Changes unfinished_;         // the changes by the innermost graph rewrite that ended without a result
 };
 
 // Returns whether the last application before the cycle rewrote the same node as the last application of the cycle.
@@ -101,9 +103,9 @@ const Application& first_like(const Application& a, std::span<const Application>
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
-// Returns the verdict on the first rewrite whose sides differ and that is proven to be the cause; else nullopt.
+// Returns the verdict on the first rewrite whose sides differ and that is proven to be the cause; nullopt if none is.
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
-  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // few suffice, because the cause is early in the log
+  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // small, because the cause is early in the log
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched();
   std::vector<const Application*> suspects = watched.suspects();
@@ -146,7 +148,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   if (!stage) return std::nullopt;
   const std::string& message = watched.outcome.diag.message;
   Verdict out{.kind = Verdict::Kind::Endless,
-              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // innermost stage
+              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // of the innermost stage
               .stage = std::string(stage->row->name)};
   std::span<const Application> all = watched.log.list();
   WaitCycleLog log;

@@ -6,7 +6,8 @@
 namespace tgc {
 namespace {
 
-// Returns a rewrite such that the kernel, which still fails without `culprit`, passes without both; null if none.
+// If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both; null
+// if there is none.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;

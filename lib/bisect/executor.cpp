@@ -56,7 +56,7 @@ std::vector<const Application*> WatchedRun::suspects() const {
   std::vector<const Application*> out;
   for (size_t i = 0; i < sides.size(); i++)
     if (sides[i].kind == Kind::Differ || sides[i].kind == Kind::Unlike) out.push_back(&log.list()[i]);
-  // rules for which `tgc prove --rules` knows a counterexample come first
+  // rewrites beyond rounding come first; among equals, rules for which `tgc prove --rules` has a counterexample
   std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
     return std::pair(sides[index_of(*a)].beyond_rounding, has_counterexample(*a->rule));
   });
@@ -249,7 +249,7 @@ Outcome Executor::run_list(std::span<const UOp> list) {
 
 Outcome Executor::run(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
-  // A variable without a value is a placeholder that is still in the graph, because its substitution was suppressed.
+  // A variable without a value is a placeholder that the graph still has, because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
   counts_.runs++;
   const DeadlineScope trial(o.device.trial_seconds());
@@ -264,14 +264,14 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const Arrays& expected = repro_.arrays.expected;
   const KnownElements& known = repro_.arrays.known;
   auto sample = catch_failures([&] { return selected(done->outputs, known); });
-  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // the array is too small because of a wrong rewrite
+  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made an array too small
   const Arrays& actual = known.empty() ? done->outputs : *sample;
   auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
-  // Recheck without the elements that depend on rounding, unless an earlier recheck found that no element does.
+  // Compare again without the elements that depend on rounding, unless an earlier such comparison found none.
   const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
   if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);

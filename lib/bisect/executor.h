@@ -1,5 +1,6 @@
-// Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or without some rewrites. Also runs
-// in REF the graphs between two stages, and runs changed linear lists. Throws Failure when the session is cancelled.
+// Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or with some rewrites suppressed.
+// Also runs the graphs between two stages in REF, and runs changed linear lists. All functions throw Failure when the
+// session is cancelled.
 #pragma once
 #include <memory>
 
@@ -10,7 +11,7 @@
 
 namespace tgc {
 
-// The failing kernel compiled with every rewrite recorded, and run.
+// A compilation of the failing kernel that recorded every rewrite, and the run of its result.
 struct WatchedRun {
   explicit WatchedRun(Compilation c) : compilation(std::move(c)) {}
 
@@ -18,13 +19,14 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
-  // The comparison of both sides of each application, in the order of the log. Shorter if compare_sides() had a limit.
+  // How the two sides of each application compare, in the order of the log. Empty until compare_sides() ran, and
+  // shorter than the log if it had a limit.
   std::vector<EquivalenceResult> sides = {};
-  std::string comparison_error = {};
+  std::string comparison_error = {};  // why compare_sides() could not compare the sides; empty if it could
   std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
 
   size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
-  EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if they were not compared
+  EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
   // Returns whether both sides of `a` are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
   // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; within
@@ -45,41 +47,46 @@ class Executor {
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
-  // The first call compiles the kernel with its rewrites recorded, and runs it (with --cmd, does not run it).
+  // Returns the watched run. The first call makes it: compiles the kernel with its rewrites recorded, and runs the
+  // result; with --cmd, the command decides the outcome instead.
   WatchedRun& watched();
   // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides.
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the outcome of the first run that did not pass: of first(), second() and watched().
+  // Returns the first outcome that did not pass, of those of first(), second() and watched(). Passes if all passed so
+  // far, or if nothing has run.
   Outcome failure();
 
-  // ---- the kernel compiled again
+  // ---- new compilations of the kernel
+  // Returns a new compilation of the kernel, before its first stage.
   Compilation begin() const { return begin(repro_.place.target->name(), settings_); }
   // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
+  // Compile and run the kernel, and return the outcome. `watcher` may observe or suppress rewrites.
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
-  // Returns whether every rewrite of the compilation ends if REWRITE_STACK_LIMIT is `rewrite_stack_limit`.
+  // Returns true if the compilation ends with this REWRITE_STACK_LIMIT.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
-  // ---- a graph
-  // Runs the kernel's graph, as it is after any stage, in REF. If the kernel is large, shortens its outer loops, and
+  // ---- the graph between two stages
+  // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and
   // compares only the elements that are then stored. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
   // Returns run_graph(root) for a graph of watched(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
-  // ---- a linear list
-  Outcome run_list(std::span<const UOp> list);
-  // Returns the executable of a list for the device and target for which the kernel fails.
+  // ---- linear lists
+  Outcome run_list(std::span<const UOp> list);  // runs `list` on the kernel's device and compares the results
+  // Returns the executable of `list` for the device and target with which the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
   // Run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns whether the list stores the same values on the device and in REF, within the tolerance for two devices.
+  // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns whether REF and the device do the same with the unchanged list: both store the same values, or both die. If
-  // not, what REF says of other graphs proves nothing about the device. True if the device or REF cannot run the list.
+  // Returns true if the unchanged linear list stores the same values in REF and on the device, or dies in both. If it
+  // does not, runs of other graphs in REF prove nothing about the device. Also true if REF or the device cannot run the
+  // list.
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.in.root, expected);
@@ -101,11 +108,11 @@ class Executor {
   Outcome first_, second_;
   std::optional<bool> does_ref_agree_;
   std::unique_ptr<WatchedRun> watched_;
-  struct Known {
+  struct KnownOutcome {
     Outcome outcome;
-    int repeats = 0;
+    int repeats = 0;  // number of runs of the source after the first one
   };
-  std::map<std::string, Known> outcomes_;  // by source code, because each source is compiled and run at most twice
+  std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is compiled and run at most twice
 };
 
 }  // namespace tgc

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Limits for the UOps that REF evaluates for a kernel; kRepeatedWork if an earlier kernel with the same AST was right.
+// Most UOps that REF evaluates for one kernel. kRepeatedWork is for kernels whose AST was right in an earlier kernel.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace

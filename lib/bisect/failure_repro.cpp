@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Returns whether the error is the fault of the kernel itself, not of the environment.
+// Returns true if the kernel itself is at fault for the error, and not the environment.
 bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
 // Sets the expected results to those that REF computes; if the kernel dies in REF, sets `kernel_fault` instead.
@@ -77,7 +77,8 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro with_expected(FailureRepro repro) {
-  constexpr double kSmall = 1e8, kSample = 2e7;  // UOps that REF evaluates in two seconds; UOps for a sample
+  // Most UOps of a kernel that REF runs whole, which takes two seconds, and most UOps for a sample of a larger kernel.
+  constexpr double kSmall = 1e8, kSample = 2e7;
   RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);

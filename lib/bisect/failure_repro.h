@@ -1,5 +1,6 @@
-// A failing kernel: the graph, the options, the device and target ("place"), the inputs and the expected
-// results. It does not change once it is made; an Executor (executor.h) runs the kernel again.
+// FailureRepro: everything that repeats a failing run of a kernel, which is the graph, the options, the device and
+// target ("place"), the inputs and the expected results. It is constant; an Executor (executor.h) runs the kernel
+// again.
 #pragma once
 #include <map>
 #include <optional>
@@ -29,9 +30,10 @@ struct Outcome {
 };
 
 inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
-inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }
+inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }  // true if the rewriting of a stage did not end
 
-// For each array, by name: flat indices of the elements whose expected values were computed. Empty: all elements.
+// By name of an array: the flat indices of the elements whose expected values were computed. An empty map means that
+// all elements of all arrays were computed.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
 // The arrays of a kernel that ran as part of a model: those that it read, and those that it should have stored.
@@ -51,17 +53,18 @@ struct FailureRepro {
   Placement place;
   std::string command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
   std::vector<UOp> list = {};   // if not empty: the linear list to run instead of compiling the graph
-  KernelArrays arrays = {};
-  bool is_expected_by_ref = false;  // the expected values are what REF computes from the input graph
-  bool is_small = true;             // the kernel is so small that REF runs all of it in a second or two
-  std::string kernel_fault = {};    // the error if the input graph dies in REF; then there are no expected values
-  std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
+  KernelArrays arrays = {};         // set by with_expected()
+  bool is_expected_by_ref = false;  // the expected values are those that REF computes from the input graph
+  bool is_small = true;             // REF can run the whole kernel in a second or two
+  std::string kernel_fault = {};    // the error if the input graph dies in REF; there are no expected values then
+  std::set<std::string> variables = {};  // the names among those of --var that are variables of the kernel
 
-  // Returns text such as "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80".
+  // Returns the device and target as text: "CPU:LLVM", or "REF, lowered for CUDA:CUDA:sm_80".
   std::string device() const;
   ExecuteOptions execute_options() const;
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
-  // Returns the arrays that `kernel` takes: inputs, and arrays of `more` for buffers that the failing kernel lacks.
+  // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
+  // does not have.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
   // Returns the expected values of `elements`. Computes them in REF if with_expected() did not.
   Arrays expected_at(const KnownElements& elements) const;

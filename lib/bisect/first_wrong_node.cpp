@@ -41,7 +41,8 @@ class FirstWrongNode {
     std::vector<int64_t> moment;  // when a run first computes a wrong value of the node
   };
 
-  // After a crash, the first wrong value is unknown. So tests suspects that use no other suspect (no loads and loops).
+  // The search after a crash, when it is unknown which value was wrong first. Tests only suspects that use no other
+  // suspect, except loads and loops.
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];
@@ -53,8 +54,9 @@ class FirstWrongNode {
     return {};
   }
 
-  // Returns the first suspect that `node` uses and that is a culprit, too; else `node`. If a source of `node` is
-  // printed as a division by zero, say, the compiler may make `node` wrong before the value of that source is stored.
+  // Returns the first suspect below `node` that is a culprit, too; `node` if there is none. `node` may be wrong earlier
+  // than its cause: if a source is printed as a division by zero, the compiler may change `node` before it stores the
+  // source's value.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -67,7 +69,8 @@ class FirstWrongNode {
     return cause == places.end() ? node : *cause;
   }
 
-  // Stores the values of `nodes`, to at most `arrays` arrays per run, and adds nodes whose values differ to suspects_.
+  // Compares the values of `nodes` in REF and on the device, with at most `arrays` added arrays in one run. Adds the
+  // nodes whose values differ to suspects_.
   void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
@@ -101,7 +104,8 @@ class FirstWrongNode {
     }
   }
 
-  // Returns whether the kernel's results and the values of `others` are right if users of `node` read its right value.
+  // Returns true if the kernel's results, and the values of `others`, are right once the users of `node` read its right
+  // value from an array.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
     auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;
@@ -117,8 +121,8 @@ class FirstWrongNode {
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
-  bool needs_first_element_ = false;  // the kernel died, so later runs use first_element_only
-  bool has_died_ = false;             // the kernel died even with first_element_only
+  bool needs_first_element_ = false;  // the kernel died, so later runs set Variant::first_element_only
+  bool has_died_ = false;             // the kernel died although Variant::first_element_only was set
 };
 
 }  // namespace

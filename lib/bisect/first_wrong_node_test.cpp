@@ -70,8 +70,8 @@ struct Tally {
   size_t wrong = 0, named = 0;
 };
 
-// Seeds a fault in nodes of the op `op`: in the first, and in every tenth. Checks that bisect blames
-// the changed node and one of the lines that the fault changed, or that it blames no node.
+// Seeds a fault in the first and in every tenth node of the op `op`. Checks that bisect names the changed node and one
+// of the source lines that the fault changed, or that bisect names no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);

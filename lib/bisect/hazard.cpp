@@ -1,4 +1,4 @@
-// Strategy: finds a kernel whose result depends on the order of its iterations, before any rewrite.
+// Strategy: recognizes an input kernel whose result depends on the order of its iterations.
 #include "lib/validate/hazard.h"
 
 #include "lib/bisect/strategies.h"

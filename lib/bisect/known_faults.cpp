@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Returns the number that `u` is, if it is a constant or a sum or product of constants.
+// Returns the value of `u` if it is computed from constants by casts, sums, differences, products and negations.
 std::optional<double> constant_of(UOp u) {
   if (u.is(Op::CONST) && !u.is_invalid() && u.arg().kind() != Arg::Kind::None) return u.arg().to_const().to_double();
   if (u.is(Op::CAST)) return constant_of(u.src(0));
@@ -30,7 +30,7 @@ bool has_dtype(UOp u, std::string_view name) {
   return d.repr() == "dtypes." + std::string(name);
 }
 
-// Matches one rewrite: reads a pattern from the left to the right, and binds variables to nodes.
+// Matches the sides of one rewrite. Reads a pattern from left to right, and binds its variables to nodes.
 class Matcher {
  public:
   bool matches(std::string_view pattern, UOp u) {
@@ -54,7 +54,7 @@ class Matcher {
     return true;
   }
 
-  // Matches the pattern at the beginning of rest_, which it removes, also if the pattern does not match.
+  // Removes the first pattern of rest_, and returns true if it matches `u`.
   bool node(UOp u) {
     const bool is_negative = take("-");
     const std::string_view name = word();
@@ -89,7 +89,7 @@ class Matcher {
       take(", ");
     }
   }
-  void skip() {  // removes the pattern of a source that the node does not have
+  void skip() {  // removes the first pattern of rest_, because the node has no source for it
     size_t depth = 0;
     while (!rest_.empty() && (depth || (rest_[0] != ',' && rest_[0] != ')'))) {
       depth += rest_[0] == '(', depth -= rest_[0] == ')';

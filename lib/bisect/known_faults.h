@@ -1,10 +1,10 @@
 // The known faults of tinygrad's rules: the tables testdata/known_unsound*.md, which are built in. An entry has a line
 //   Rule: `BEFORE -> AFTER` in `FILE`
-// The two patterns describe the rewrites that the entry explains, whatever the line of the rule is in a release.
-// A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase letters, which stands for one node; `c0`, `c1`,
-// ... stand for constants. AFTER may be a variable, a number, or a pattern with sums of constants (`c1-c0`). A line
-// that ends with ", if it opens a loop" explains only rewrites whose result uses a loop outside of this loop
-// (opened_loop.h).
+// An entry explains the rewrites by rules of FILE whose sides match the patterns BEFORE and AFTER; line numbers do not
+// matter, because they differ between releases. A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase
+// letters, which stands for one node; `c0`, `c1`, ... stand for constants. AFTER may be a variable, a number, or a
+// pattern with sums of constants (`c1-c0`). An entry whose line ends with ", if it opens a loop" explains only rewrites
+// whose result uses a loop outside of this loop (opened_loop.h).
 #pragma once
 #include <span>
 #include <string>
@@ -16,13 +16,13 @@
 namespace tgc {
 
 struct KnownFault {
-  std::string name;     // the heading: the rule in the release where the fault was found, "uop/symbolic.py:165"
-  std::string text;     // the first sentences of the entry
-  std::string file;     // tinygrad's file with the rule
+  std::string name;     // the entry's heading: the rule in the release with the fault, such as "uop/symbolic.py:165"
+  std::string text;     // the first sentences of the entry, which describe the fault
+  std::string file;     // tinygrad's file with the rule, such as "uop/symbolic.py"
   std::string before, after;  // the patterns
-  bool opens_loop = false;  // the rewrite must open a loop
-  std::string issue;    // the address of tinygrad's issue; empty: none
-  std::string program;  // Python that shows the fault without tgc
+  bool opens_loop = false;  // the entry only explains rewrites that open a loop
+  std::string issue;    // the URL of the issue in tinygrad's repository; empty if there is none
+  std::string program;  // a Python program that shows the fault without tgc
 };
 
 // Returns the entries of all tables that have a `Rule:` line.
@@ -33,7 +33,7 @@ std::vector<KnownFault> read_known_faults(std::string_view markdown);
 // Returns the entry that explains the rewrite of `before` to `after` by the rule at `place` ("uop/symbolic.py:217");
 // null if none does.
 const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after);
-// Returns whether the patterns describe the rewrite.
+// Returns true if the sides of the rewrite match the patterns.
 bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after);
 
 // The texts of testdata/known_unsound*.md. The build generates the definition.

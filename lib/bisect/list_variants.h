@@ -18,7 +18,7 @@ class ObservedList {
   // or uint32, because WGSL has no arrays of them.
   explicit ObservedList(std::span<const UOp> list, bool stores_words = false);
 
-  // Returns whether all loops are short or were shortened. A loop with a variable bound cannot be shortened.
+  // Returns true if all loops are short enough, some after shortening. A loop with a variable bound stays long.
   bool is_short() const { return is_short_; }
   // Returns the indices of the nodes that have a value, which are all nodes except pointers, memory and parameters.
   std::vector<size_t> values() const;
@@ -33,12 +33,13 @@ class ObservedList {
   };
   std::vector<UOp> variant(const Variant& variant) const;
 
-  // Returns when, in a run, the node computes element `iteration` of its arrays. An earlier time compares as less.
+  // Returns a sort key for the point of a run at which `node` computes element `iteration` of its arrays: earlier
+  // points compare as less.
   std::vector<int64_t> moment(size_t node, int64_t iteration) const;
 
  private:
   struct Loop {
-    size_t at;     // index of a RANGE, or of a SPECIAL, whose loop is the rest of the list
+    size_t at;     // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
     int64_t size;  // number of iterations
     bool is_shortened = false;
   };
@@ -50,18 +51,18 @@ class ObservedList {
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  std::vector<std::vector<size_t>> around_;  // the loops around each node, outermost first; a loop encloses itself
-  std::vector<int64_t> numbers_;             // the number of the first array of each node
+  std::vector<std::vector<size_t>> around_;  // for each node: indices of its loops, outermost first; a RANGE's own, too
+  std::vector<int64_t> numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;
 };
 
-// ---- scalar accesses: if they make a wrong kernel right, then the renderer prints some vector access wrongly
+// ---- splitting of vector accesses: if it makes a wrong kernel right, the renderer prints a vector access wrongly
 
-// Returns whether a node loads or stores a vector at an INDEX of a buffer.
+// Returns true if `u` loads or stores a vector at an INDEX of a buffer.
 bool is_vector_access(UOp u);
 
-// Returns whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that
-// a vector of three elements is as large as one of four.
+// Returns true if the access breaks one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a
+// vector of three elements takes as much memory as one of four.
 bool is_misaligned_vector(UOp access);
 
 // Returns the list with each vector LOAD or STORE whose op is in `ops` split into accesses of single elements.

@@ -92,7 +92,8 @@ std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const 
   return out;
 }
 
-// Builds one variant. Tags the added nodes, so that a fault seeded in a renderer (misprint.h) does not count them.
+// Builds one variant of the list. Tags the nodes that it adds, so that a fault seeded in a renderer (misprint.h) does
+// not count them.
 class ObservedList::Builder {
  public:
   Builder(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
@@ -110,7 +111,7 @@ class ObservedList::Builder {
 
  private:
   UOp put(UOp u) { return out_.emplace_back(u); }
-  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // the tag keeps the node distinct from equal nodes
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // appends a new node; the tag makes it distinct from others
 
   UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
 
@@ -146,7 +147,7 @@ class ObservedList::Builder {
     if (node == variant_.replaced) values_[u] = load(node);
   }
 
-  // At the start of the innermost loop around the node, adds UOps that compute the row-major number of the iteration.
+  // Appends UOps that compute the row-major number of the iteration of the loops around `node`.
   void enter(size_t node) {
     UOp at;
     for (size_t loop : of_.around_[node]) {
@@ -190,7 +191,7 @@ class ObservedList::Builder {
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
   std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy, and the value that its users read
-  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: the UOp that numbers the iteration
+  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: the UOp with the number of the iteration
   int64_t tags_ = 0;
 };
 

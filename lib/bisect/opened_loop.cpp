@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns the RANGEs that are open at `root`: uop/ops.py:_ranges.
+// Returns the RANGEs that `root` uses and that no node below it ends (uop/ops.py:_ranges).
 std::vector<UOp> open_loops(UOp root) {
   constexpr OpSet kEnds{Op::END, Op::REDUCE, Op::STAGE, Op::BUFFERIZE};
   std::unordered_map<UOp, std::vector<UOp>> open;
@@ -34,7 +34,7 @@ std::vector<UOp> open_loops(UOp root) {
 }  // namespace
 
 UOp opened_loop(UOp before, UOp after) {
-  constexpr OpSet kExpanded{Op::UNROLL, Op::CONTRACT, Op::WMMA};  // their axes are no loops
+  constexpr OpSet kExpanded{Op::UNROLL, Op::CONTRACT, Op::WMMA};  // ops with axes that are not loops
   if (!before || !after) return {};
   const std::vector<UOp> known = open_loops(before), nodes = toposort(before);
   if (std::ranges::any_of(toposort(after), [&](UOp u) { return u.in(kExpanded); })) return {};

@@ -9,11 +9,12 @@ namespace tgc {
 
 struct Rewrite;
 
-// Returns the first RANGE that a node below `before` ends, so that nothing outside of it may use the RANGE, but that is
-// open in `after`; null if there is none. The nodes are those of a recorded graph of any release.
+// Returns the first RANGE that a node below `before` ends, and that `after` uses without ending it: a loop's index must
+// not be used outside of the loop. Returns the empty UOp if there is none. Takes nodes of a recorded graph of any
+// release.
 UOp opened_loop(UOp before, UOp after);
 
-// Returns the first of the rewrites of values that opens a loop; null if there is none. A list of nodes is no value.
+// Returns the first rewrite that opens a loop; null if there is none. Skips rewrites of nodes without a value.
 const Rewrite* rewrite_that_opens_loop(std::span<const Rewrite> rewrites);
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ using Trial = RecordedTrial;
 // The graph before and after a rewrite that a known fault explains.
 struct KnownRewrite {
   const Row* row = nullptr;
-  size_t count = 0;  // number of the row's own rewrites up to this one
+  size_t count = 0;  // position of the rewrite among the row's own rewrites, from 1
   UOp before, after;
 };
 
@@ -89,8 +89,8 @@ class RecordedBisection {
     return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
   }
 
-  // Names the rewrite that drops a barrier, if threads race for shared memory in the linear list. REF runs the threads
-  // in lockstep, so that no result shows this.
+  // If threads race for shared memory in the linear list, names the rewrite that drops a barrier. Results in REF cannot
+  // show a race, because REF runs the threads in lockstep.
   std::optional<Verdict> find_dropped_barrier() {
     const auto race = find_recorded_race(*pipeline_);
     if (!race) return std::nullopt;
@@ -100,7 +100,7 @@ class RecordedBisection {
     };
     for (const Row& row : rows_) {
       const std::string at = row.recorded && !row.recorded->at.empty() ? row.recorded->at[0] : "";
-      if (row.stage->name == kBarrierStage) {  // this stage should have added the barrier
+      if (row.stage->name == kBarrierStage) {  // this stage has to add the barrier
         out.stage = stage_name(row), out.stage_location = at;
         out.function = race->loads_first ? "add_war_barrier" : "add_raw_barrier";
         out.function += " (codegen/__init__.py)";
@@ -118,24 +118,25 @@ class RecordedBisection {
     return out;
   }
 
-  // Says how many stages with a new graph were not compared, and why the first one was not.
+  // Returns a note on how many stages with a new graph were not compared, and why the first of them was not.
   std::string left_out_note(size_t count) const {
     if (!count || comparer_.unknown_reason().empty()) return "";
     return "; " + counted(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
   }
 
-  // Says why the recorded source was not run.
+  // Returns a note on why the recorded source was not run; "" if it was run or need not be.
   std::string source_note() const {
     const std::string& target = in_.info.target;
     if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
     return "; nothing is known about the recorded source, which was not run: " + backend_.reason();
   }
 
-  // Looks for the first stage that differs for the inputs of `t`. Goes on after known faults, of which `known` is the
-  // first one. Returns nullopt if the last stage is right up to known faults: a stage that looks wrong between right
-  // ones is not imported rightly.
+  // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
+  // fault explains the culprit, continues the search after it; `known` gets the verdict on the first one. Returns
+  // nullopt if the last stage is right up to known faults: a stage in between that looks wrong is then imported
+  // wrongly.
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
-    constexpr int kMostKnown = 8;  // known faults in one kernel
+    constexpr int kMostKnown = 8;  // most known faults that are skipped in one kernel
     first_row_ = nullptr, first_rewrite_ = 0;
     for (const KnownRewrite& k : known_) skip_known(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
@@ -163,7 +164,7 @@ class RecordedBisection {
     }
     return std::nullopt;
   }
-  // Compares all stages, whose last one is right, and notes the first one that looks wrong.
+  // Compares all stages, although the last stage is right, and writes a note on the first stage that looks wrong.
   void compare_between(const Trial& t, const std::vector<const Row*>& rows) {
     for (const Row* row : rows)
       if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
@@ -171,14 +172,16 @@ class RecordedBisection {
                 "' looks wrong, but the stages after it are right: tgc may not import it rightly";
     report_.failure.clear();
   }
-  // If the known rewrite `k` changes the results of `t`, begins the search behind `k`, from the graph after it.
+  // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, and compares with the graph
+  // after `k` from then on.
   void skip_known(Trial& t, const KnownRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
     comparer_.rebase(t, k.after);
     first_row_ = k.row, first_rewrite_ = k.count;
   }
-  // Returns whether the last rows cannot be run in REF, but the recorded source is right.
+  // Returns true if REF cannot run the last row, but the recorded source is right: then a stage that looks wrong is
+  // probably imported wrongly.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
     if (plan_.stages_only || options_.compare.each_stage || comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
@@ -187,7 +190,7 @@ class RecordedBisection {
     return true;
   }
 
-  // Returns whether a value that the AST stores depends on another element of the same array, within one set of loops.
+  // Returns true if the AST stores a value to an element that depends on another element of the same array.
   bool reads_other_stored_elements() const {
     for (UOp store : toposort(in_.root)) {
       if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -207,8 +210,7 @@ class RecordedBisection {
     }
     return t;
   }
-  // Returns whether an element may be the same at the end of a run as at its begin, because the kernel does
-  // not store it.
+  // Returns true if an element has the same bits before and after a run, so that the kernel may not have stored it.
   static bool may_keep_element(const Array& begin, const Array& end) {
     const size_t bytes = size_t(begin.dtype().itemsize());
     for (size_t at = 0; at + bytes <= std::min(begin.nbytes(), end.nbytes()); at += bytes)
@@ -219,8 +221,8 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // Looks for a rewrite that computes other bits, in a kernel whose floats are defined to the last bit. The comparison
-  // of whole kernels accepts differences that rounding can explain, but IEEE 754 defines the result of a cast.
+  // Looks for a rewrite of a cast that changes bits of its result. The comparison of whole kernels accepts differences
+  // that rounding can explain, but IEEE 754 defines the result of a cast to the last bit.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
@@ -250,8 +252,8 @@ class RecordedBisection {
     }
     return std::nullopt;
   }
-  // Returns whether the sides of a CAST to the same dtype are not equal bit by bit. A float dtype that tinygrad
-  // emulates is rounded later, when it is stored.
+  // Returns true if `m` rewrites a CAST and its sides differ. If both have the same dtype, they must be equal to the
+  // last bit; else tinygrad emulates a float dtype, and rounds later, when the value is stored.
   bool is_inexact_cast(const Rewrite& m) const {
     auto found = sides_.find(&m);
     if (!m.before.is(Op::CAST) || found == sides_.end()) return false;
@@ -259,7 +261,8 @@ class RecordedBisection {
            (m.before.dtype() == m.after.dtype() && !found->second.exactly);
   }
 
-  // Returns whether the sides are not equal bit by bit, where the kernel defines every bit of its floats.
+  // Returns true if the sides of `m` must be equal to the last bit, and are not. In a kernel whose floats are defined
+  // to the last bit, this is so for all rewrites that keep the dtype; in other kernels, only for casts.
   bool is_inexact(const Rewrite& m) const {
     if (!comparer_.must_be_exact() || m.before.is(Op::CAST)) return is_inexact_cast(m);
     auto found = sides_.find(&m);
@@ -276,7 +279,7 @@ class RecordedBisection {
 
   // ---- the rewrites of a stage
 
-  // Names the culprit among the rewrites of the rows after `right` (null: the AST) up to `wrong`.
+  // Names the culprit among the rewrites of the rows after `right` up to `wrong`. A null `right` is the AST.
   Verdict culprit(const Trial& t, const Row& wrong, const Row* right) {
     Verdict out{.kind = Kind::Unresolved, .stage = stage_name(wrong)};
     if (!pipeline_->can(Ability::Rewrites)) {
@@ -296,7 +299,7 @@ class RecordedBisection {
         return verdict(t, *row, *m);
       }
     for (const Row* row = first; row <= &wrong; row++) {
-      if (row != &wrong && row->changes_graph()) {  // not comparable
+      if (row != &wrong && row->changes_graph()) {  // a row between the two whose graph REF cannot run
         out.stage = stage_name(*row);
         out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
                      stage_name(wrong) + "' after it computes something else";
@@ -310,7 +313,7 @@ class RecordedBisection {
     return out;
   }
 
-  // Names the opts of the kernel and the function that applies them.
+  // Returns the verdict on the stage that applies the opts: names the function, and the kernel's opts.
   Verdict opts_stage(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
     const GoldenStage& stage = *row.recorded;
@@ -324,7 +327,7 @@ class RecordedBisection {
     return out;
   }
 
-  // Compares both sides of each rewrite of a row in REF, at sample points.
+  // Compares both sides of each rewrite of `row` in REF, at sample points. Sets sides_.
   void evaluate(const Trial& t, const Row& row) {
     SidesImporter importer(in_.graph->settings());
     std::vector<Sides> sides;
@@ -354,7 +357,7 @@ class RecordedBisection {
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
 
-  // Returns whether the graph before the row is right. `right_row` is the last row that is right.
+  // Returns true if the graph before `row` is that after `right_row`, the last right row (null: the AST), and so right.
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
@@ -367,7 +370,7 @@ class RecordedBisection {
     if (!row.result || n == 0) return nullptr;
     const bool is_right_before = has_right_input(row, right_row);
     for (bool bottom_up : {false, true}) {
-      // a stage that is a function may also change the graph without a rewrite
+      // skip this order of rewriting if it does not lead to the row's result, or to another graph that is wrong as well
       const UOp last = pipeline_->replay(row, n, bottom_up);
       if (!(last == row.result) && (!last || comparer_.outcome(t, last) != StageResult::Differs)) continue;
       auto graph_after = [&](size_t count) { return count == n ? last : pipeline_->replay(row, count, bottom_up); };
@@ -392,9 +395,9 @@ class RecordedBisection {
     return nullptr;
   }
 
-  // Returns the rewrite that is the cause among those that the rule of `whole` made while it ran: a rewrite is listed
-  // after those that its own rule made, so the first one whose sides clearly differ, else the first one whose sides
-  // differ. Null if there is none.
+  // Returns the cause among the rewrites nested in `whole`: the first one whose sides clearly differ, or else the first
+  // one whose sides differ. The first one is the innermost one, because a rewrite is listed after those nested in it.
+  // Returns null if there is none.
   const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
     const Rewrite* first = &whole;
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;
@@ -404,13 +407,13 @@ class RecordedBisection {
     }
     return nullptr;
   }
-  // Returns whether the rule of `m` made other rewrites while it ran.
+  // Returns true if `m` has nested rewrites.
   static bool made_others(const Pipeline::Row& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
   bool is_substitution(const Rewrite& m) const { return m.place.starts_with("uop/ops.py:"); }
 
-  // Returns the rewrite whose sides differ, if it is the only one, or if the graph is right without it.
+  // Returns a rewrite whose sides differ: one without which the graph is right, or the only one. Null if there is none.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)
@@ -438,7 +441,7 @@ class RecordedBisection {
     if (stage && !stage->at.empty()) {
       const std::string call = out.stage_location = stage->at[0];
       if (m.depth == 0 && (is_substitution(m) || m.place == call)) {
-        // the stage is a function that chooses what is replaced
+        // the stage substitutes nodes: its function, which chooses the replacements, is the culprit
         out.rule = out.location = call, out.function_location = stage->function;
         if (m.place != call) out.listed_location = m.place;
         out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
@@ -460,7 +463,7 @@ class RecordedBisection {
       out.confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
     return out;
   }
-  // Returns whether the kernel computes what its AST does if the pipeline compiles it again without the rewrite.
+  // Compiles the kernel again without `m`, if the pipeline can, and returns true if the result is right.
   bool is_right_without(const Rewrite& m) {
     if (!pipeline_->can(Ability::LeaveOut)) return false;
     auto without = pipeline_->without(m);
@@ -483,9 +486,9 @@ class RecordedBisection {
   StageComparer comparer_;
   RecordedBackend backend_;
   std::vector<KnownRewrite> known_;
-  size_t first_rewrite_ = 0;  // by_replay() starts after so many own rewrites of the row first_row_
+  size_t first_rewrite_ = 0;  // in the row first_row_, by_replay() skips this many own rewrites
   const Row* first_row_ = nullptr;
-  KnownRewrite found_;  // what by_replay() found
+  KnownRewrite found_;  // the rewrite that by_replay() found last
   std::map<const Rewrite*, EquivalenceResult> sides_;
   std::string proof_, note_;
 };

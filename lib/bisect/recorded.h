@@ -1,4 +1,4 @@
-// Bisects what another tinygrad release made and recorded: the compilation of a kernel, or a schedule.
+// Bisects recordings of another tinygrad release: the compilation of a kernel, or a schedule.
 #pragma once
 #include "lib/bisect/bisect.h"
 
@@ -6,12 +6,12 @@ namespace tgc {
 
 // Options of the bisection of a recorded kernel.
 struct RecordedPlan {
-  bool redraws = false;      // if the given arrays show nothing, draw others, as if none were given
-  bool stages_only = false;  // do not run the recorded source
-  bool confirms = false;     // compile the kernel again without the culprit, if the pipeline can
+  bool redraws = false;      // run with drawn arrays, too, although the options have arrays
+  bool stages_only = false;  // do not compile and run the recorded source
+  bool confirms = false;     // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
 };
 
-// A run that shows the verdict: the arrays that the kernel reads or does not store whole, and its variables.
+// The inputs of a run that fails: arrays that the kernel reads or stores only in part, and the values of its variables.
 struct FailingInputs {
   Arrays inputs;
   VariableValues variables;
@@ -26,11 +26,11 @@ struct FailingInputs {
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                         const RecordedPlan& plan = {}, FailingInputs* failing = nullptr);
 
-// Strategy: finds what makes a recorded schedule of another tinygrad release wrong.
+// Bisects a recorded schedule of another tinygrad release, and sets the verdict of `report`.
 
 // Runs the recorded kernels and stages as `tgc run --each-stage` does. If they compute something else than the tensor
-// graph, names the first rewrite whose sides differ, in the first wrong stage or in those that cannot be run before it.
-// Throws Failure.
+// graph, looks for the first rewrite whose sides differ: in the first wrong stage, and in the stages before it that
+// cannot be run. Throws Failure if the schedule cannot be run.
 void bisect_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                               BisectReport& report);
 

@@ -64,7 +64,7 @@ std::optional<Verdict> RecordedBackend::check() {
   prepare();
   if (invalid_) return invalid_;
   if (!source_) return std::nullopt;
-  const bool only_first = has_floats(in_.root);  // devices differ in float operations on values of all sizes
+  const bool only_first = has_floats(in_.root);  // on floats of all magnitudes, right devices may differ
   report_.device = place_->label;
   for (const RecordedTrial& t : comparer_.trials()) {
     if (only_first && &t != &comparer_.trials().front()) break;
@@ -82,14 +82,14 @@ Verdict RecordedBackend::culprit_of(const RecordedTrial& t) {
                             : "each recorded stage and the list are right in REF, but the recorded source is wrong",
               .stage = "source"};
   if (place_->target->device == "CPU") {
-    judge_compiler(t, out);
+    check_compiler(t, out);
   } else if (run(t) != StageResult::Differs) {
     out.kind = Kind::Device, out.detail = "the device computes something else each time";
   }
   return out;
 }
 
-void RecordedBackend::judge_compiler(const RecordedTrial& t, Verdict& out) {
+void RecordedBackend::check_compiler(const RecordedTrial& t, Verdict& out) {
   out.detail += " with every compiler";
   auto job = job_for(source_->source());
   for (bool by_other : {false, true}) {

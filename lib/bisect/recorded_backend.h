@@ -18,9 +18,9 @@ class RecordedBackend {
 
   // Returns a verdict if the recorded source computes something else than the AST, or does not compile:
   //   Compiler  on this computer's CPU: the source is right without optional passes, or with the other compiler
-  //   Device    the device does not run the kernel, or computes something else each time
+  //   Device    on another device: a second run with the same inputs does not give a wrong result again
   //   Renderer  otherwise
-  // Returns nullopt if the source is right, or cannot be run here; reason() then says why.
+  // Returns nullopt if the source is right, or if it cannot be run here; reason() then says why it cannot.
   std::optional<Verdict> check();
   // Returns the outcome of the source for the inputs of `t`.
   StageResult outcome(const RecordedTrial& t);
@@ -33,7 +33,7 @@ class RecordedBackend {
   bool prepare();
   StageResult run(const RecordedTrial& t);
   Verdict culprit_of(const RecordedTrial& t);
-  void judge_compiler(const RecordedTrial& t, Verdict& out);
+  void check_compiler(const RecordedTrial& t, Verdict& out);
 
   const Session& session_;
   InputGraph& in_;
@@ -43,8 +43,8 @@ class RecordedBackend {
   bool is_prepared_ = false, has_compared_ = false;
   std::optional<Placement> place_;
   std::optional<Executable> source_;
-  std::optional<Verdict> invalid_;  // the source does not compile
-  std::string reason_ = "the record has none";
+  std::optional<Verdict> invalid_;  // the verdict if the source does not compile
+  std::string reason_ = "the record has none";  // why the source was not run
   const RecordedTrial* failing_ = nullptr;
 };
 

@@ -18,13 +18,14 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-constexpr double kSearchSeconds = 2;  // CPU time of the search for a rewrite, without --timeout
+constexpr double kSearchSeconds = 2;  // limit for the CPU time of the search for a rewrite if there is no --timeout
 
-// Returns the first rewrite of the node that is wrong after the stage `row` gave the graph loops; null if all values of
-// the two graphs are the same, or if they cannot be compared, with the reason in `why`.
+// `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
+// rewrite of the first node whose value differs. Returns null if all values are the same, or if they cannot be
+// compared; `why` then gets the reason.
 const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
                                  BisectReport& report, RangedDifference& difference, std::string& why) {
-  std::vector<UOp> stages;  // as the rewrites made them
+  std::vector<UOp> stages;  // the STAGEs in the results of the rewrites
   for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())
       for (UOp s : {u, u.num_src() ? u.src(0) : u})
@@ -42,8 +43,8 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
   return nullptr;
 }
 
-// Returns whether the two sides differ with the arrays of --inputs, or in every one of a few runs with other arrays;
-// with values of all sizes, in one run, because only few values may show a fault.
+// Compares the two sides of `m`. The result is Differ if they differ with the arrays of --inputs (`given`), or in each
+// of a few runs with drawn arrays. With `of_all_sizes`, one run that differs suffices, because few values show a fault.
 EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given,
                                 bool of_all_sizes) {
   auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
@@ -67,28 +68,28 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
   });
 }
 
-// Returns whether a rewrite, made while tinygrad gave a graph loops, is one of an index or a condition, no node of the
-// graph itself: its sides can be compared at once. A node of the graph uses such an index, and is not its cause.
+// `m` is a rewrite of the stage that gives a graph loops, and `nodes` are the nodes of the graph before. Returns true
+// if `m` rewrites an index or a condition that the stage made: its sides can be compared by themselves.
 bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
   const DType dtype = m.before.dtype();
   return !nodes.contains(m.before) && !m.before.in(ops::Movement) && !m.is_discarded && !dtypes::is_float(dtype) &&
          !(dtype == dtypes::void_);
 }
 
-// A rule that substitutes nodes calls the rules of tinygrad's `substitute`: it chooses what is replaced.
+// Returns true for a rewrite by tinygrad's `substitute`, which replaces nodes that another rule has chosen.
 bool is_substitution(const Rewrite& m) { return m.place.starts_with("uop/ops.py:"); }
 
 bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
 }
 
-// Says why the sides of a rewrite cannot be compared; empty if they can be imported.
-std::string why_not(const Rewrite& m, const TensorVariables& variables) {
+// Returns why the sides of `m` cannot be compared; "" if they can be imported.
+std::string import_error_of(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
   return sides ? "" : m.place + ": " + sides.diag().message;
 }
 
-void accuse_order(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
+void set_order_verdict(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
   v.kind = Kind::Order;
   v.kernels = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.edge, v.function = f.function;
   v.detail = f.detail();
@@ -96,8 +97,9 @@ void accuse_order(Verdict& v, const OrderFault& f, const ModelReport& run, Bisec
     if (report.failure.empty() && !c.passed()) report.failure = c.text();
 }
 
-// Names the rules that undo each other, if tinygrad stopped after very many rewrites.
-void refuse(const GoldenRecord& record, const InputGraph& in, Verdict& v) {
+// Sets the verdict on a record that tinygrad refused to schedule. If tinygrad stopped because of an infinite loop,
+// names the rules that undo each other.
+void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdict& v) {
   constexpr size_t kMany = 50;
   v.kind = Kind::Refused;
   v.detail = *record.error;
@@ -121,7 +123,7 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
-// Returns whether the first stage of a record is a list of kernels already.
+// Returns true if the graph after the first stage of the record is a LINEAR list of kernels.
 bool is_list_of_kernels(const InputGraph& in) {
   const auto pipeline = recorded_pipeline(in);
   auto rows = pipeline->rows();
@@ -130,12 +132,12 @@ bool is_list_of_kernels(const InputGraph& in) {
   return root.is(Op::LINEAR) || (root.is(Op::CALL) && root.num_src() && root.src(0).is(Op::LINEAR));
 }
 
-// A rule that moves an index through a movement op leaves the computation to one function.
+// Returns true if `m` moves an INDEX below a movement op: tinygrad computes the new index in apply_movement_op().
 bool moves_index(const Rewrite& m) {
   return m.before.is(Op::INDEX) && m.before.num_src() > 1 && m.before.src(0).in(ops::Movement);
 }
 
-void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
   if (moves_index(m)) v.function = "apply_movement_op (schedule/indexing.py)";
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
   v.rule = v.location = v.tinygrad_location = m.place;
@@ -152,9 +154,9 @@ void accuse(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const Equiva
 // Searches stages for the first rewrite whose sides differ.
 class RewriteSearch {
  public:
-  // `begin`: when the command began to work on the record, from which --timeout counts. `is_out_of_bounds`: a kernel
-  // accesses memory out of bounds, so that a rewrite may be wrong because it does so. `of_all_sizes`: the run failed
-  // with such inputs only.
+  // `begin` is the time when the work on the record began, from which --timeout counts. `is_out_of_bounds` says that a
+  // kernel accesses memory out of bounds: then a rewrite that makes an index out of bounds is wrong. `of_all_sizes`
+  // says that the run failed only with inputs of all magnitudes.
   RewriteSearch(const InputGraph& in, const RunOptions& options, const TensorParameters& parameters,
                 Clock::time_point begin, bool is_out_of_bounds, bool of_all_sizes, BisectReport& report)
       : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
@@ -164,7 +166,7 @@ class RewriteSearch {
       given_ = std::move(read_arrays(fill_in_name(options.input.arrays, options.input, in)).value_or_throw());
   }
 
-  std::string why;  // why a rewrite was not compared; empty: all were
+  std::string why;  // the reason why a rewrite was not compared; empty if all were compared
 
   // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
   bool ends_in(const Pipeline::Row& row) {
@@ -177,9 +179,9 @@ class RewriteSearch {
     RangedDifference loops;
     const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
     if (wrong && (is_out_of_bounds_ || loops.sides.kind == EquivalenceResult::Kind::Differ))
-      return accuse(report_.verdict, row, *wrong, loops.sides), true;
-    // Leaves out nodes of the input graph that wrong_loops() compared: users of a node give it its index, and the
-    // sides of the rewrite have no users.
+      return set_rewrite_verdict(report_.verdict, row, *wrong, loops.sides), true;
+    // Leaves out nodes of the input graph, which wrong_loops() has compared: the index of such a node depends on its
+    // users, which the sides of a rewrite do not contain.
     return ends_among(row, [&](const Rewrite& m) {
       return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.compared && nodes.contains(m.before));
     });
@@ -201,15 +203,15 @@ class RewriteSearch {
       if (differ) {
         EquivalenceResult inner_sides;
         const Rewrite* inner = out_of_bounds_inside(row, m, inner_sides);
-        return accuse(report_.verdict, row, inner ? *inner : m, inner ? inner_sides : sides), true;
+        return set_rewrite_verdict(report_.verdict, row, inner ? *inner : m, inner ? inner_sides : sides), true;
       }
-      if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = why_not(m, parameters_.variables);
+      if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = import_error_of(m, parameters_.variables);
     }
     return false;
   }
 
-  // Returns the first rewrite that the rule of `m` made while it ran and after which an index is out of bounds; null if
-  // there is none. The sides of such a rewrite have no values to compare.
+  // Returns the first rewrite nested in `m` that makes an index out of bounds, so that only the side before it has no
+  // error; null if there is none.
   const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;
@@ -227,7 +229,7 @@ class RewriteSearch {
   const double cpu_begin_;
   const bool is_out_of_bounds_, of_all_sizes_;
   const double limit_;
-  const bool is_wall_;  // the limit is --timeout's; else, it is CPU time, so that other programs change no verdict
+  const bool is_wall_;  // limit_ is wall time (--timeout); else CPU time, so that other programs change no verdict
   Arrays given_;
 };
 
@@ -238,13 +240,13 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   const auto begin = Clock::now();
   Verdict& v = report.verdict;
   report.device = "REF", report.pipeline = "recorded";
-  if (in.record && in.record->error && in.record->kernels.empty()) return refuse(*in.record, in, v);
+  if (in.record && in.record->error && in.record->kernels.empty()) return set_refused_verdict(*in.record, in, v);
   const ModelReport run = run_recorded_schedule(session, in, options, true);
   report.device = run.device;
   report.counts.runs = 1;
   report.notes = run.notes;
   for (auto& [name, source] : run.variables) report.variables.insert(name);
-  if (!run.order.faults.empty()) return accuse_order(v, run.order.faults[0], run, report);
+  if (!run.order.faults.empty()) return set_order_verdict(v, run.order.faults[0], run, report);
   if (!run.error.empty() && !run.kernel_fault) throw Failure(run.error);
   if (run.result() == RunReport::Result::NotCompared) throw Failure("nothing was compared" + why_not_compared(run));
   if (run.result() != RunReport::Result::Failed) {
@@ -264,7 +266,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   if (!run.stages) throw Failure(run.error);
   report.failure = run.kernel_fault ? run.error : run.first_difference();
   const auto pipeline = recorded_pipeline(in);
-  VariableValues values;  // values with which the run failed
+  VariableValues values;  // the values of the variables in the run that failed
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
   const TensorParameters parameters =
       read_parameters(session, *in.record, in.graph->release(), values).value_or_throw();
@@ -284,7 +286,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   v.kind = Kind::Schedule;
   const bool of_all_sizes = run.sizes == name_of(InputSet::AllSizes);
   RewriteSearch search(in, options, parameters, begin, run.kernel_fault, of_all_sizes, report);
-  // the wrong rewrite is after the last stage that is right
+  // search the stages after the last right one, up to the first wrong one
   bool is_candidate = run.stages->before.empty();
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows) {

@@ -65,7 +65,7 @@ std::string BisectReport::text() const {
   for (auto& [name, value] : v.witness)
     if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
   if (!v.witness.empty()) {
-    // The texts of tgc's own rules show IDIV and MOD as // and %, which round down in Python.
+    // tgc prints IDIV and MOD as // and %, which round down in Python, although the ops round toward zero.
     const bool is_own_rule = v.location.find(".cpp:") != std::string::npos;
     const bool divides = (v.before + v.after).find_first_of("/%") != std::string::npos;
     line("for", (where.empty() ? "every point" : where) + ": " + v.witness.at("before") + " before, " +

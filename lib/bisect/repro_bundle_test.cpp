@@ -40,7 +40,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     WithEnvironment with("TGC_FAULT", "load-index@1");
     InputGraph in = loaded(InputKind::Pyrender, kDivision);
     RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro = file}});
-    set_fault_of_thread(std::nullopt);  // the fault of the bundle, which the run has read again
+    set_fault_of_thread(std::nullopt);  // remove the fault that the run has read from the bundle
     CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
     CHECK(report.again == "tgc run " + file);

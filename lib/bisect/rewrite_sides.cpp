@@ -36,7 +36,7 @@ std::string unrepresentable_constant(UOp u) {
 // ---- texts
 
 std::string side_text(UOp u) {
-  constexpr size_t kMostInLine = 400;  // characters
+  constexpr size_t kMostInLine = 400;  // most characters of a side that is printed as one line
   const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
   if (is_algebra && is_tree_within(u, kMostInLine))
     if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
@@ -60,7 +60,7 @@ std::string tree_text(UOp u, int depth) {
 }
 
 void name_rewrite(const Application& a, Verdict& verdict) {
-  // If the result of a substitution is wrong, the side `before` shows the requested replacement.
+  // If a substitution made another node than the requested replacement, the side `before` shows this replacement.
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;

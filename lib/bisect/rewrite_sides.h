@@ -19,10 +19,11 @@ void name_rewrite(const Application& a, Verdict& verdict);
 // Returns text such as "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37".
 std::string rewrite_text(const Application& a);
 
-// Returns the first constant in either side that its dtype cannot represent, as "8193.0 of dtypes.half"; else "".
+// Returns the first constant in either side that its dtype cannot represent, such as "8193.0 of dtypes.half"; "" if
+// there is none.
 std::string unrepresentable_constant(const Application& a);
 
-// Returns how the dtypes or numbers of elements of the two sides differ (EquivalenceResult::Kind::Unlike), as text.
+// Describes how the sides' dtypes or numbers of elements differ. For sides of EquivalenceResult::Kind::Unlike.
 std::string shape_difference(const Application& a);
 
 }  // namespace tgc

@@ -19,22 +19,23 @@ namespace {
 using Kind = Verdict::Kind;
 using IsRight = std::function<bool(const RunOptions&)>;
 
-constexpr double kRuleSeconds = 30;  // time limit for suppressing rules one by one
+constexpr double kRuleSeconds = 30;  // limit for the time in which rules are suppressed one by one
 constexpr size_t kMostSuspects = 8;
 
-// An application without its nodes, because the graph of the nodes is freed as soon as the schedule is made.
+// A copy of an Application without its nodes, whose graph is freed as soon as the schedule is made.
 struct Suspect {
   uint64_t number, in_stage;
   const StageRow* stage;
   const Rule* rule;
-  int points = 0;                      // number of sample points where the sides differ; 0 if under a quarter
+  int points = 0;                      // number of sample points where the sides differ; 0 if less than a quarter
+  // The two fields below are about the applications nested in this one.
   bool nested_differs_as_much = false;
-  std::vector<size_t> nested = {};     // indices of the nested applications that differ
+  std::vector<size_t> nested = {};     // indices in SidesWatcher::applications of the nested ones whose sides differ
   Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ
 };
 
-// Compares both sides of every application when the schedule is complete, and then ends the run, because no kernel has
-// to run. Suppresses the application numbered `left_out` (0: none).
+// Compares both sides of every application when the schedule is complete, and then ends the run, because the kernels
+// need not run. Suppresses the application with the number `left_out`; 0 suppresses none.
 class SidesWatcher : public ApplicationLog {
  public:
   explicit SidesWatcher(uint64_t left_out = 0) : left_out_(left_out) {}
@@ -69,18 +70,18 @@ class SidesWatcher : public ApplicationLog {
   const uint64_t left_out_;
 };
 
-// Finds the rewrite that gives a new buffer the number of a buffer of the graph, and ends the run when the schedule is
-// made. The number is free if an earlier rewrite folded every reader of that buffer.
+// Finds the rewrite that gives a new buffer the number of a buffer of the graph. This happens if an earlier rewrite
+// folded every reader of that buffer, so that its number seems free. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
   Verdict reuse, folding;    // stage, rule and sides of the two rewrites
-  uint64_t folding_number = 0;  // 0: nothing was found
+  uint64_t folding_number = 0;  // number of the rewrite `folding`; 0 if no such rewrites were found
 
   void end(Compilation& c) override {
     ApplicationLog::end(c);
     UOpSet numbered(c.graph());  // the buffers of the graph
     for (auto& input : c.tensor_job().inputs) numbered.insert(input.second);
-    std::unordered_map<UOp, const Application*> folded;  // by buffer, the last rewrite without it
+    std::unordered_map<UOp, const Application*> folded;  // by buffer: the last rewrite that removed the buffer
     for (const Application& a : list()) {
       const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
       for (UOp b : before)
@@ -107,7 +108,7 @@ class ReuseWatcher : public ApplicationLog {
 // Finds a kernel that reads a buffer before an ASSIGN to it, but is scheduled after the kernel of this ASSIGN.
 class OrderWatcher : public Watcher {
  public:
-  std::string missing_edge;  // empty: nothing was found
+  std::string missing_edge;  // describes the two kernels and the buffer; empty if the order is right
 
   void stage_end(const StageRow& row, UOp result) override {
     if (row.name == "remove all tags") kernels_ = result;
@@ -125,7 +126,7 @@ class OrderWatcher : public Watcher {
                return item.ast == kernel.arg()[0].uop() && schedule.buffers[item.buffers[0]].uop == buffer;
              }) - schedule.items.begin();
     };
-    std::vector<UOp> writes;  // AFTERs of kernels
+    std::vector<UOp> writes;  // the AFTERs of the kernels, each of which stands for a buffer after a store
     for (UOp u : toposort(kernels_))
       if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::KERNEL) && u.src(1).num_src()) writes.push_back(u);
     for (UOp write : writes)
@@ -155,7 +156,7 @@ class ScheduleBisection {
     options_.compare.reference = "none";
   }
 
-  // Returns the verdict if every kernel of the run was right.
+  // Returns the verdict for a run in which every one of the `kernels` kernels was right.
   Verdict check(const ModelReport& model, size_t kernels) {
     out_.detail = counted(kernels, "kernel") + ", each right";
     if (kernels == 0 || (is_expected() && !failed(model)) || !run_unscheduled()) return out_;
@@ -178,7 +179,7 @@ class ScheduleBisection {
     return out_;
   }
 
-  // Returns the verdict if the AST of a kernel in the schedule has the error `fault`.
+  // Returns the verdict for a schedule with a kernel whose AST itself fails with the error `fault`.
   Verdict check_kernel_fault(const std::string& fault) {
     out_.detail = fault, out_.kind = Kind::Schedule;
     // The results without fusion can serve as the reference only if each kernel computes what REF computes.
@@ -187,7 +188,8 @@ class ScheduleBisection {
     return out_;
   }
 
-  // Returns the verdict if the model could not be scheduled or run; nullopt if its schedule did not cause the error.
+  // Returns the verdict for a model that could not be scheduled or run because of `error`; nullopt if the schedule did
+  // not cause the error.
   std::optional<Verdict> check_error(const std::string& error) {
     out_.detail = error;
     unscheduled_ = repro_.run(unscheduled_options());
@@ -212,11 +214,11 @@ class ScheduleBisection {
   RunOptions watched(Watcher* watcher) const {
     RunOptions out = options_;
     out.model.watcher = watcher;
-    if (unscheduled_.is_computed_in_ref) out.compare.expect = "";  // another schedule numbers its buffers otherwise
+    if (unscheduled_.is_computed_in_ref) out.compare.expect = "";  // the names in it are of another schedule's buffers
     return out;
   }
 
-  // Runs the graph in REF or without fusion. Returns whether its results can serve as a reference.
+  // Runs the graph in REF or without fusion. Returns true if the results can serve as the reference.
   bool run_unscheduled() {
     unscheduled_ = repro_.run(unscheduled_options());
     if (is_expected() && failed(unscheduled_)) {
@@ -230,7 +232,7 @@ class ScheduleBisection {
     return unscheduled_.error.empty();
   }
 
-  // Returns whether the results equal the reference. If not, `difference` describes the first one that differs.
+  // Returns true if the results equal the reference; else describes the first difference in `difference`.
   bool is_as_unscheduled(const ModelReport& model, const RunOptions& options, std::string& difference) const {
     if (!model.error.empty()) return false;
     std::optional<ModelReport> in_ref;
@@ -243,7 +245,7 @@ class ScheduleBisection {
       const ToleranceOptions tolerance = tolerance_between_devices(e, e.dtype(), true);
       auto c = compare_arrays(model.names[i], model.ran.values[i], e, tolerance);
       if (c && !c->passed() && unscheduled_.is_computed_in_ref) {
-        if (!in_ref) in_ref = run_in_ref(options);  // without what devices may do where C leaves a result undefined
+        if (!in_ref) in_ref = run_in_ref(options);  // where C leaves a result undefined, devices may differ from REF
         if (!in_ref->error.empty() || in_ref->ran.values.size() <= i) return difference = in_ref->error, false;
         Array rest = in_ref->ran.values[i].copy();
         leave_out_sensitive(rest, i, tolerance);
@@ -261,8 +263,8 @@ class ScheduleBisection {
     return repro_.run(options);
   }
 
-  // Copies those elements of result `i` from the reference to `to` that depend on how REF rounds: a perturbed rounding
-  // changes them, or they are nearer to a sum that is computed more exactly.
+  // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`, so that they count as
+  // equal. These elements change if roundings are perturbed, or are nearer to a sum that is computed more exactly.
   void leave_out_sensitive(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.ran.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
@@ -281,8 +283,8 @@ class ScheduleBisection {
     }
   }
 
-  // Runs with `options`. Returns the name of the first kernel that stores other values than REF; else the kernel fault;
-  // else the error of the run; else "".
+  // Runs the kernels with `options`. Returns the name of the first kernel that stores other values than its AST in REF;
+  // if there is none, the kernel fault; if there is none, the error of the run, or "".
   std::string wrong_kernel(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;
@@ -294,8 +296,8 @@ class ScheduleBisection {
 
   // ---- the rewrite
 
-  // Names the culprit rewrite, and returns whether it found one. If there are no reference results, the results count
-  // as right if every kernel computes what REF does.
+  // Looks for the culprit rewrite, and returns true if it found and named one. If there is no reference, the results of
+  // a run count as right if every kernel computes what its AST computes in REF.
   bool find_rewrite(bool has_reference) {
     is_right_ = [this, has_reference](const RunOptions& options) {
       if (!has_reference) return wrong_kernel(options).empty();
@@ -311,7 +313,7 @@ class ScheduleBisection {
     return false;
   }
 
-  // Names the edge between two kernels that their order lacks. Returns whether one is missing.
+  // Returns true if two kernels are in the wrong order, and describes the missing edge between them.
   bool name_missing_edge() {
     OrderWatcher order;
     (void)repro_.run(watched(&order));
@@ -320,7 +322,7 @@ class ScheduleBisection {
     return true;
   }
 
-  // Names the rewrite that takes the number of a buffer of the graph again. Returns whether there is one.
+  // Returns true if a rewrite gives a new buffer the number of a buffer of the graph, and names this rewrite.
   bool name_reuse() {
     ReuseWatcher watcher;
     (void)repro_.run(watched(&watcher));
@@ -359,7 +361,7 @@ class ScheduleBisection {
   bool name_suspect(const std::vector<Suspect>& applications) {
     std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
-    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // few points: maybe right in its context
+    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // the surest first
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {
@@ -373,7 +375,7 @@ class ScheduleBisection {
     return is_alone && (name(narrowed(suspects[0], applications), false), true);
   }
 
-  // Returns the application nested in `whole` without which both sides of `whole` are equal; if there is none, `whole`.
+  // Returns an application nested in `whole` without which the sides of `whole` are equal; `whole` if there is none.
   const Suspect& narrowed(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
       const Suspect& nested = applications[whole.nested[i]];
@@ -408,9 +410,9 @@ class ScheduleBisection {
 
   const ModelRepro& repro_;
   BisectCounts& counts_;
-  RunOptions options_;  // the run's options, without a reference to compare with
+  RunOptions options_;  // the options of the run, except that nothing is compared with a reference
   ModelReport unscheduled_;
-  mutable std::vector<ModelReport> perturbed_;  // the graph in REF with other roundings
+  mutable std::vector<ModelReport> perturbed_;  // runs of the graph in REF, each with its own perturbation of roundings
   IsRight is_right_;
   Verdict out_;
 };

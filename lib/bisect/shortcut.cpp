@@ -5,7 +5,8 @@
 namespace tgc {
 namespace {
 
-// Makes one shortcut call the slow function that it replaces. For other shortcuts, the previous trial decides.
+// While it exists, makes one shortcut call the slow function that it replaces. Asks the previous trial about all
+// others.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

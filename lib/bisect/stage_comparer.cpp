@@ -19,22 +19,22 @@ namespace {
 using Trial = RecordedTrial;
 
 bool has_large_float(const NamedArray& a) {
-  constexpr double kUsual = 16;  // floats that fill_random() draws are smaller
+  constexpr double kUsual = 16;  // the floats that fill_random() draws are smaller than this
   if (!dtypes::is_float(a.array.dtype())) return false;
   for (int64_t i = 0; i < a.array.size(); i++)
     if (std::fabs(element_as_double(a.array, i)) > kUsual) return true;
   return false;
 }
 
-// Returns whether the kernel adds or multiplies floats, so that another order of operations can overflow.
+// Returns true if the kernel adds, multiplies or divides floats, so that another order of the operations can overflow.
 bool has_float_sums(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     return dtypes::is_float(u.dtype().base()) && u.in({Op::ADD, Op::MUL, Op::SUB, Op::REDUCE, Op::FDIV, Op::WMMA});
   });
 }
 
-// Returns whether the kernel computes floats only with operations whose results IEEE 754 defines to the last bit, one
-// after another: casts, comparisons and selections.
+// Returns true if the kernel casts to floats, and computes floats only with ops whose results IEEE 754 defines to the
+// last bit in any order: casts, negation, maximum, truncation and selection.
 bool only_casts_floats(UOp root) {
   constexpr OpSet kExact{Op::CAST, Op::BITCAST, Op::WHERE, Op::NEG, Op::MAX, Op::TRUNC};
   const std::vector<UOp> nodes = toposort(root);
@@ -44,9 +44,9 @@ bool only_casts_floats(UOp root) {
   });
 }
 
-// Returns `root` with the magnitudes of what it stores: the sum of the magnitudes of the operands in place of a sum,
-// and the product of those above 1 in place of a product. If this is far from overflow, no order of the operations
-// overflows. Returns the empty UOp for a graph that reads what it stores.
+// Returns a graph like `root` that stores bounds of the magnitudes: for a sum, the sum of the operands' magnitudes; for
+// a product, the product of the operands' magnitudes, where those below 1 count as 1. If a bound is far from overflow,
+// no order of the operations overflows. Returns the empty UOp for a graph with AFTERs, which reads what it stores.
 UOp with_magnitudes(UOp root) {
   std::unordered_map<UOp, UOp> bounds;
   Substitution stored;
@@ -84,7 +84,7 @@ UOp with_magnitudes(UOp root) {
       }
       default:
         out = absolute(u);
-        for (size_t i = 0; i < u.num_src() && u.in(ops::ALU); i++)  // an overflow below makes the result unknown
+        for (size_t i = 0; i < u.num_src() && u.in(ops::ALU); i++)  // keep an overflow of an operand
           if (bounds.contains(u.src(i))) out = out.alu(Op::ADD, of(i));
     }
     bounds.emplace(u, out);
@@ -92,9 +92,9 @@ UOp with_magnitudes(UOp root) {
   return stored.empty() ? UOp() : substitute(root, stored);
 }
 
-// Returns whether more than rounding makes the arrays differ. With inputs of all sizes, roundings can add up to more
-// than the tolerance for usual inputs, and another order of operations can overflow; `can_overflow(i)` says whether
-// this is so for element i. With large inputs, a small result may overflow on the way, too.
+// Returns true if rounding cannot explain the difference of the arrays. With inputs of all magnitudes, roundings can
+// add up to more than the usual tolerance, and another order of operations can overflow: can_overflow(i) says whether
+// it can for element i. With large inputs, intermediate results can overflow although the result is small.
 template <class CanOverflow>
 bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& expected, bool has_large_inputs,
                         CanOverflow can_overflow) {
@@ -112,8 +112,8 @@ bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& e
   return false;
 }
 
-// Returns numbers near which rules change what they do: halves, small whole numbers, the limits of half, ties of its
-// rounding, and the numbers with which the kernel compares.
+// Returns numbers that are edge cases of rules: halves, small whole numbers, the limits of float16 and ties of its
+// rounding, and the constants with which the kernel compares.
 std::vector<double> edge_numbers(UOp root) {
   std::vector<double> out{0.5,  1.5,  2.5,  -0.5, -1.5,    -2.5,    1,       2,     3,     -1,     -2,
                           -3,   5,    -7,   126.5, 127.25, -149.5,  65504,   65520, 70000, -70000, 2049,
@@ -128,8 +128,9 @@ std::vector<double> edge_numbers(UOp root) {
   return out;
 }
 
-// Returns numbers of all magnitudes from 1 up to the largest exponent of the dtype divided by `part`: with part 2, the
-// products of two numbers do not overflow. `most_bits` limits the exponents. The floats have normal reciprocals.
+// Returns numbers of all magnitudes from 1 up to 2 to the power of the dtype's largest exponent / `part`: with part 2,
+// products of two numbers do not overflow. `most_bits` limits the exponents. The reciprocals of floats are normal
+// numbers.
 std::vector<double> large_numbers(DType d, int part, int most_bits, Floats floats) {
   constexpr int kCount = 24;
   const bool is_float = dtypes::is_float(d);
@@ -143,8 +144,9 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
   return out;
 }
 
-// Returns the largest exponent with which the kernel is defined: C leaves the cast of a float to an integer that cannot
-// hold it undefined, and tinygrad's sine of a double is right up to some size only.
+// Returns the largest exponent of inputs for which the kernel is defined. It is 24 for kernels that cast floats to
+// integers, which C leaves undefined if the integer cannot hold the number, and for kernels with SIN, because
+// tinygrad's sine of a double is wrong for very large numbers.
 int most_exponent(UOp root) {
   for (UOp u : toposort(root))
     if (u.is(Op::SIN) || (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype().base())))
@@ -152,8 +154,8 @@ int most_exponent(UOp root) {
   return std::numeric_limits<int>::max();
 }
 
-// Sets the denormal numbers of 8-bit floats to zero: where tinygrad emulates these dtypes, it takes denormals for zero
-// (codegen/decomp/dtype.py:f2f), and many of their numbers are denormal.
+// Sets the denormal numbers of 8-bit floats to zero: where tinygrad emulates these dtypes, it treats denormals as zero
+// (codegen/decomp/dtype.py:f2f), and a random 8-bit float is often denormal.
 void flush_denormals(Arrays& arrays) {
   for (NamedArray& a : arrays) {
     const DType d = a.array.dtype();
@@ -169,8 +171,8 @@ VariableValues at_end(const Executable& kernel, VariableValues given, bool at_ma
   return given;
 }
 
-// Returns whether the arrays are equal bit by bit. A NaN equals every other NaN, and 0 equals a subnormal number that
-// the AST stores: tinygrad flushes these where it emulates a dtype.
+// Returns true if the arrays are equal to the last bit. All NaNs are equal, and 0 equals a denormal number that the AST
+// stores, because tinygrad sets denormals to zero where it emulates a dtype.
 bool are_identical(const Array& actual, const Array& expected) {
   if (actual.nbytes() != expected.nbytes()) return false;
   if (std::equal(actual.data(), actual.data() + actual.nbytes(), expected.data())) return true;
@@ -186,8 +188,8 @@ bool are_identical(const Array& actual, const Array& expected) {
   return true;
 }
 
-// Returns the graph with one RANGE for each loop. While rewrites change a loop's RANGE use by use, some uses have a
-// RANGE that no END ends, of the same axis and size as one that is ended.
+// Returns the graph with one RANGE for each loop. In the middle of a stage that replaces a loop's RANGE, some uses have
+// another RANGE than the END. Replaces each RANGE that no END ends by one of the same axis and size that an END ends.
 UOp with_one_range_per_loop(UOp root) {
   Substitution same;
   const std::vector<UOp> nodes = toposort(root);
@@ -209,8 +211,9 @@ std::span<const UOp> nodes_of(const std::vector<UOp>& list) { return list; }
 }  // namespace
 
 void StageComparer::make_trials() {
-  constexpr double kSmall = 1e6;  // UOps that REF evaluates in a few milliseconds
-  constexpr double kLarge = 2e8, kTooLarge = 2e9;  // UOps that REF evaluates in half a second, and in several
+  // Numbers of UOps: REF evaluates kSmall in a few milliseconds, kLarge in half a second, kTooLarge in several seconds.
+  constexpr double kSmall = 1e6;
+  constexpr double kLarge = 2e8, kTooLarge = 2e9;
   Executable kernel = std::move(Executable::for_ref(in_.root).value_or_throw());
   const double work = work_of(in_.root);
   is_large_ = work > kLarge;
@@ -228,7 +231,7 @@ void StageComparer::make_trials() {
   if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
-  const bool is_of_bundle = in_.report.repro && options_.input.arrays.empty();  // reduce keeps the arrays of a trial
+  const bool is_of_bundle = in_.report.repro && options_.input.arrays.empty();  // the arrays may be those of any trial
   usual.is_wide = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
   has_float_sums_ = has_float_sums(in_.root);
   trials_.push_back(std::move(usual));
@@ -268,7 +271,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     }
     if (kept.empty()) flush_denormals(wide.inputs);
     auto done = run(wide, in_.root, true);
-    if (!done) continue;  // with these values, the AST itself fails
+    if (!done) continue;  // the AST itself fails with these inputs
     wide.expected = std::move(*done);
     trials_.push_back(std::move(wide));
   }

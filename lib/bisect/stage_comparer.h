@@ -1,5 +1,5 @@
-// Runs the recorded stages of a kernel of another tinygrad release in REF, for several draws of inputs, and compares
-// what they store with what the kernel's AST stores.
+// StageComparer: runs the recorded stages of a kernel of another tinygrad release in REF with several draws of inputs,
+// and compares the arrays that they store with those that the kernel's AST stores.
 #pragma once
 #include <deque>
 #include <map>
@@ -19,10 +19,10 @@ namespace tgc {
 struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
-  bool is_wide = false;   // the inputs have values of all sizes
-  bool is_large = false;  // the inputs have numbers up to the dtype's largest ones
-  bool is_edge = false;   // the inputs are numbers near which rules change what they do
-  bool is_given = false;  // the inputs are those of the options, not drawn
+  bool is_wide = false;   // the inputs have values of all magnitudes
+  bool is_large = false;  // the inputs have values up to the largest ones of their dtypes
+  bool is_edge = false;   // the inputs are edge cases of rules, such as halves, limits and the kernel's constants
+  bool is_given = false;  // the inputs are the arrays of the options, and not drawn at random
 };
 
 // Unknown: the graph cannot be imported or run.
@@ -36,31 +36,32 @@ class StageComparer {
                 const RecordedPlan& plan)
       : session_(session), in_(in), options_(options), report_(report), plan_(plan) {}
 
-  // Draws the inputs. Throws Failure if the AST cannot be run, or stores nothing.
+  // Draws the inputs of all trials, and runs the AST. Throws Failure if the AST cannot be run, or stores nothing.
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }
 
-  // Run a recorded graph, or the graph or linear list of a row.
+  // Run a recorded graph, or the graph or linear list of a row, and compare the results with those of the AST.
   StageResult outcome(const RecordedTrial& t, UOp original);
   StageResult outcome(const RecordedTrial& t, const Row& row);
-  // Runs the graph after some rewrites of a stage. Returns Unknown if only some uses of a loop have been rewritten.
+  // Does this for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only some
+  // uses of the loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
   StageResult compare(const RecordedTrial& t, const Result<Arrays>& done);
-  // Returns, for each array that the AST stores, the magnitudes that its operations reach (with_magnitudes); no array
-  // if these are unknown.
+  // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results
+  // (with_magnitudes); no arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
-  // Compares with what the recorded graph `original` stores from now on, not with the AST.
+  // From now on, compares with the results of the recorded graph `original` instead of those of the AST.
   void rebase(RecordedTrial& t, UOp original);
-  // Returns whether a run of the AST takes so long that only the last stage should be compared.
+  // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }
-  // Compares bit by bit from now on, not up to rounding.
+  // From now on, results must be equal to the last bit, and not only up to rounding.
   void set_exact();
   bool is_exact() const { return is_exact_; }
-  // Returns whether every float that the kernel stores is defined to the last bit.
+  // Returns true if IEEE 754 defines every float that the kernel stores to the last bit.
   bool must_be_exact() const;
 
   const std::set<const Row*>& compared_rows() const { return compared_rows_; }
-  // Why the first row that cannot be compared cannot; "" if there is none.
+  // Returns the reason why the first row that could not be compared could not; "" if there is no such row.
   const std::string& unknown_reason() const { return unknown_reason_; }
 
  private:
@@ -76,9 +77,9 @@ class StageComparer {
   BisectReport& report_;
   const RecordedPlan plan_;
   std::deque<RecordedTrial> trials_;
-  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;  // by trial and id of the recorded graph
+  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;  // by trial and node id of the root
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
-  std::map<uint32_t, ImportedGraph> imported_;  // by id of the recorded graph
+  std::map<uint32_t, ImportedGraph> imported_;  // by node id of the recorded graph's root
   std::set<const Row*> compared_rows_;
   std::map<const RecordedTrial*, Arrays> magnitudes_;
   std::string unknown_reason_;

@@ -1,6 +1,6 @@
-// The strategies of bisection. Each strategy is a function in a file of this folder. It looks for one kind of
-// culprit of a failing kernel and returns the verdict, or nullopt if it found none. bisect.cpp lists the order
-// in which they are tried. All of them throw Failure if no verdict is possible.
+// The strategies of bisection. Each strategy is a function that looks for one kind of culprit of a failing kernel. It
+// returns the verdict, or nullopt if it found none, and throws Failure if no verdict is possible. bisect.cpp has the
+// order in which strategies are tried. A comment "In x.cpp" names the file of a strategy.
 #pragma once
 #include <functional>
 #include <optional>
@@ -14,14 +14,15 @@ namespace tgc {
 // Checks whether the input kernel itself dies in REF, before any rewrite. In crash.cpp.
 std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& executor);
 
-// Checks whether one iteration of the input kernel loads what another one stores. In hazard.cpp.
+// Checks whether an iteration of the input kernel loads an element that another iteration stores. In hazard.cpp.
 std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor& executor);
 
 // Checks whether tgc crashes while it compiles the kernel in a worker, and names the last rewrite before the crash. The
 // verdict is confirmed if the worker survives without that rewrite. In crash.cpp.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
-// Finds the first stage that ends a loop twice, such that a later stage cannot order the loops. In double_end.cpp.
+// If the stage 'add control flow' cannot order the loops, finds the first stage that ends a loop twice. In
+// double_end.cpp.
 std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& executor);
 
 // Finds why the rewriting of a stage does not end: an earlier rewrite is wrong, or rules apply again and again
@@ -49,7 +50,8 @@ std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& execut
 // Binary-searches for the first stage after which the graph is wrong in REF, then for the first rewrite of this stage
 // after which the graph is wrong. In binary_search.cpp.
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor);
-// Makes the same search if a shell command decides which graphs fail (--cmd). Always returns a verdict.
+// The strategy for --cmd: binary-searches as search_rewrites() does, but a shell command decides which graphs fail.
+// Always returns a verdict. In binary_search.cpp.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
 // Returns the first stage after which the graph is wrong in REF; null if there is none. If the kernel is too large for
 // REF, shortens its loops, so a wrong stage may be missed. In binary_search.cpp.
@@ -67,14 +69,14 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
 //                 and stored element by element (list_variants.h); the wrongly printed node is named if found
 //   the device,   if neither the compiler nor the renderer is found to be wrong
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
-// Finds the first node that is printed wrongly, in a list that is right in REF and wrong on the device. Runs the list
-// on the device and in REF, with every node's value stored to its own array (list_variants.h). The node whose value
-// differs first is the suspect. It is the culprit if the results are right once its users read its right value from an
-// array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see ObservedList. In
-// first_wrong_node.cpp.
+// Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. Runs
+// the list on the device and in REF, with every node's value stored to its own array (list_variants.h). The node whose
+// value differs first is the suspect. The suspect is the culprit if the results are right once its users read its right
+// value from an array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see ObservedList.
+// In first_wrong_node.cpp.
 UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words = false);
 
-// ---- strategies that take other inputs than a FailureRepro
+// ---- strategies that do not take a FailureRepro
 
 // Compares the compilation of `in` with a golden record, and names the first rewrite of the first differing stage that
 // tinygrad does not make. If the record has no rewrites of that stage, names the first rewrite whose result is in tgc's
@@ -82,8 +84,8 @@ UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_
 // verdict's detail describes the missing rewrite. In divergence.cpp.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);
 
-// Compares with the compilation of a running tinygrad instead, up to `stage` (empty: all stages). `in` must name a
-// target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
+// Compares the compilation of `in` with that of a running tinygrad, up to `stage` (empty: all stages). `in` must name a
+// target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts. In divergence.cpp.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage);
 
@@ -101,11 +103,12 @@ struct ModelOutcome {
   std::string kernel_fault;  // out-of-bounds access of an unchanged kernel AST in REF, as an error text; "" if none
 };
 
-// Finds the rewrite that makes a schedule wrong. A schedule without fusion has one kernel for each operation; if only
-// its results are right, the fused schedule is wrong. Compares both sides of each rewrite of the tensor stages in REF,
-// for one tensor element (lib/validate/tensor_element.h). The culprit is a rewrite without which the results are right,
-// or the only one whose sides differ. If there is none, suppresses each rule, for half a minute at most; mentions, as a
-// hint only, a rule without which the results are right. Returns nullopt if the schedule did not cause the run's error.
+// Finds the rewrite that makes a schedule wrong. The schedule is wrong if its results differ from the reference: the
+// graph itself in REF or, if REF cannot run the graph, a schedule without fusion, which has a kernel for each
+// operation. Compares both sides of each rewrite of the tensor stages in REF, for one tensor element
+// (lib/validate/tensor_element.h). The culprit is a rewrite without which the results are right, or the only one whose
+// sides differ. If there is none, suppresses each rule, for half a minute at most; mentions, as a hint only, a rule
+// without which the results are right. Returns nullopt if the schedule did not cause the run's error. In schedule.cpp.
 std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcome& outcome, BisectCounts& counts);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// The result of a bisection strategy: what makes a kernel or model fail (the culprit), and how that was confirmed.
+// Verdict: the result of a bisection, which is the culprit of a failing kernel, model or schedule, and its proof.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,46 +13,47 @@ struct Verdict {
     Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Hazard, Flaky,
     Unresolved, Known, Order, Refused, Barrier
   };
-  struct CycleStep {
+  struct CycleStep {  // a rewrite of a cycle of rules; the fields are as in Verdict
     std::string rule, branch, location, before, after;
   };
 
   Kind kind = Kind::Same;
   std::string detail = {};  // explanation in prose
-  // The culprit rewrite (Rewrite, Known, Divergence, Schedule, Endless, Crash, Barrier). For Shortcut: its location.
+  // The culprit rewrite, for Rewrite, Known, Divergence, Schedule, Endless, Crash and Barrier: its stage, its rule, the
+  // branch of the rule's function, and the rule's file and line. For Shortcut, `location` is that of the shortcut.
   std::string stage = {}, rule = {}, branch = {}, location = {};
-  std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty: unknown
-  // of a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite
+  std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty if unknown
+  // Only for a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite.
   std::string stage_location = {}, function_location = {};
-  std::string listed_location = {};  // where the recording says that the rewrite was made, if that is not `location`
-  uint64_t rewrite = 0;  // position of the culprit among the applications of that rule in that stage, from 1
+  std::string listed_location = {};  // the file and line of the rewrite in the recording, if it is not `location`
+  uint64_t rewrite = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
   std::string node = {};                 // the rewritten node as a tree, deeper than `before`
   std::vector<CycleStep> cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  // for Compiler: LLVM's pass and the function that it ran on. For Order: tinygrad's function that makes the edge.
-  // For Barrier: the one that adds the barrier.
+  // For Compiler: LLVM's pass, and the function that it ran on. For Order, `function` is the function of tinygrad that
+  // makes the edge between the kernels; for Barrier, the one that adds the barrier.
   std::string pass = {}, function = {};
-  std::vector<size_t> kernels = {};    // for Order: the two kernels, in the right order
-  std::string buffer = {}, edge = {};  // for Order, with `function`
-  uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
-  // For Known, a Rewrite that an entry of the known faults explains (known_faults.h): the entry's heading and text, its
-  // issue in tinygrad's repository (empty: none), and a program that shows the fault.
+  std::vector<size_t> kernels = {};    // for Order: the numbers of the two kernels, in the right order
+  std::string buffer = {}, edge = {};  // for Order: the buffer that both kernels access, and the missing edge
+  uint64_t pass_number = 0;              // for Compiler: number of `pass` among LLVM's passes, from 1
+  // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
+  // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
   std::string entry = {}, entry_text = {}, issue = {}, program = {};
-  bool shown_by_given = false;  // for Known: the given arrays show the fault, not only drawn ones
-  bool confirmed = false;  // the kernel fails with the culprit and passes without it
-  std::string proof = {};  // how `confirmed` was determined; empty: by a run without the culprit
+  bool shown_by_given = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
+  bool confirmed = false;  // it is proven that the kernel is wrong with the culprit, and right without it
+  std::string proof = {};  // how `confirmed` was determined; empty if by a run without the culprit
 
-  bool can_be_confirmed() const;
+  bool can_be_confirmed() const;  // returns true if `confirmed` has a meaning for this kind of verdict
 };
-std::string_view name_of(Verdict::Kind kind);  // "rewrite"
+std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in lower case, such as "rewrite"
 
-// The beginning of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
+// Verdict::detail begins so if a side of the culprit has a constant that its dtype cannot represent.
 inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
 
-// The work that a bisection did.
+// How much work a bisection did.
 struct BisectCounts {
   size_t runs = 0;                    // runs of kernels or graphs
   size_t rewrites = 0, compared = 0;  // rewrites of the compilation, and those of them whose sides were compared

@@ -13,7 +13,7 @@ namespace tgc {
 
 Proof RewriteProver::prove(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
-  if (is_unlike(sides)) {  // the graph after `a` proves nothing: later rewrites may correct its dtypes
+  if (is_unlike(sides)) {  // the graph after `a` proves nothing, because later rewrites may correct the dtypes
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
     const bool is_proven = executor_.does_ref_agree() && is_wrong_after(a.stage) && run_stage_without(a).passes();
     return is_proven ? Proof::ByStage : Proof::None;
@@ -47,7 +47,7 @@ Proof RewriteProver::prove_by_rule(const Application& a) {
   return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
 }
 
-// Returns whether REF can run the graph after the stage and finds that its results are wrong.
+// Returns true if REF can run the graph after the stage, and the results are wrong.
 bool RewriteProver::is_wrong_after(const StageRow* stage) {
   return std::ranges::any_of(watched_.log.stages(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
@@ -66,7 +66,8 @@ Outcome RewriteProver::run_without(const Application& a, const Application* seco
   return executor_.attempt(&veto);
 }
 
-// Runs in REF the graph after the stage of `a`, made without `a`. In a full run, later stages might repeat the error.
+// Compiles without `a`, up to the end of the stage of `a`, and runs this graph in REF: later stages might make the same
+// error again.
 Outcome RewriteProver::run_stage_without(const Application& a) {
   Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.number; });
   Compilation c = executor_.begin();
@@ -115,9 +116,10 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
   return out;
 }
 
-// A nested rewrite is the culprit if (1) its sides differ at half of the points, and either depend on no loop or
+// A nested rewrite is the culprit if (1) its sides differ at half of the points, and they depend on no loop or
 // variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel passes
-// without it; or (3) nested_culprit() returns it. Else, if some sides cannot be compared, the verdict is unresolved.
+// without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some nested
+// rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = watched_.log.list();
@@ -128,7 +130,7 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
         (sides.point.empty() || run_without(*a).is_refused()))
       return verdict(*a, proof);
   }
-  if (watched_.sides.empty()) executor_.compare_sides();  // with --cmd, the sides were not compared yet
+  if (watched_.sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
   std::vector<const Application*> unknown;
   for (size_t i = first; i < end; i++)
     if (watched_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
@@ -166,9 +168,9 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   }
 }
 
-// Returns a rewrite in list[first..end), all nested in `whole`, without whose rule the kernel passes although `whole`
-// still applies; null if there is none. This finds rewrites whose small errors show only in the final results, and
-// rewrites that a later application of the same rule would repeat.
+// The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
+// although `whole` still applies; null if there is none. This finds rewrites with small errors, which show only in the
+// final results, and rewrites that a later application of the same rule would repeat.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };

@@ -1,5 +1,5 @@
-// Proves that a rewrite is the culprit: the kernel passes if the rewrite is suppressed (a "veto"), or the graph
-// is right in REF before the rewrite and wrong after it.
+// RewriteProver: proves that a rewrite is the culprit, because the kernel passes if the rewrite is suppressed (a
+// "veto"), or because the graph in REF is right before the rewrite and wrong after it.
 #pragma once
 #include <optional>
 #include <set>
@@ -37,7 +37,8 @@ class RewriteProver {
   Outcome run_after(const TopRewrite& r, size_t count);
 
   Verdict verdict(const Application& a, Proof proof);
-  // Returns the verdict on `whole`, a rewrite proven to be wrong, or on a rewrite nested in it if that is the culprit.
+  // Returns the verdict for `whole`, a rewrite that is proven to be wrong, or for the rewrite nested in it that is the
+  // cause.
   Verdict narrowed_verdict(const Application& whole, Proof proof);
 
  private:
@@ -54,7 +55,7 @@ class RewriteProver {
 // Returns the verdict on two rewrites that cause the failure only together. It names the first and mentions the second.
 Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second);
 
-// Returns whether REF can run the graphs before and after a top-level rewrite: whether it rewrites a whole kernel.
+// Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
 inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }

@@ -38,7 +38,7 @@ DType common_dtype(const Value& a, const Value& b) {
 // Returns the largest relative error of rounding a number to the float dtype `d`.
 double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa); }
 
-// Returns the scalars of `u` as numbers of `dtype`. A scalar with a condition becomes WHERE(condition, number, Invalid).
+// Returns the scalars of `u` as numbers of `dtype`; a scalar with a condition as WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.numbers(u, own.weak ? dtype : own.dtype);

@@ -33,8 +33,8 @@ class TensorFacts {
   Checked<UOp> parts(UOp u) const;             // returns the elements of a vector of indices
   // Returns, for a PAD or SHRINK, the first index of each axis as a node.
   Checked<UOp> offsets(UOp u) const { return parts(u.src(1)); }
-  // Sets expands_front() and has_sizes() from `nodes`, a whole graph. Its release alone does not decide, because commits
-  // between two releases have some of the later release's forms of movement ops.
+  // Sets expands_front() and has_sizes() from `nodes`, a whole graph. The release alone does not decide, because
+  // commits between two releases have some of the later release's forms of movement ops.
   void note_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
   bool has_sizes() const { return has_sizes_; }  // SHRINK and PAD have the sizes of the result, not the ends
