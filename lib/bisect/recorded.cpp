@@ -118,7 +118,7 @@ class RecordedBisection {
     return out;
   }
 
-  // Returns a note on how many stages with a new graph were not compared, and why the first of them was not.
+  // Returns a note on the number of stages with a new graph that were not compared, and on why the first one was not.
   std::string left_out_note(size_t count) const {
     if (!count || comparer_.unknown_reason().empty()) return "";
     return "; " + counted(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
@@ -172,16 +172,14 @@ class RecordedBisection {
                 "' looks wrong, but the stages after it are right: tgc may not import it rightly";
     report_.failure.clear();
   }
-  // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, and compares with the graph
-  // after `k` from then on.
+  // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, with new expected results.
   void skip_known(Trial& t, const KnownRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
     comparer_.rebase(t, k.after);
     first_row_ = k.row, first_rewrite_ = k.count;
   }
-  // Returns true if REF cannot run the last row, but the recorded source is right: then a stage that looks wrong is
-  // probably imported wrongly.
+  // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
     if (plan_.stages_only || options_.compare.each_stage || comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
@@ -221,8 +219,8 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // Looks for a rewrite of a cast that changes bits of its result. The comparison of whole kernels accepts differences
-  // that rounding can explain, but IEEE 754 defines the result of a cast to the last bit.
+  // Looks for a rewrite of a cast that changes bits of its result. Whole kernels are compared up to rounding, but
+  // IEEE 754 defines the result of a cast to the last bit.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
@@ -395,9 +393,8 @@ class RecordedBisection {
     return nullptr;
   }
 
-  // Returns the cause among the rewrites nested in `whole`: the first one whose sides clearly differ, or else the first
-  // one whose sides differ. The first one is the innermost one, because a rewrite is listed after those nested in it.
-  // Returns null if there is none.
+  // Returns the cause among the rewrites nested in `whole`, in which inner ones come first: the first one whose sides
+  // clearly differ, or else the first one whose sides differ; null if there is none.
   const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
     const Rewrite* first = &whole;
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;

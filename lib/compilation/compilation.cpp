@@ -26,13 +26,13 @@ struct Compilation::State {
   std::optional<KernelJob> kernel;        // state that the stages of a kernel share; unset for a linear list
   std::optional<TensorJob> tensor;        // state that the stages of a tensor graph share
   UOp ast, current;
-  const StageRow* begun_at = nullptr;     // see Compilation::begun_at()
+  const StageRow* begun_at = nullptr;     // the stage that made the input; null for an AST or a tensor graph
   const StageRow* at = nullptr;
   std::optional<KernelOutputs> outputs;   // set after the last stage of a kernel
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
   std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in kernel or tensor rules; the graph points to it
-  std::unique_ptr<ShortcutFault> in_shortcut;
+  std::unique_ptr<ShortcutFault> in_shortcut;  // the seeded fault in a shortcut
   std::optional<Diag> failure;            // the error of the step that failed; unset if none failed
   double seconds = 0;                     // wall time of the tensor graph's steps so far
 };
@@ -82,7 +82,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Seeds the faults of TGC_FAULT that are in rules of the kinds `in_rules` (kernel or tensor) or in shortcuts.
+// Seeds those faults of TGC_FAULT that are in rules of the kinds `in_rules` (kernel or tensor), or in shortcuts.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   std::optional<FaultSpec> faults;
@@ -101,7 +101,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Registers the faults of TGC_FAULT in renderers and LLVM, so that take_fault_warnings reports faults without effect.
+// Registers the faults of TGC_FAULT in renderers and LLVM, so that take_fault_warnings() reports those without effect.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -121,8 +121,8 @@ void disarm(State& s) {
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Returns whether the input was taken for a kernel AST but violates the kernel spec. The error of a stage would then
-// mislead the user.
+// Returns true if the input was assumed to be a kernel AST, but violates the specification of kernels. The error of a
+// stage would then mislead the user.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -393,7 +393,7 @@ Result<Compilation> Compilation::fork() const {
   if (!s_->kernel) return no_stages_before(s_->in);
   copy.root = copy_into(*copy.graph, s_->current);
   const StageRow* stage = s_->at;
-  while (stage && !stage->kernel) stage--;  // go back to the last graph stage: the fork makes outputs itself
+  while (stage && !stage->kernel) stage--;  // go back to the last graph stage, because the fork makes its own outputs
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;

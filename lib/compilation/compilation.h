@@ -1,5 +1,5 @@
-// Compilation: a graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench and
-// the tests run the pipeline by stepping a Compilation; no other code loops over the stages.
+// Compilation: a graph and its position in the list of stages (stage_rows.h). All code that runs tgc's own stages does
+// so by stepping a Compilation.
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
@@ -23,12 +23,14 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct JobSpec {
-  // DEVICE[:RENDERER[:ARCH]]; empty: the device of the buffers for a kernel of a tensor graph, else CPU
+  // DEVICE[:RENDERER[:ARCH]]. If empty, the target of a kernel of a tensor graph is that of its buffers' device, and
+  // the target of any other kernel is CPU.
   std::string target = {};
   std::string opts = {};  // optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic chooses them
-  // whether to run the optimizer if the input is from before it; unset: run it unless the AST has a tag (begin_kernel)
+  // Whether the stage of the optimizer chooses opts, if the input is from before this stage. Unset: it does unless the
+  // AST has a tag (begin_kernel).
   std::optional<bool> optimize = {};
-  // by kernel name: number of earlier uses in the schedule; the second kernel "E_4" is named "E_4n1"
+  // By kernel name: how many earlier kernels of the schedule have this name. The second kernel "E_4" is named "E_4n1".
   std::map<std::string, int> name_counts = {};
   CompileOptions compile = {};  // options for the outputs of compilers
 };
@@ -58,7 +60,7 @@ class Compilation {
 
   // ---- state
   const std::string& name() const;
-  const InputGraph& loaded() const;  // the input graph
+  const InputGraph& loaded() const;  // the input, with which begin() was called
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
@@ -67,7 +69,7 @@ class Compilation {
   UOp current() const;               // the current graph; for a linear list, the last node
   const StageRow* begun_at() const;  // the stage that made the input; null if the input is an AST or a tensor graph
   const StageRow* at() const;        // the row that ran last; begun_at() if no row has run
-  const StageRow* next() const;      // the row that step() will run; null: none is left, or one failed
+  const StageRow* next() const;      // the row that step() will run; null if all rows have run, or if one failed
 
   // ---- running
   struct Step {
@@ -75,23 +77,23 @@ class Compilation {
     UOp before, after;  // the graph before and after the row; only graph stages change it
     bool changed() const { return !(before == after); }
   };
-  // Runs the next row. If a stage fails, the error names the stage and the node, and later calls return the same error.
+  // Runs the next row. If a stage fails, the error names the stage and the node, and later calls return this error.
   Result<Step> step();
   // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
   // ---- outputs; each of these functions first runs the stages that it needs
   Result<std::string> output(const StageRow& row);  // text or bytes of the row's output
-  // The functions up to name_counts() may only be called for a kernel.
+  // list(), source(), outputs(), compile_job() and name_counts() may only be called for a kernel.
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();        // all outputs, owned by the Compilation
-  Result<CompileJob> compile_job();        // the source and all else that the compiler needs
-  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel; not for linear lists
-  // The functions up to tensor_job() may only be called for a tensor graph.
+  Result<CompileJob> compile_job();        // the source, with the facts that a compiler needs
+  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
+  // The functions from here up to tensor_job() may only be called for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // tinygrad's cache key; call it after schedule()
+  Sha256 schedule_key();                   // the key of tinygrad's schedule cache; to be called after schedule()
   double schedule_seconds() const;         // wall time of the tensor graph's steps so far
   const TensorJob& tensor_job() const;     // state that the tensor graph's stages share
   // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
@@ -110,7 +112,7 @@ class Compilation {
   // Returns the input graph. Calls `end` of the watcher.
   InputGraph take() &&;
 
-  // Sets the watcher; null: none. Calls end() of the previous watcher and begin() of the new one.
+  // Sets the watcher; null removes it. Calls end() of the previous watcher and begin() of the new one.
   void watch(Watcher* watcher);
 
  private:

@@ -48,7 +48,8 @@ class Dump {
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Returns whether `row` is an output of this graph itself. A tensor graph has only the schedule as an output.
+  // Returns true if `row` is an output of this graph, and not of its kernels. The only one of a tensor graph is the
+  // schedule.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -74,7 +75,7 @@ class Dump {
     return Unit{};
   }
 
-  // Returns whether the plan requests `row` or a later row of this graph.
+  // Returns true if the plan requests `row` or a later row of this graph.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted,
@@ -100,7 +101,7 @@ class Dump {
   }
 
   // ---- outputs
-  // If the input is a linear list, adds its text, with the nodes unchanged.
+  // Adds the text of the input, which is a linear list.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
@@ -123,7 +124,8 @@ class Dump {
     }
     return add(row, row.extension, std::move(text));
   }
-  // Adds a linear list in the requested format. Without a file, print_uops has no header, as in tinygrad.
+  // Adds a linear list in the requested format. The default format, print_uops, gets a header only if the text goes to
+  // a file.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
@@ -161,8 +163,8 @@ class Dump {
     return Unit{};
   }
 
-  // Returns for each kernel the index of the first equal kernel, to copy its texts. Returns the kernel's own index if
-  // kernels are compiled one at a time, or if with_name() cannot replace names in the format (JSON and dot).
+  // Returns for each kernel the index of the first equal kernel, whose texts are copied. Returns the kernel's own index
+  // if kernels are compiled one at a time, or in formats where with_name() cannot replace names (JSON and dot).
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;  // key: AST and target

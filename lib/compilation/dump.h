@@ -13,32 +13,33 @@
 namespace tgc {
 
 struct DumpPlan {
-  std::set<const StageRow*> wanted = {};
+  std::set<const StageRow*> wanted = {};  // the requested stages and outputs
   bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
   bool input_only = false;            // no stage is requested: dump the input itself
-  bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
-  bool explains_fusion = false;       // after the schedule, say why each kernel is one of its own (fusion.h)
-  std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
-  CompileOptions compile = {};        // for a recorded kernel: options of the outputs of compilers
+  bool self_describing = false;       // begin each text with a header that names stage and target, as files need it
+  bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
+  std::optional<Format> format = {};  // format of graphs and lists; unset: pyrender for graphs, print_uops for lists
+  CompileOptions compile = {};        // options of the outputs of compilers, for a recorded kernel
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
-  Watcher* watcher = nullptr;  // watches the compilation and its kernels, which then run one at a time; null: none
+  Watcher* watcher = nullptr;  // if not null, watches the compilation and its kernels, which then run one at a time
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> afterwards = {};
-  std::function<void(size_t done, size_t of)> progress = {};  // called after each kernel, by one thread at a time
+  // Called after each kernel, by one thread at a time: `done` of `of` kernels have their texts.
+  std::function<void(size_t done, size_t of)> progress = {};
 
   bool wants(const StageRow& row) const { return wanted.contains(&row); }
 };
 
-// Parses the values of --stage (names, spans, `all`, `changed`; empty: the input only) and --format (empty: the
-// default). Fails for an unknown stage or format.
+// Parses the values of --stage and --format. `stages` has names, spans, `all` or `changed`; if it is empty, only the
+// input is dumped. An empty `format` is the default. Fails for an unknown stage or format.
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format);
 
 // A text that `tgc dump` prints: the graph after a stage, or an output.
 struct DumpText {
-  std::string graph;        // name of the graph
+  std::string graph;        // name of the kernel or tensor graph
   const StageRow* row;
-  std::string extension;
+  std::string extension;  // of the text's file, without the dot
   std::string text;
 
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"

@@ -14,10 +14,12 @@ namespace {
 
 using Why = IndexingContext::Why;
 
-// Keeps the graphs around the stages that decide which values are stored.
+// Watcher that keeps the graphs before and after the stages that decide which values are stored.
 class StageKeeper : public Watcher {
  public:
-  UOp indexed, kept, stored;  // before "apply rangeify"; after "symbolic+reduce_collapse+debuf", "bufferize to store"
+  UOp indexed;  // the graph before "apply rangeify"
+  UOp kept;     // the graph after "symbolic+reduce_collapse+debuf"
+  UOp stored;   // the graph after "bufferize to store"
 
   void stage(const StageRow& row, UOp input) override {
     if (row.name == "apply rangeify") indexed = input;
@@ -54,7 +56,7 @@ void add_keeper(StorageReason& reason, UOp bufferize) {
   if (k.is_removable) add_cost(reason, k.buffers, k.reduces_buffer);
 }
 
-// Returns the numbers of the nodes that a tag lists, see TensorJob::numbered.
+// Returns the numbers of nodes in `tag`. A node's number is its index in TensorJob::numbered.
 std::vector<size_t> numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())
@@ -92,7 +94,7 @@ class FusionReport {
   }
 
   std::string text() const {
-    std::map<size_t, std::vector<size_t>> readers;  // the readers of each buffer
+    std::map<size_t, std::vector<size_t>> readers;  // by buffer: the kernels that read it
     size_t kernel = 0;
     for (const ScheduleItem& item : schedule_.items) {
       for (size_t i = 1; i < item.buffers.size(); i++) readers[item.buffers[i]].push_back(kernel);
@@ -127,7 +129,7 @@ class FusionReport {
 
   const TensorJob& job_;
   const Schedule& schedule_;
-  std::map<size_t, StorageReason> reasons_;                        // by the number of the node
+  std::map<size_t, StorageReason> reasons_;                        // by number of the node whose value is stored
   std::unordered_map<UOp, std::vector<size_t>> of_buffer_;  // the numbers of the nodes whose value a buffer holds
 };
 

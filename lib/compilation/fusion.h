@@ -7,15 +7,16 @@
 
 namespace tgc {
 
-// Why a scheduler stores a value, and what would fuse the kernels around it.
+// The reason why a scheduler stores a value in a buffer.
 struct StorageReason {
-  std::string why, remedy;
-  bool is_output = false;
+  std::string why;         // the reason as text
+  std::string remedy;      // what would make the scheduler fuse the kernels that store and read the value
+  bool is_output = false;  // the value is an output of the graph
 };
-// `why` is a word of GoldenStored::Reason. `op` is the op of the value, such as "Ops.CONTIGUOUS"; `by` is the op of its
-// user.
+// Returns the texts for the reason `why`, a word of GoldenStored::Reason. `op` is the op of the value, such as
+// "Ops.CONTIGUOUS"; `by` is the op of the value's user.
 StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
-// Adds why the scheduler did not remove the buffer again, as it does if the value is cheap to compute.
+// Adds to `reason` why the scheduler did not remove the buffer later, as it does for values that are cheap to compute.
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
 
 // Returns the text of fusion_text() for a recorded schedule of any release.

@@ -51,8 +51,9 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
   return std::move(*compilation);
 }
 
-// The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one Graph, so
-// that two compilations can be compared by identity. The last element is empty if a stage or the scheduling failed.
+// The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one Graph,
+// where equal graphs of two compilations are the same node. The last element is empty if a stage or the scheduling
+// failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

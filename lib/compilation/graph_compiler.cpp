@@ -14,8 +14,8 @@ namespace tgc {
 
 namespace {
 
-// Returns whether a graph is after a stage whose name is unknown, but near a stage of tgc's own pipeline. Any other
-// unknown stage is one that only tinygrad has.
+// Returns true if `stage` is no stage of tgc's own pipeline, but similar to the name of one. Any other unknown name is
+// assumed to be a stage that only tinygrad has.
 bool is_misspelt_stage(const std::string& stage) {
   if (stage.empty() || find_row(stage)) return false;
   std::vector<std::string_view> names;
@@ -124,8 +124,8 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  // A record of another release is left out if --target names another target than the record has. Parts that the option
-  // leaves out may be any, so CL:CL also names CL:CL:cl_khr_fp16.
+  // Leaves out a record of another release if its target does not begin with the parts that --target names: CL:CL takes
+  // CL:CL:cl_khr_fp16, too.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.over;
     if (over.target.empty() || over.native || !over.imports || record.target.empty()) return true;
@@ -186,8 +186,8 @@ class OwnCompiler : public GraphCompiler {
   bool compile_for(const std::string&, Overrides&) const override { return false; }
 
  protected:
-  // The current values of all settings that were recorded with a graph or that differ from their defaults. DEBUG is
-  // added only if recorded, because it does not affect graphs.
+  // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults.
+  // DEBUG is included only if it was recorded, because it does not affect graphs.
   GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
     if (in.graph->is_foreign()) return in.info.settings;
     const Settings& now = in.graph->settings();
@@ -207,7 +207,7 @@ class OwnCompiler : public GraphCompiler {
     return diag;
   }
 
-  // --target selects records.
+  // With recorded kernels, --target only selects records, so it is no error without --native.
   Status check_import(const InputGraph& in) const override {
     const Overrides& over = choices_.over;
     const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");

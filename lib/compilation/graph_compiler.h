@@ -1,6 +1,6 @@
-// GraphCompiler: who compiles the graphs of a session: tgc itself (graph_compiler.cpp), or the tinygrad of the user
-// that --live names (live_compiler.cpp). It also takes graphs as they were read: it chooses their settings, and imports
-// those of other releases. Session::compiler() (lib/driver) makes it; nothing else asks which of the two compiles.
+// GraphCompiler: compiles the graphs of a session, either by tgc's own stages (graph_compiler.cpp) or by the user's
+// tinygrad that --live names (live_compiler.cpp). Also chooses the settings of graphs that were read, and imports those
+// of other releases. Session::compiler() (lib/driver) makes it; no other code depends on which of the two compiles.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,22 +19,20 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// Overrides: the user's choices, which replace what an input says about itself.
-
-// If a field is empty, the input decides.
+// Overrides: options of the user that replace what an input says about itself. If a field is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // the opts (schedule choices) that the optimizer applies: "[Opt(...), ...]"
-  // the stage that made the input graph; if the input is a golden record, its graph after this stage is read
+  std::string opts;                // the opts that the optimizer applies instead of choosing them: "[Opt(...), ...]"
+  // The stage that made the input graph. If the input is a golden record, its graph after this stage is read.
   std::string from;
   std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights;             // a file with the tensors that a model's initializers refer to
   bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
   bool native = false;             // compile an imported kernel with tgc's own pipeline
-  bool recorded = false;           // show what a record has, although tgc's own pipeline could compile it
+  bool recorded = false;           // use the stages of a record, although tgc's own pipeline could compile its graph
   std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
-  bool live_rewrites = false;      // the live pipeline records the matches of rules, too
+  bool live_rewrites = false;      // make the live pipeline record rewrites, too
   // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
   std::string other_options;
 
@@ -46,9 +44,9 @@ struct Overrides {
 
 struct CompilerChoices {
   Overrides over;
-  std::string default_target;  // target of a graph that names none
+  std::string default_target;  // target of graphs that name no target
   CompileOptions compile;
-  std::function<void(const std::string&)> note;
+  std::function<void(const std::string&)> note;  // shows a message to the user
 };
 
 class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
@@ -73,62 +71,63 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns a graph that was read, with the settings and the stage that it has from now on. Fails if the stage is
   // unknown, or if an option has no effect on the graph.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
-  // Compiles `in` as far as commands need it: tgc does nothing yet, a live pipeline makes the record. Then imports it,
-  // if the session does this. `kernel`: the number of a kernel of the schedule of `in`, which replaces `in`; "": none.
+  // Prepares `in` for commands: a live compiler compiles `in`, and makes its record. Then imports the graph, if the
+  // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
-  // Returns `in`, a kernel of another release, imported; any other graph unchanged. Errors about its nodes show the
-  // original's lines. If the kernel cannot be imported, returns `in` itself, with ImportedFrom::refused set, so that
-  // reading a file of many kernels goes on. Fails if options of the native pipeline are set without --native.
+  // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
+  // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::refused set, so that the
+  // other kernels of a file can be read. Fails if options of the native pipeline are set without --native.
   Result<InputGraph> import(InputGraph in) const;
 
   // ---- compiling
-  // Returns whether tgc's own stages compile `in`, so that its pipeline has Ability::Compile.
+  // Returns true if tgc's own stages compile `in`, so that its pipeline has Ability::Compile.
   virtual bool compiles(const InputGraph& in) const = 0;
-  virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
+  virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;  // returns the pipeline of `in`
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
   // for a graph after a stage, for an unknown setting, and if the graph has no form in the release.
   virtual Result<GoldenRecord> record(const InputGraph& in) const = 0;
-  // Returns the graph of a record that it made, of a graph of the file `file`; imported, if the session does this.
+  // Returns the graph of `record`, which record() made of a graph of the file `file`. Imports the graph, if the session
+  // imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
-  // Returns the records of the kernels of the ONNX model of the file `path`, if not tgc's own frontend reads it.
-  // `sizes` are its symbolic dimensions.
+  // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
+  // `sizes` has the values of the model's symbolic dimensions.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 
-  // ---- what it can do
+  // ---- properties of this compiler
   // Returns the release of tinygrad that compiles, such as "0.12.0".
   virtual std::string release() const = 0;
-  // Returns whether the user's tinygrad applies the opts of kernels, and compiles them.
+  // Returns true if the user's tinygrad applies the opts of kernels, and compiles the kernels.
   virtual bool leaves_opts_to_tinygrad() const { return false; }
   // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless it can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
-  // Makes the compiler compile for --device, if it compiles before a run. Returns whether the run uses the list of the
-  // record that it made.
+  // Called before a run on `device`, the value of --device. A compiler that compiles before the run sets the target in
+  // `over`. Returns true if the run uses the linear list of the record that this compiler made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:
-  // Returns the settings that are kept with a graph of tgc's own release, and with any other graph.
+  // Returns the settings that `in` keeps with it (GraphInfo::settings); `recorded` are those of its recording.
   virtual GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const = 0;
   virtual Status check_foreign(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
   Result<InputGraph> imported_if_wanted(InputGraph in) const;
-  // Fails unless `kernel` is the number or name of `in`, which is no tensor graph.
+  // Fails unless `kernel` is the number or name of `in`, a kernel and no tensor graph.
   static Status check_kernel(const InputGraph& in, const std::string& kernel);
 
   const CompilerChoices choices_;
 };
 
+// Returns the compiler that runs tgc's own stages.
 std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices);
-// `tinygrad` compiles.
+// Returns the compiler that asks the processes `tinygrad`.
 std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
 
-// Makes the request to a running tinygrad process to compile a graph.
-
-// Returns the request to run tinygrad's stages after graph.info.stage on `graph`, with the graph's target and settings.
+// Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`, with the graph's
+// target and settings.
 CompileQuestion question_about(const InputGraph& graph);
 
 }  // namespace tgc

@@ -29,8 +29,8 @@ bool looks_like_tensor_graph(UOp root) {
 
 namespace {
 
-// Returns true for a tensor graph as `print(t.uop)` shows it: the graph of a value, which no SINK stores. tinygrad adds
-// the SINK when it realizes the tensor.
+// Returns true if `in` is the tensor graph of a value without a SINK, as `print(t.uop)` prints it. tinygrad adds the
+// SINK when it realizes the tensor.
 bool is_tensor_value(const InputGraph& in) {
   return in.is_tensor_graph && in.list.empty() && in.info.stage.empty() && !in.root.is(Op::SINK) &&
          in.root.dtype() != dtypes::void_;
@@ -49,8 +49,8 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);
-  if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;  // with a commit: a text has none
-  out.report.producer = {};  // the caller's text may end before `out` does
+  if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;  // adds the commit after " at "
+  out.report.producer = {};  // drop the view, because the caller's string may be destroyed before `out`
   out.text = text;
   out.file = file;
   out.is_tensor_graph = looks_like_tensor_graph(out.root);

@@ -18,13 +18,14 @@ struct InputGraph {
   std::vector<UOp> list;         // the nodes in order if the input is a linear list; else empty
   GraphInfo info;                // name, stage, target and settings
   bool is_tensor_graph = false;  // true: a graph to schedule into kernels; false: a kernel
-  // the Tensor methods that the kernel implements, with call sites in Python (made_for_text); empty: not recorded
+  // The tensor methods for which the kernel was made, with their places in the Python program (made_for_text). Empty if
+  // they were not recorded.
   std::string made_for;
   std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // for an ONNX model: label and outputs of each node
   std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: its inputs and initializers
-  std::string text, file;        // the text that was read (empty for a model), and its file
-  ReadReport report;
-  std::shared_ptr<const GoldenRecord> record;  // the golden record of the graph; null: none
+  std::string text, file;        // the text that was read (empty for a model), and the name of its file
+  ReadReport report;             // what the reader of the text found besides the graph
+  std::shared_ptr<const GoldenRecord> record;  // the golden record of the graph; null if there is none
 
   // Returns an error about `node`, with the line and column of the node in `text`.
   Diag diag_at(UOp node, std::string message) const;
@@ -33,30 +34,29 @@ struct InputGraph {
 // Returns a shared_ptr that does not own `graph`. `graph` must outlive it.
 inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
-// Returns the error for a graph of another tinygrad release, which tgc's pipeline cannot compile: "records of tinygrad
-// 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
+// Returns the error for a graph of another tinygrad release, which tgc's own stages cannot compile: "records of
+// tinygrad 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
 Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
 // Returns whether `root` is a tensor graph: it has nodes such as BUFFER, DEVICE or KERNEL, and no node that only
 // kernels have, such as SPECIAL or a DEFINE.
 bool looks_like_tensor_graph(UOp root);
 
-// Reads one graph from a text that is no file of golden records. Errors have file, line and column. `take_malformed`:
-// and `producer`, if it is another release: see ReadReport.
+// Reads one graph from a text that is no file of golden records. Errors have file, line and column. `take_malformed`
+// and `producer` (empty: the text tells the release) are as in ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 
 // Returns the target for a tinygrad device: "CUDA" for "CUDA:1"; "CPU" if tgc has no target for the device.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
-// The graph of another tinygrad release that an imported graph was made from.
-
-// Graph::extension of an imported graph keeps it.
+// The graph of another tinygrad release from which a graph was imported. Graph::extension of the imported graph owns
+// this object.
 struct ImportedFrom {
-  std::shared_ptr<Graph> graph;      // null: the graph was not imported
-  std::string producer;              // such as "tinygrad 0.14.0"
-  std::shared_ptr<const ImportOrigins> origins;
-  std::optional<Diag> refused = {};  // why a graph of another release cannot be imported
+  std::shared_ptr<Graph> graph;      // the original graph; null if the graph was not imported
+  std::string producer;              // the release that made the original, such as "tinygrad 0.14.0"
+  std::shared_ptr<const ImportOrigins> origins;  // the original node of each imported node
+  std::optional<Diag> refused = {};  // the error if the graph of another release cannot be imported
 };
 const ImportedFrom& imported_from(const InputGraph& in);
 inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }
@@ -64,18 +64,19 @@ inline bool is_imported(const InputGraph& in) { return imported_from(in).graph !
 // Returns the release that made `in`, such as "tinygrad 0.14.0".
 std::string producer_of(const InputGraph& in);
 
-// Returns whether the tinygrad that made `in` runs the threads of a CPU kernel one after another. 0.14 and master do
-// (runtime/ops_cpu.py:cpu_exec), earlier releases run them at the same time.
+// Returns true if the tinygrad that made `in` runs the threads of a CPU kernel one after another, as 0.14 and master do
+// (runtime/ops_cpu.py:cpu_exec). Earlier releases run the threads at the same time.
 bool runs_threads_in_turn(const InputGraph& in);
 
-// Returns `in`, a kernel of another release, imported, with `settings` and with its target as known_target() names it.
-// See GraphCompiler::import().
+// Imports `in`, a kernel of another release, as GraphCompiler::import() does. The imported graph gets `settings`, and
+// the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
 // Returns the longest part of `target`, as another release writes it, that names a target of tgc; "" if there is none.
 std::string known_target(std::string_view target, const Settings& settings);
 
-// Returns the target of `in`, whose record has the target `recorded`: of an imported kernel, known_target().
+// Returns the target of `in`, whose record has the target `recorded`. For an imported kernel, this is
+// known_target(recorded).
 std::string target_of_record(const InputGraph& in, std::string_view recorded);
 
 }  // namespace tgc

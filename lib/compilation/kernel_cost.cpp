@@ -47,7 +47,7 @@ class CostCounter {
     return size > 0 ? double(size) * buffer.dtype().base().itemsize() : INFINITY;
   }
 
-  // Adds the elements of an INDEX to those of its buffer.
+  // Adds the bytes of the different elements that `index` addresses to `to`, by buffer.
   void add_access(UOp index, std::unordered_map<UOp, double>& to) {
     while (index.is(Op::CAST) && index.num_src()) index = index.src(0);
     if (!index.is(Op::INDEX) || index.num_src() < 2 || !index.src(0).is(Op::DEFINE_GLOBAL)) return;
@@ -72,7 +72,7 @@ class CostCounter {
     for (UOp s : u.src()) values_.push_back(s);
   }
 
-  std::vector<UOp> values_;  // nodes to visit, whose results are values and not addresses
+  std::vector<UOp> values_;  // the nodes that are still to be visited; they compute values, and not addresses
   std::unordered_set<UOp> seen_;
   std::unordered_map<UOp, double> read_, written_;  // bytes, by buffer
   double ops_ = 0;

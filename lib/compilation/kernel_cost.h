@@ -1,14 +1,13 @@
-// Counts what a kernel has to do, on its AST: arithmetic operations, and bytes that it must read and write at least.
-// The counts do not depend on how the kernel is optimized, in contrast to tinygrad's estimate, which counts its linear
-// list.
+// Counts the arithmetic operations of a kernel, and the bytes that it must at least read and write. Counts on the AST,
+// so that the counts do not depend on how the kernel is optimized. tinygrad's estimate counts on the linear list.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
 struct KernelCost {
-  double ops = 0;      // arithmetic of values, not of addresses and gates; a reduction of n elements counts n
-  double read = 0;     // bytes of different elements that are read, if each is read once
+  double ops = 0;      // arithmetic operations on values, not those of addresses and gates; a reduction of n counts n
+  double read = 0;     // bytes of different elements that are read; an element counts once
   double written = 0;  // bytes of different elements that are written
   double bytes() const { return read + written; }
 };

@@ -13,11 +13,11 @@
 namespace tgc {
 namespace {
 
-constexpr double kModelSeconds = 1800;  // tinygrad takes a tenth of a second for each kernel, and runs the model
+constexpr double kModelSeconds = 1800;  // time limit for a model, which tinygrad schedules, compiles and runs
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the device that the parameters of a kernel name, since 0.14.
+// Returns the device that a PARAM of the kernel names; nullopt for kernels of releases before 0.14, which name none.
 std::optional<std::string> device_of_kernel(UOp ast) {
   for (UOp u : toposort(ast))
     if (const Arg device = import::field_of(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
@@ -30,7 +30,7 @@ class LiveCompiler : public GraphCompiler {
   LiveCompiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad)
       : GraphCompiler(std::move(choices)), tinygrad_(std::move(tinygrad)) {}
 
-  // tinygrad may have other settings than tgc, and takes --set itself.
+  // Does not apply --set, because the running tinygrad, whose settings may differ from tgc's, applies it.
   Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
     auto settings = Settings::from_environment();
     if (settings && release_of(producer) == Release::v0_12)
@@ -107,7 +107,8 @@ class LiveCompiler : public GraphCompiler {
  private:
   const TinygradFacts& facts() const { return tinygrad_->about().value_or_throw(); }
 
-  // Returns the settings of a question: those that the input was recorded with, then those of --set. Throws Failure.
+  // Returns the settings of a question to tinygrad: the recorded ones of the input, then those of --set. Throws Failure
+  // if --set names a setting that this tinygrad does not have.
   Values settings_of_question(const GoldenSettings& recorded) const {
     GoldenSettings out;
     for (auto& [name, value] : recorded)
@@ -128,7 +129,7 @@ class LiveCompiler : public GraphCompiler {
     return {out.begin(), out.end()};
   }
 
-  // Returns the target of `in` with its architecture: the recorded one, else the one that a device alone means.
+  // Returns the target of `in` with an architecture: the recorded one, or else the default one of the device.
   std::string target_of_question(const InputGraph& in) const {
     const std::string target = target_for(in), recorded = in.record ? in.record->target : in.info.target;
     if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
@@ -161,8 +162,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles kernel number `kernel` of the schedule of `schedule`, a tensor graph that compile() returned, for the
-  // schedule's device. Fails if there is no such kernel.
+  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the schedule's device.
+  // Fails if there is no such kernel.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;
@@ -183,7 +184,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles `in`, which compile() returned, again, but without one match of a rule. Fails if there is no such match.
+  // Compiles `in`, which compile() returned, again without the match `match` of a rule. Fails if there is no such
+  // match.
   Result<InputGraph> without(const InputGraph& in, const RuleMatch& match) const {
     const GoldenRecord& before = *in.record;
     CompileQuestion question{.id = before.id, .target = before.target, .nodes = before.ast,

@@ -1,4 +1,4 @@
-// The native pipeline: tgc's own stages, those of tinygrad 0.12.0.
+// NativePipeline: the Pipeline of tgc's own stages.
 #include <deque>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 
 bool is_traced(const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); }
 
-// Leaves out the rewrite number `number` of a compilation, as if its rule had not matched.
+// Suppresses the rewrite with the number `number` in a compilation, as if its rule had not matched.
 class LeaveOut : public RewriteOverride {
  public:
   LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
@@ -40,7 +40,7 @@ Result<Compilation> begin_again(const Compilation& c) {
 
 class NativePipeline : public Pipeline {
  public:
-  // `left_out`: the number of a rewrite to leave out; 0: none.
+  // Suppresses the rewrite with the number `left_out`; 0 suppresses none.
   explicit NativePipeline(Compilation compilation, uint64_t left_out = 0)
       : begun_(std::move(compilation)), left_out_(left_out) {
     if (left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(begun_.graph(), left_out_));
@@ -162,7 +162,7 @@ class NativePipeline : public Pipeline {
     if (copy && left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(copy->graph(), left_out_));
     return copy;
   }
-  // Returns a compilation that has run no stage: at first the input's own, which saves a copy.
+  // Returns a compilation of the input that has run no stage: the first call returns begun_, later calls make a copy.
   Result<Compilation*> unused() {
     if (!std::exchange(is_used_, true)) return &begun_;
     auto copy = copied();
@@ -222,7 +222,7 @@ class NativePipeline : public Pipeline {
     return Unit{};
   }
 
-  std::vector<std::unique_ptr<LeaveOut>> leave_out_;  // one for each compilation, which it outlives
+  std::vector<std::unique_ptr<LeaveOut>> leave_out_;  // one for each compilation; destroyed after the compilations
   Compilation begun_;
   std::deque<Compilation> copies_;
   const uint64_t left_out_;

@@ -11,7 +11,7 @@ namespace {
 struct NestedRewrites : RewriteObserver, Watcher {
   Compilation* compilation = nullptr;
   std::string_view stage_name;
-  const RuleSet* own = nullptr;  // the rule set that the stage's row applies
+  const RuleSet* own = nullptr;  // the rule set that the current stage's row applies
   std::span<const RuleSetFunction> inside;
   std::set<std::string> missing, seen;
 

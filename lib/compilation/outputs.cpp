@@ -32,7 +32,7 @@ Result<std::string> KernelOutputs::function_name() {
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings) {
   const std::string known = known_target(record.target, settings);
   auto target = recorded_target(known, settings);
-  if (target && known.find(':') != known.npos) return target;  // tgc has no target CPU:X86, only CPU
+  if (target && known.find(':') != known.npos) return target;  // a device alone, as of CPU:X86, is not enough
   return Diag{"tgc has no compiler for " + record.target};
 }
 
@@ -77,7 +77,7 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// Returns a variable as JSON, spaced as Python does: ["i", 1, 32].
+// Returns a variable as JSON with the blanks that Python's json module prints: ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";

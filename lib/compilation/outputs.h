@@ -1,5 +1,5 @@
-// The outputs of a kernel: linear list, source, launch facts, machine code and others, all made from the graph after
-// the last stage. dump, check and `tgc stages` use the table output_stages().
+// KernelOutputs: the outputs of a kernel (linear list, source, launch facts, machine code and others), which are made
+// from the graph after the last stage. output_stages() is the table of all outputs.
 #pragma once
 #include <optional>
 #include <span>
@@ -17,15 +17,15 @@ struct GoldenProgram;
 struct GoldenRecord;
 struct ProgramInfo;
 
-// Returns the target for which the source of a record is compiled: the recorded one, as far as tgc knows it. Fails if
-// tgc has no compiler for it. `settings` are those of the record.
+// Returns the target for which the source of a record is compiled: the longest part of the recorded target that tgc
+// knows. Fails if tgc has no compiler for this target. `settings` are those of the record.
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings);
 
 // Options for the outputs of compilers.
 struct CompileOptions {
-  bool optimized = false;  // LLVM IR is shown after the O2 passes
-  bool lines = false;      // assembly is shown with source lines
-  std::string machine;     // processor for CPU targets, "aarch64[:CPU]"; empty: this computer's
+  bool optimized = false;  // show LLVM IR after the O2 passes
+  bool lines = false;      // show assembly with source lines
+  std::string machine;     // the processor for CPU targets, as "aarch64[:CPU]"; empty for this computer's processor
 };
 
 // Converts launch facts to the form that golden records have.
@@ -71,7 +71,7 @@ enum class OutputKind : uint8_t {
   List,         // the linear list
   Source,       // the renderer's text
   LaunchFacts,  // launch sizes, buffers, variables, estimates
-  Compiled,     // made by a compiler that may be missing, so `--stage=all` omits it
+  Compiled,     // made by a compiler; `--stage=all` omits such outputs, because the compiler may be missing
 };
 
 // A row of the table of outputs.
@@ -80,12 +80,12 @@ struct OutputStage {
   std::string_view alias;      // for example "linearize"
   OutputKind kind;
   std::string_view extension;  // extension of the output's files, without the dot
-  std::string_view help;
+  std::string_view help;       // description for `tgc stages`
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;  // true: binary; false: text
 };
 
-// Returns the source of a kernel and all else that its target's compiler needs.
+// Returns the source of a kernel, with the facts that its target's compiler needs.
 Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
 // Returns all outputs, in the order in which they are made.

@@ -5,11 +5,11 @@
 namespace tgc {
 namespace {
 
-// The parts of the message about a missing ability.
+// The parts of the error about a missing ability.
 struct AbilityText {
-  std::string_view lacks;                                // "has no rewrites"
-  bool recording = false, live = false, native = false;  // what provides the ability
-  std::string_view other = {};                           // another way
+  std::string_view lacks;                                // what is missing, as "has no rewrites"
+  bool recording = false, live = false, native = false;  // the kinds of pipelines that may have the ability
+  std::string_view other = {};                           // something else that helps, such as an option
 };
 
 AbilityText text_of(Ability ability) {

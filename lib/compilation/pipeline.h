@@ -1,8 +1,8 @@
-// Pipeline: one graph and the stages that a compiler makes of it. There are three kinds: the native pipeline (tgc's own
-// stages, those of tinygrad 0.12.0), the recorded pipeline (the stages that some tinygrad made, as the exporter wrote
-// them down), and the live pipeline (a recorded one, whose record a tinygrad process of the user makes on demand).
-// Commands and tools do not ask for the kind: they ask what the pipeline can do, and lacks() makes the message for what
-// it cannot do. A GraphCompiler makes the pipeline of an input.
+// Pipeline: one graph, and the stages by which it is compiled. There are three kinds: the native pipeline (tgc's own
+// stages, those of tinygrad 0.12.0), the recorded pipeline (the stages of a tinygrad that the exporter recorded), and
+// the live pipeline (a recorded one, whose record the user's tinygrad makes on demand). Commands do not ask for the
+// kind, but call can(ability); lacks(ability) is the error for a missing ability. A GraphCompiler makes the pipeline of
+// an input.
 //
 // A prover looks at each rewrite of each stage; a bisector looks for the first wrong stage, then for its rewrite:
 //
@@ -36,22 +36,22 @@
 
 namespace tgc {
 
-// What only some pipelines can do.
+// The abilities that only some pipelines have.
 enum class Ability : uint8_t {
   Rewrites,       // Row::rewrites and trace(): the rewrites of the stages are known
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
   LeaveOut,       // without(): the graph can be compiled again
   Attempts,       // count(): how often rules were tried, and how long this took
-  Reasons,        // why each kernel of a schedule is one of its own
+  Reasons,        // the schedule has the reasons why each of its kernels is separate
   Specification,  // tinygrad 0.12.0's specification describes the graphs
   Recording,      // a record has the stages that tinygrad made
 };
 
-// Names for a recording that is shown beside one of a later release: those of the later release.
+// Makes the names in a recording those of a later release, to show recordings of both releases together.
 struct LaterRelease {
   Release release = Release::v0_12;
-  std::function<std::string(const std::string& stage)> stage_name;
-  std::function<void(std::span<UOp* const> nodes)> rename;
+  std::function<std::string(const std::string& stage)> stage_name;  // returns the later release's name of a stage
+  std::function<void(std::span<UOp* const> nodes)> rename;          // replaces nodes by those of the later release
 };
 
 class Pipeline {
@@ -60,34 +60,34 @@ class Pipeline {
   struct Row {
     const StageRow* stage = nullptr;         // name, slug, alias, level and kind
     UOp input;                               // the graph before the stage, in the release's own nodes
-    UOp result;                              // the graph after it; `input` if nothing changed; empty: not known
-    std::optional<Diag> error = {};          // why tgc's own stage failed, which is the last row; unset: it did not
-    std::vector<UOp> list = {};              // the linear list, of the row "linear" only
+    UOp result;                              // the graph after the stage; empty if it is not known
+    std::optional<Diag> error = {};          // set if tgc's own stage failed; then this is the last row
+    std::vector<UOp> list = {};              // the linear list; only in the row "linear"
     std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
-    const GoldenStage* recorded = nullptr;   // where tinygrad ran the stage; null: not recorded
+    const GoldenStage* recorded = nullptr;   // the recorded stage; null in a native pipeline, or if it was not recorded
 
     bool changes_graph() const { return !(result == input); }
-    // Returns the smallest depth of the rewrites: that of those that the stage itself made. It is not 0 if the stage
-    // runs in a group of stages, as those of a schedule do.
+    // Returns the smallest depth of the rewrites, which is the depth of the rewrites that the stage itself made. It is
+    // not 0 if the stage runs within another graph rewrite, as the stages of a schedule do.
     int own_depth() const;
     std::vector<const Rewrite*> own_rewrites() const;
   };
 
   virtual ~Pipeline() = default;
 
-  // ---- what it is
+  // ---- properties
   virtual const InputGraph& input() const = 0;
   const std::string& name() const { return input().info.name; }
   bool is_tensor_graph() const { return input().is_tensor_graph; }
   virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
-  virtual std::string target() const = 0;       // as the pipeline names it; "" for a tensor graph
+  virtual std::string target() const = 0;       // the target's name in this pipeline; "" for a tensor graph
   virtual std::string_view kind() const = 0;    // for messages: "native", "recorded" or "live"
-  virtual const StageRow* begun_at() const { return nullptr; }  // the stage that made the input; null: none
+  virtual const StageRow* begun_at() const { return nullptr; }  // the stage that made the input; null for an AST
 
-  // ---- what it can do
+  // ---- abilities
   virtual bool can(Ability ability) const = 0;
   // Returns the error for a missing ability: what the pipeline lacks, and what the user can do. `asked_by` is the
-  // option or command that needs the ability, such as "--why"; it may be empty.
+  // option or command that needs the ability, such as "--why", or "".
   Diag lacks(Ability ability, std::string_view asked_by = {}) const;
   Status need(Ability ability, std::string_view asked_by = {}) const;
 
@@ -96,17 +96,17 @@ class Pipeline {
     const StageRow* row;
     std::optional<bool> changes_graph = {};  // unset for the AST, a kernel of a schedule, and an output
   };
-  // Returns what the pipeline has: the AST, the stages, the kernels of a schedule, and the outputs.
+  // Returns all that can be selected by --stage: the AST, the stages, the kernels of a schedule, and the outputs.
   virtual Result<std::vector<Stage>> stages() = 0;
   // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
   virtual Result<std::span<const Row>> rows() = 0;
-  // Returns the graph before the first stage, in the graph of the rows; call it after rows().
+  // Returns the graph before the first stage, as a node of the rows' Graph. To be called after rows().
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
   virtual Result<ImportedGraph> imported(const Row& row) = 0;
 
-  // Returns the graphs that `stages` selects, in the release's own nodes: the AST, results of stages that are not the
-  // graph before, and the recorded kernels of a schedule.
+  // Returns the graphs that `stages` selects, in the release's own nodes: the AST, the results of stages that changed
+  // the graph, and the recorded kernels of a schedule.
   virtual Result<std::vector<UOp>> graphs(StageSelection& stages) = 0;
 
   // ---- rewrites
@@ -116,34 +116,34 @@ class Pipeline {
   // shapes or dtypes differ. Fails if a side cannot be imported.
   virtual Result<SidesImporter::Imported> sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
-  // Returns the row's graph after the first `count` rewrites of its own, which are repeated on its input. With
-  // `bottom_up`, rewrites a node before its sources. Returns an empty UOp if the rewrites nest too deep. If the native
-  // stage has several graph_rewrites, returns the graph of the one that has rewrite number `count`.
+  // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result. With `bottom_up`,
+  // rewrites a node before its sources. Returns the empty UOp if the rewrites nest too deep. If a native stage has
+  // several graph rewrites, returns the graph of the one that has rewrite number `count`.
   virtual UOp replay(const Row& row, size_t count, bool bottom_up) = 0;
   // Compiles the graph again without the rewrite, as if its rule had not matched.
   virtual Result<std::unique_ptr<Pipeline>> without(const Rewrite& rewrite) = 0;
 
   // ---- outputs
-  // Returns the texts that `stages` selects: graphs, the linear list, the source, the launch facts; of tgc's own
-  // pipeline also the schedule, the kernels of a tensor graph and the outputs of compilers.
+  // Returns the texts that `stages` selects: graphs, the linear list, the source and the launch facts. The native
+  // pipeline also has the schedule, the kernels of a tensor graph and the outputs of compilers.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
-  virtual Result<std::string> source() = 0;
-  // Sends the rewrites of the stages that `stages` selects as events. tgc's own pipeline also sends the
-  // rewrites of the kernels of a tensor graph, and ignores `later`.
+  virtual Result<std::string> source() = 0;  // returns the kernel's source code
+  // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
+  // a tensor graph, and ignores `later`. Others rename stages and nodes by `later`, if it is not null.
   virtual Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
-  // Adds the attempts and matches of the rules in the selected stages.
+  // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
   virtual Status count(RuleStats&, StageSelection&) { return lacks(Ability::Attempts); }
-  // Returns a compilation by tgc's own stages, with which the pipeline begins.
+  // Returns a Compilation of the input by tgc's own stages, which has run no stage.
   virtual Result<Compilation> compilation() { return lacks(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // without items that only copy or view
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
-  // Calls `take` with the input of each kernel. Ends with the first error.
+  // Calls `take` with the input of each kernel of a tensor graph. Ends with the first error.
   Status for_each_kernel(const std::function<Status(InputGraph)>& take);
 };
 
-// The native pipeline of `compilation`, which has run no stage.
+// Returns the native pipeline of `compilation`, which must have run no stage.
 std::unique_ptr<Pipeline> native_pipeline(Compilation compilation);
 
 struct RuleMatch;
@@ -153,8 +153,8 @@ using CompileAgain = std::function<Result<std::unique_ptr<Pipeline>>(const Input
 // Compiles a kernel of a schedule, in a live pipeline.
 using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
-// The pipeline of what tinygrad made of `in`: the texts of its record, or its one text. `in` is as it was read, or
-// imported. With `again` and `kernel`, it is a live pipeline.
+// Returns the recorded pipeline of `in`: the texts of its record or, without a record, its one text. `in` may be
+// imported. With `again` and `kernel`, returns a live pipeline.
 std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, CompileAgain again = {}, CompileKernel kernel = {});
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Explains the kernels of a recorded schedule: why each result has a buffer of its own.
+// Explains why each result of a kernel in a recorded schedule has a buffer of its own.
 #include <algorithm>
 #include <vector>
 
@@ -8,12 +8,13 @@
 namespace tgc {
 namespace {
 
-// Returns whether two arguments share memory: offsets are in bytes, sizes in elements of at least one byte.
+// Returns true if the two buffers surely share memory. Offsets are in bytes; sizes are in elements, and count as bytes
+// here, because an element has at least one byte.
 bool overlap(const GoldenBuffer& a, const GoldenBuffer& b) {
   return a.base == b.base && (a.offset == b.offset || (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
 }
 
-// Returns the kernels that read what kernel `i` stores, before another kernel overwrites it.
+// Returns the kernels that read the result of kernel `i` before another kernel overwrites it.
 std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t i) {
   std::vector<size_t> out;
   if (kernels[i].bufs.empty()) return out;
@@ -29,7 +30,7 @@ std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t 
 
 bool is_copy(const GoldenKernel& k) { return k.stored && k.stored->node.starts_with("Ops.COPY "); }
 
-// Returns the reason of a CONTIGUOUS that no program asked for, by the op for which a rule added it.
+// Returns the reason for a CONTIGUOUS that a rule of the scheduler added for the op `op`.
 StorageReason added_for(const std::string& op) {
   if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
   if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy"};

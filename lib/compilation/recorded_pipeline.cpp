@@ -1,5 +1,5 @@
-// The recorded pipeline: the graphs, rewrites, linear list and source that some tinygrad made, as its exporter wrote
-// them down. A live pipeline is a recorded one that can also compile again.
+// The Pipeline of a recording: the graphs, rewrites, linear list and source that the exporter recorded. A live pipeline
+// is a recorded one that can also compile again.
 #include <algorithm>
 #include <unordered_map>
 
@@ -130,7 +130,7 @@ class RecordedPipeline : public Pipeline {
       Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
       auto text = has_nodes ? written(s, plan) : Result(std::string(*s.text));
       if (has_nodes && text && plan.self_describing && !plan.format && !is_readable(*text)) {
-        DumpPlan as_json = plan;  // a file must be an input again
+        DumpPlan as_json = plan;  // use JSON, because tgc must be able to read a file that it writes
         as_json.format = format = Format::Json;
         text = written(s, as_json);
       }
@@ -167,7 +167,7 @@ class RecordedPipeline : public Pipeline {
     auto wanted = stages.of(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
-    std::vector<Rewrite> rewrites = rewrites_;  // `later` renames copies
+    std::vector<Rewrite> rewrites = rewrites_;  // copies, in which `later` renames nodes
     std::vector<Row> rows = rows_;
     UOp ast = ast_;
     if (later) rename(*later, rewrites, rows, ast);
@@ -234,19 +234,20 @@ class RecordedPipeline : public Pipeline {
     return read_graph(graph, detect_kind(text), text, "", &report).ok();
   }
 
-  // Returns the recorded graph or list `s` in the format of `plan`. In a file, it has a header with release and stage.
+  // Returns the recorded graph or list `s` in the format of `plan`. A text for a file has a header with release and
+  // stage.
   Result<std::string> written(const RecordedStage& s, const DumpPlan& plan) const {
     const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
                             (s.is_graph() ? Format::Pyrender : Format::Uops);
     GraphInfo info{.producer = in_.info.producer, .name = in_.info.name, .stage = s.name, .target = in_.info.target};
     if (!s.is_graph() && is_default) return (plan.self_describing ? text_header(info) : "") + std::string(*s.text);
-    if (!in_.record && in_.list.empty()) {  // `in_` may have a SINK that its text lacks
+    if (!in_.record && in_.list.empty()) {  // print `in_`, because it may have a SINK that the text does not have
       info.settings = in_.info.settings, info.stage = in_.info.stage;
       return write_graph(plan.format.value_or(Format::Pyrender), in_.root, info);
     }
     const bool is_pyrender = detect_kind(*s.text) == InputKind::Pyrender;
     if (is_default && is_pyrender && !plan.self_describing && is_own_release())
-      return std::string(*s.text);  // tinygrad's own letters
+      return std::string(*s.text);  // exactly the text that tinygrad printed
     Graph graph(settings());
     auto read = parse(graph, *s.text, s.name, detect_kind(*s.text));
     if (!read) return read.diag();
@@ -304,9 +305,9 @@ class RecordedPipeline : public Pipeline {
   InputGraph in_;
   CompileAgain again_;
   CompileKernel compile_kernel_;
-  const GoldenRecord* record_ = nullptr;  // the record of `in_`; null: `in_` is one text
+  const GoldenRecord* record_ = nullptr;  // the record of `in_`; null if `in_` is one text
   SidesImporter importer_;
-  std::shared_ptr<Graph> graph_;  // null until read() is called
+  std::shared_ptr<Graph> graph_;  // the Graph of the rows; null until read() is called
   UOp ast_;
   std::vector<Rewrite> rewrites_;
   std::vector<Row> rows_;

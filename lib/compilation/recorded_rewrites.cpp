@@ -23,7 +23,7 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
     std::vector<Rewrite> out;
     if (record.rewrites.empty()) return out;
     std::string_view nodes;
-    std::vector<int64_t> wanted;  // two indices into the nodes per rewrite, in order: `before` and `after`
+    std::vector<int64_t> wanted;  // for each rewrite, the indices of `before` and `after` in "nodes"
     std::map<std::pair<const StageRow*, std::string>, uint64_t> in_stage;
     JsonScanner in(record.rewrites, file, 1);
     in.object([&](std::string_view key) {
@@ -79,7 +79,7 @@ std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record,
 
 namespace {
 
-// Returns a copy of the text that is never freed, because trace consumers refer to it.
+// Returns a copy of the text that is never freed, because trace consumers keep views of it.
 std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
@@ -87,9 +87,9 @@ std::string_view intern(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-constexpr std::string_view kDiscarded = "discarded";  // see is_discarded(TraceRule)
+constexpr std::string_view kDiscarded = "discarded";  // TraceRule::branch of discarded rewrites
 
-// A recording names a rule by its file and line in tinygrad.
+// Returns the rule of a recorded rewrite. Its name is its file and line in tinygrad.
 TraceRule rule_of(const Rewrite& match) {
   std::string_view place = intern(match.place);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
@@ -99,15 +99,16 @@ TraceRule rule_of(const Rewrite& match) {
 
 }  // namespace
 
-// Applies matches to a graph, as a graph_rewrite does, to find the nodes that it rebuilds with new sources.
+// Applies recorded matches to a graph as a graph rewrite does, to find the nodes that the graph rewrite only rebuilds
+// with new sources.
 class RewriteRebuilder {
  public:
   struct Rebuilt {
     UOp before, after;
   };
 
-  // Takes those of `matches` that have the least depth, which a stage made by one or several graph_rewrites. Ignores
-  // the first `skipped` of these.
+  // Uses those of `matches` that have the smallest depth: a stage made them, by one or several graph rewrites. Skips
+  // the first `skipped` of them.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
       : match_of_(graph), known_(graph), exists_after_(graph), open_(graph) {
     for (const Rewrite& m : matches) level_ = std::min(level_, m.depth);
@@ -118,9 +119,9 @@ class RewriteRebuilder {
     behind_.resize(matches_.size() + 1);
   }
 
-  int level() const { return level_; }  // the depth of its matches
+  int level() const { return level_; }  // the depth of the matches that are used
   std::span<const Rewrite* const> matches() const { return matches_; }
-  // Returns what `root`, on which run() was called, becomes.
+  // Returns the result of applying the matches to `root`. To be called after run(root).
   UOp result(UOp root) const { return known_.find(root)->node; }
 
   void run(UOp root) {
@@ -144,7 +145,7 @@ class RewriteRebuilder {
     }
   }
 
-  // Drops the rebuilt nodes that do not become a node of `result`: nothing shows that tinygrad made them.
+  // Drops rebuilt nodes whose final node is not below `result`, because tinygrad may not have made them.
   void keep_those_in(UOp result) {
     UOpSet in_result(result.graph());
     for (UOp u : toposort(result)) in_result.insert(u);
@@ -152,16 +153,16 @@ class RewriteRebuilder {
       std::erase_if(list, [&](const Rebuilt& r) { return !in_result.contains(known_.find(r.before)->node); });
   }
 
-  // Returns the nodes that are rebuilt when the first `matches` matches have been made.
+  // Returns the nodes that are rebuilt after the first `matches` matches, and before the next one.
   std::span<const Rebuilt> behind(size_t matches) const { return behind_[matches]; }
 
  private:
   struct Known {
-    UOp node;      // what a node becomes
-    size_t after;  // number of matches after which it is that
+    UOp node;      // the final node: the result of all matches on a node
+    size_t after;  // number of matches after which the node has become this
   };
 
-  // Finds what `u` becomes, or pushes the nodes that must be known before.
+  // Sets known_[u], or pushes the nodes that must be known first.
   void step(UOp u, std::vector<UOp>& stack) {
     auto is_ready = [&](UOp s) {
       if (!known_.contains(s) && !open_.contains(s)) stack.push_back(s);
@@ -170,7 +171,7 @@ class RewriteRebuilder {
     if (const size_t* i = match_of_.find(u)) {
       UOp after = matches_[*i]->after;
       if (!is_ready(after)) return;
-      const Known* to = known_.find(after);  // null: `after` is above `u`
+      const Known* to = known_.find(after);  // null if `after` contains `u`
       known_[u] = to ? Known{to->node, std::max(to->after, *i + 1)} : Known{after, *i + 1};
       return;
     }
@@ -199,16 +200,16 @@ class RewriteRebuilder {
   std::vector<const Rewrite*> matches_;
   UOpMap<size_t> match_of_;
   UOpMap<Known> known_;
-  UOpMap<size_t> exists_after_;  // for a node, the number of matches after which it exists
+  UOpMap<size_t> exists_after_;  // by node: the number of matches after which the node exists
   UOpSet open_;  // nodes whose sources are being handled
   std::vector<std::vector<Rebuilt>> behind_;
 };
 
 namespace {
 
-// Returns the rebuilder of a stage, after its run(). The code of a stage may make rewrites before the one that gives
-// its result: a rewrite that computes the ranges of a schedule maps ranges to placeholders and back. If all rewrites
-// together do not give the result, tries without the first ones, up to where the rules of another file begin.
+// Returns the rebuilder of a stage, after its run(). A stage may make graph rewrites whose results it does not keep
+// before the one that gives its result; so if all matches together do not give `result`, tries without the first ones,
+// up to the first match of a rule in another file.
 std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
   constexpr size_t kMostTried = 64;
   auto rebuilder = [&](size_t skipped) {
@@ -259,22 +260,22 @@ void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::spa
   to_->stage_end(result);
 }
 
-// Sends the matches of the depth of `rebuilt`, each behind the matches of greater depth that its rule made.
+// Sends the matches of the depth that `rebuilt` uses, each after the matches nested in it.
 void RecordedTrace::send(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
   send_rebuilt(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
     for (i = first; i < matches.size() && matches[i].depth > rebuilt.level(); i++) {}
     const auto inside = matches.subspan(first, i - first);
-    const bool is_whole = i < matches.size();  // false: the rule made no match of its own
+    const bool is_whole = i < matches.size();  // false if the rule declined after it made nested matches
     if (is_whole) add(matches[i].before);
     const uint32_t made_from = next_;
     if (!inside.empty()) {
       const std::string_view name = intern("inside " + (is_whole ? matches[i].place : "a rule"));
       add(inside[0].before);
       to_->begin({.name = name, .set = name}, depth + 1, inside[0].before);
-      // The recording does not have the graphs that the rule rewrote. A rule that replaces nodes everywhere below its
-      // node, such as a substitution of ranges, rewrote this node itself.
+      // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
+      // a substitution of ranges below this node.
       RewriteRebuilder rebuilt_inside(inside[0].before.graph(), inside);
       if (is_whole) rebuilt_inside.run(matches[i].before), rebuilt_inside.keep_those_in(matches[i].after);
       send(inside, depth + 1, rebuilt_inside);

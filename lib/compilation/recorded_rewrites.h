@@ -1,8 +1,8 @@
 // Reads the rewrites that `tinygrad_export.py --rewrites` recorded, a JSON object
 // {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into the
 // record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into "nodes",
-// nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it. "texts"
-// has the source lines of the rules, which `tgc view` shows.
+// which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it.
+// "texts" has the source lines of the rules, which `tgc view` shows.
 #pragma once
 #include <span>
 #include <string_view>
@@ -27,24 +27,23 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
 // Returns the rewrites of each stage of the record, in order. `rewrites` are those that read_rewrites() returned.
 std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record, std::span<const Rewrite> rewrites);
 
-// Sends the recorded rewrites of one stage as trace events. A recording has the matches of rules in order, but neither
-// the nodes that a rewrite only rebuilds with new sources, nor which nodes a rule made. RecordedTrace derives both.
-
-// Sets Rewrite::is_discarded of the rewrites of one stage, in their order, where it is certain. If the stage changed
-// nothing, these are all rewrites; else those inside of the last rule that ran, if it declined.
+// Sets Rewrite::is_discarded of the rewrites of one stage, where it is certain. If the stage changed nothing, these are
+// all rewrites. Else, they are the rewrites nested in the last rule that ran, if this rule declined.
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 
+// Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order, but neither the
+// nodes that a graph rewrite only rebuilds with new sources, nor which nodes a rule made. RecordedTrace derives both.
 class RecordedTrace {
  public:
-  // All nodes must be of `graph`. `to` gets numbers of nodes in the order in which the recording shows that they exist.
+  // All nodes must be of `graph`. Nodes are numbered for `to` in the order in which they first appear in the recording.
   RecordedTrace(Graph& graph, TraceConsumer& to) : numbers_(graph), consumer_(to) { to.set_numbers(&numbers_); }
   ~RecordedTrace() { consumer_.set_numbers(nullptr); }
   RecordedTrace(const RecordedTrace&) = delete;
 
   // Numbers the nodes under `root` that have no number yet.
   void add(UOp root);
-  // Sends the stage `name`, which made `result` of `input`, with its rewrites. If not `wanted`, only numbers its nodes,
-  // so that a node has the same number whichever stages are sent.
+  // Sends the stage `name`, which made `result` from `input`, with its rewrites. If `wanted` is false, only numbers the
+  // nodes, so that a node has the same number whichever stages are sent.
   void stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites, bool wanted = true);
 
  private:

@@ -1,8 +1,8 @@
-// The rewrite log: the applications of rules in one pipeline, native, recorded or live. A rewrite has a number: its
-// position among all rewrites of the pipeline, from 1, including rewrites inside rules. RewriteLog records the rewrites
-// of a compilation, read_rewrites() reads those of a recording, and Veto suppresses some rewrites of a compilation.
-// Because the native pipeline is deterministic, compilations of one graph have the same numbers, up to the first
-// suppressed rewrite.
+// The rewrite log: the applications of rules in a pipeline. RewriteLog records the rewrites of a compilation,
+// read_rewrites() (recorded_rewrites.h) reads those of a recording, and Veto suppresses some rewrites of a compilation.
+// A rewrite has a number: its position among all rewrites of the pipeline, from 1, nested ones included. Compilations
+// of the same graph have the same numbers, up to the first suppressed rewrite, because the native pipeline is
+// deterministic.
 #pragma once
 #include <functional>
 #include <map>
@@ -28,25 +28,25 @@ struct Rewrite {
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
   uint64_t number = 0;              // position among all rewrites of the pipeline, from 1
   uint64_t in_stage = 0;            // position among the rewrites by this rule in this stage, from 1
-  // nesting: 0 in a graph_rewrite that the stage starts, 1 in one that a rule of that graph_rewrite starts, ...; of a
-  // recording, the number of rules that were running, which may be greater than 0 for all rewrites of a stage
+  // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts,
+  // and so on. In a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
   UOp before, after;
   UOp substitution_target = {};  // for a substitution: the replacement of `before`; else the empty UOp
-  std::string_view within = {};  // name of the innermost graph_rewrite in which the rule was applied; empty: unknown
+  std::string_view within = {};  // name of the innermost graph rewrite that applied the rule; empty if unknown
   uint32_t made_from = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
-  // true if tinygrad discarded the attempt in which it made the rewrite, so that its graph has nothing of it
+  // True if tinygrad discarded the result of the graph rewrite that made this rewrite, because the rule that started
+  // the graph rewrite declined.
   bool is_discarded = false;
-  std::string place = {};        // file and line of the rule in tinygrad, "uop/symbolic.py:217"; empty: tgc's rule
+  std::string place = {};  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
 };
 using Application = Rewrite;
 
 // Returns the name of the rule: tgc's, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.place; }
 
-// Returns the index of the first rewrite that the rule of list[whole] made in rewrites of its own; `whole` if it
-// made none. All rewrites from that index up to `whole` belong to the rule. Rewrites of another rule, which was tried
-// before and declined, do not count.
+// Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
+// up to `whole` are nested in list[whole]. Rewrites that another rule made before it declined do not count.
 inline size_t first_part_of(std::span<const Rewrite> list, size_t whole) {
   auto is_part = [&](const Rewrite& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
@@ -56,13 +56,13 @@ inline size_t first_part_of(std::span<const Rewrite> list, size_t whole) {
   return first;
 }
 
-// A rewrite of a graph that a stage itself starts (depth 0).
+// A graph rewrite that a stage itself starts (depth 0).
 struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
   std::vector<size_t> applications;  // indices into RewriteLog::list() of the applications of depth 0
-  std::vector<UOp> gates;            // nodes that the rewrite left unchanged, with all nodes below them (BottomUpGate)
+  std::vector<UOp> gates;  // nodes that it left unchanged, with all nodes below them (BottomUpGate)
 };
 
 // A stage that ran, with its input and result.
@@ -71,8 +71,8 @@ struct StageRun {
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Counts the applications of one compilation. An earlier RewriteOverride, such as a seeded fault, still acts, and
-// first.
+// Base of watchers that count the rewrites of a compilation, and may replace their results (decide). A RewriteOverride
+// that the graph has already, such as a seeded fault, is asked first.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {
@@ -101,7 +101,7 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
 // Records all rewrites of a compilation.
 class RewriteLog : public ApplicationWatcher, public RewriteObserver {
  public:
-  // The UOps in these lists are valid as long as the graph of the compilation.
+  // The UOps in these lists are valid until the graph of the compilation is freed.
   const std::vector<Rewrite>& list() const { return list_; }
   const std::vector<TopRewrite>& rewrites() const { return rewrites_; }
   const std::vector<StageRun>& stages() const { return stages_; }
@@ -141,7 +141,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
-  std::vector<std::string_view> names_;  // names of the rewrites in progress, from the outermost to the innermost
+  std::vector<std::string_view> names_;  // names of the graph rewrites in progress, the outermost first
 };
 
 using ApplicationLog = RewriteLog;

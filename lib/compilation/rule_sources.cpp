@@ -15,7 +15,7 @@ constexpr Row kRows[] = {
 #undef X
 };
 
-using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // maps (set, rule) to file:line
+using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // (set, rule) -> "file:line"
 
 const Sources& sources() {
   static const Sources* const table = [] {  // never freed, because callers may keep views of its strings

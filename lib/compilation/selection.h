@@ -12,12 +12,12 @@
 
 namespace tgc {
 
-// A stage, or another word, that a list can select.
+// A word that a list can select: a stage, or a word such as `all`.
 struct Choice {
   std::string_view name;
-  std::string_view alias;  // another name; empty: none
-  std::string slug;        // a third name; empty: none
-  bool in_spans = true;    // false: spans do not include it
+  std::string_view alias;  // another name, or empty
+  std::string slug;        // the name in file names, or empty
+  bool in_spans = true;    // true if spans a..b can include it
 };
 
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
@@ -37,7 +37,7 @@ Result<Op> op_of_word(std::string_view word);
 // Parses a number after an optional character `mark`: "#12" or "12". Returns nullopt for another text.
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
-// Returns whether `word` is the name, alias or slug of the choice, in any case.
+// Returns true if `word` is the name, alias or slug of `choice`, whatever the case of its letters.
 bool names_choice(std::string_view word, const Choice& choice);
 
 }  // namespace tgc

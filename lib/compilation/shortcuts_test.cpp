@@ -12,7 +12,7 @@ namespace {
 
 // ---- compilations with and without a fast path
 
-// Lets every shortcut except `goes_faithful` take its fast path. Corrupts results of `faulty` on its path `faulty_way`.
+// Lets every shortcut except `goes_faithful` take its fast path. Corrupts results that `faulty` makes in `faulty_way`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;

@@ -1,5 +1,5 @@
-// The list of all stages that commands can run, dump, compare, trace, count or name, in order: the stages of a tensor
-// graph, its schedule, the stages of a kernel, and the kernel's outputs. No other code has a list of stages.
+// The list of all rows that options such as --stage can name, in order: the AST, the stages of a tensor graph, its
+// schedule, the stages of a kernel, and the kernel's outputs. Recordings add rows for stages that only tinygrad has.
 #pragma once
 #include <span>
 #include <string>
@@ -21,8 +21,8 @@ struct StageRow {
   std::string slug;                 // the name in file names, for example "postopt-symbolic"
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
   std::string_view help = {};       // description; empty for graph stages
-  size_t number = 0;                // NN in KERNEL.NN.STAGE.EXT: number within its level; the AST is 0
-  // Exactly one of these pointers is not null, depending on `kind`; all are null in a row of a recording.
+  size_t number = 0;                // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
+  // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;
   const OutputStage* output = nullptr;
@@ -33,16 +33,16 @@ struct StageRow {
   std::string_view level() const;  // returns "tensor", "kernel" or "program"
 };
 
-// Returns all rows. The address of a row identifies it; within a level, later rows have greater addresses.
+// Returns all rows. A row is identified by its address; within a level, later rows have greater addresses.
 std::span<const StageRow> stage_rows();
 
-// Returns the row of a stage that a recording has: its name, and its position among the texts of the record (0: the
-// AST). Rows are never freed; equal arguments return the same row.
+// Returns the row for a recorded stage. `number` is its position among the texts of the record, where the AST is 0.
+// Rows are never freed, and equal arguments give the same row.
 const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
-// Returns the alias of a recorded stage: that of tgc's own stage of this name; "" if there is none.
+// Returns the alias of tgc's own stage with the name `name`, for a recorded stage; "" if there is none.
 std::string_view alias_of_recorded(std::string_view name);
 
-// Returns the row with that name, slug or alias, in any case; null if there is none.
+// Returns the row with this name, slug or alias, whatever the case of the letters; null if there is none.
 const StageRow* find_row(std::string_view text);
 
 // Returns the row with this name, slug or alias, which must exist.

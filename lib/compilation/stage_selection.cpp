@@ -14,7 +14,7 @@ constexpr std::string_view kAll = "all", kChanged = "changed", kKernels = "kerne
 
 RecordedStages recorded_stages_of(const InputGraph& in) {
   if (in.record && in.info.name == in.record->id) return RecordedStages(*in.record);
-  return RecordedStages(in.text);  // a text, or one kernel of a tensor record
+  return RecordedStages(in.text);  // the input is one text, or one kernel of a tensor record
 }
 
 std::vector<std::string> StageSelection::words() const {
@@ -34,7 +34,7 @@ Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
     choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
     names_.insert(s.name);
   }
-  std::set<std::string_view> chosen, named;  // `named`: by a word of their own
+  std::set<std::string_view> chosen, named;  // the selected rows; those of them that a word names, not only a span
   for (const std::string& word : words()) {
     const bool is_span = word.find("..") != word.npos;
     auto selected = select_stages(word.empty() ? std::string_view(list_) : std::string_view(word), choices);

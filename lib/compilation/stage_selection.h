@@ -1,5 +1,5 @@
-// Selects stages by the list of --stage: names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`. Pipelines may
-// have different stages, so each pipeline of a command's input asks for its own.
+// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). The pipelines of
+// a command's input may have different stages, so each pipeline asks which of its own stages the list selects.
 #pragma once
 #include <set>
 #include <string>
@@ -13,12 +13,13 @@ namespace tgc {
 // The rows of tgc's own pipeline that a list selects.
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
-  bool all = false, changed = false;  // `changed`: the stages that change the graph, too
+  bool all = false;      // all rows are selected
+  bool changed = false;  // the stages that change the graph are selected, too
 
   bool has(const StageRow& row) const { return all || rows.contains(&row); }
 };
 
-// Returns what was recorded of `in`: the texts of its record, or the one text of an input that is not a whole record.
+// Returns the recorded texts of `in`: those of its record, or the one text of an input that is not a whole record.
 RecordedStages recorded_stages_of(const InputGraph& in);
 
 class StageSelection {
@@ -27,18 +28,18 @@ class StageSelection {
 
   const std::string& list() const { return list_; }
   bool is_empty() const { return list_.empty(); }
-  // Returns for each entry of `recorded`, in order, whether the list selects it; an empty list selects all. Words that
-  // name no stage of this record select nothing. Fails if the list is malformed, or if it names a stage that tinygrad
-  // could not print.
+  // Returns for each entry of `recorded`, in order, whether the list selects the entry. An empty list selects all.
+  // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage that
+  // tinygrad could not print.
   Result<std::vector<bool>> of(const RecordedStages& recorded);
-  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. take() says that a
-  // pipeline has what the word names, although it is no recorded stage.
+  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls take()
+  // for a word that names something that it has, such as an output, so that outcome() does not report the word.
   std::string word_for(const StageRow& row) const;
   void take(const std::string& word) { matched_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which offered(row) returns true; an
   // empty list selects all. Fails if the list has another word.
   Result<SelectedRows> of_rows(bool (*offered)(const StageRow&));
-  // Returns whether of_rows() failed, as it will for every pipeline of tgc's own stages.
+  // Returns true if of_rows() failed; it then fails for every native pipeline.
   bool is_unknown() const { return is_unknown_; }
   // Fails if a word of the list named no stage of any pipeline so far. The error suggests similar names.
   Status outcome() const;
@@ -47,14 +48,14 @@ class StageSelection {
   std::vector<std::string> words() const;  // the words of the list, without blanks around them
 
   std::string list_;
-  std::set<std::string, std::less<>> matched_, unmatched_;  // words of the list that named a stage, or did not
-  std::set<std::string, std::less<>> names_;                // names of the stages so far, for suggestions
+  std::set<std::string, std::less<>> matched_, unmatched_;  // words that named a stage of some pipeline; other words
+  std::set<std::string, std::less<>> names_;                // names of the stages of all pipelines, for suggestions
   bool is_unknown_ = false;
-  bool is_taken_ = false;                                   // tgc's own pipeline has all stages of the list
+  bool is_taken_ = false;                                   // of_rows() found a row for each word of the list
 };
 
-// Passes the stages that a list selects to another watcher. For `changed`, forks each compilation to find the stages
-// that change its graph.
+// Watcher that tells another watcher about the selected stages only. For `changed`, forks each compilation to find out
+// which stages change its graph.
 class SelectedStages : public Watcher {
  public:
   SelectedStages(SelectedRows selected, Watcher& to) : selected_(std::move(selected)), to_(to) {}

@@ -19,7 +19,7 @@ double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
-// Runs the pipeline once and returns what `what` asks for.
+// Runs the pipeline once and returns the measurement `what`. `observer` (may be null) observes the rewrites.
 Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* observer = nullptr) {
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
@@ -40,7 +40,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   run.time.nodes = nodes;
   if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.time);
   auto count = [&] { return c.list()->size(); };
-  (void)c.source();  // ignore errors, as some kernels cannot be rendered
+  (void)c.source();  // ignore errors, because some kernels cannot be rendered
   run.ended("source", count);
   if (auto program = c.output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
   run.ended("program", count);

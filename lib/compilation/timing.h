@@ -1,5 +1,5 @@
-// Measures how long the pipeline takes for one graph, in total and for each stage. Each run reads the graph again; the
-// reading is not timed.
+// Measures how long tgc's own pipeline takes for one graph, in total and for each stage. Each run reads the graph from
+// text; the reading is not timed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -21,19 +21,19 @@ struct TimedInput {
 struct StageTime {
   std::string_view name;
   size_t nodes = 0;  // number of nodes of the stage's result
-  double ms = 0;     // time of the stage in milliseconds, by the clock of StepTimes
+  double ms = 0;     // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
 };
 
 // The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
 struct GraphTime {
   size_t nodes = 0;               // number of nodes of the AST
   double ms = 0;                  // processor time of all stages except `source` and `program`
-  double counted_ms = 0;          // the same while rules are counted; 0: not measured
+  double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order
 };
 
-// The measurement of a run. Only a run for Nodes counts nodes, because counting warms the caches for the next stage.
-// Total and Stages need separate runs, because reading the clock after each stage is a tenth of a small kernel's time.
+// What one run measures. Only a run for Nodes counts nodes, because counting warms the caches for the next stage. Total
+// and Stages need separate runs, because reading the clock after each stage takes a tenth of a small kernel's time.
 enum class RunFor { Nodes, Total, Stages };
 
 // Measures the steps of one run.

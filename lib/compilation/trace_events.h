@@ -1,6 +1,6 @@
-// The rewrite trace: events for all rewrites of the stages of kernels, in order. LiveTrace sends the events while the
-// pipeline runs; read_trace() (trace_file.h) sends them from a file. Consumers print, explain, write or replay them.
-// Only one kernel is in memory at a time.
+// The rewrite trace: events for all rewrites of the stages of kernels and tensor graphs, in order. LiveTrace sends the
+// events while tgc's own pipeline runs, RecordedTrace (recorded_rewrites.h) sends those of a recording, and
+// read_trace() (lib/trace/trace_file.h) those of a file. A TraceConsumer gets the events.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -16,13 +16,13 @@ namespace tgc {
 struct TraceRule {
   std::string_view name, file;  // for example "add-zero" and "passes/symbolic/simple.cpp"
   uint32_t line = 0;
-  // the branch (folding) of the rule that applied; empty if the rule has only one; of a recording, "discarded" if the
-  // rewrite is discarded (Rewrite::is_discarded)
+  // The branch (folding) of the rule that applied; empty if the rule has only one. In a recording, "discarded" if the
+  // rewrite is discarded (Rewrite::is_discarded).
   std::string_view branch = {};
-  std::string_view source = {};  // file and line of the rule in tinygrad: "uop/symbolic.py:42"
+  std::string_view source = {};  // file and line of the rule in tinygrad, "uop/symbolic.py:42"; empty if unknown
 };
 
-// Returns whether tinygrad discarded the attempt in which it made the rewrite.
+// Returns true if tinygrad discarded the rewrite (Rewrite::is_discarded).
 inline bool is_discarded(const TraceRule& rule) { return rule.branch == "discarded"; }
 // Returns "add-zero"; for a rule with several branches, "divmod-general [cancel]".
 inline std::string name_with_branch(const TraceRule& rule) {
@@ -41,10 +41,10 @@ inline std::string name_with_place(const TraceRule& rule) {
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
-// The properties of a graph_rewrite or a substitution.
+// The properties of a graph rewrite or a substitution.
 struct TraceRewrite {
-  std::string_view name, set;  // name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
-  size_t rules = 0;            // number of rules in the set; 0: unknown
+  std::string_view name, set;  // name of the graph rewrite ("minimum_valid") and of its rule set ("symbolic")
+  size_t rules = 0;            // number of rules in the set; 0 if unknown
   bool bottom_up = false;
 };
 
@@ -67,9 +67,9 @@ class TraceConsumer {
   virtual void kernel_given_up() {}  // called in place of kernel_end() if a stage failed
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
-  // A rewrite begins. `depth` is the number of rewrites around it; 0 if a stage starts it.
+  // A graph rewrite begins. `depth` is the number of graph rewrites around it, which is 0 if a stage starts it.
   virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the rewrite failed
+  virtual void end(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the graph rewrite failed
   virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gated(int /*depth*/, UOp /*node*/) {}
@@ -146,8 +146,8 @@ class StageFilter : public TraceTee {
   bool on_ = false;
 };
 
-// Sends the rewrites of a Graph to a consumer until the destructor runs. If `on` is false, sends nothing, so that the
-// caller can omit stages.
+// Observes the rewrites of a Graph and sends them to a consumer, until the destructor runs. Sends nothing while `on` is
+// false, so that the caller can omit stages.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns whether the row has rewrites to trace. Only the row that creates the schedule has none.
+// Returns true if the row has rewrites to trace, which all rows have except the one that makes the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
 // Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls kernel_given_up() of the consumer.
@@ -79,10 +79,8 @@ class StatsWatcher : public Watcher {
   std::optional<StatsWatch> watch_;
 };
 
-// ScopedWatch: sets the watcher of a Compilation until the end of a scope.
-
 // Sets the watcher of a Compilation; the destructor removes it. Use this class if the watcher is destroyed before the
-// Compilation. The destructor drops exceptions of Watcher::end(); to get them, call watch(nullptr) in the scope.
+// Compilation. The destructor drops exceptions of Watcher::end(); to get them, call Compilation::watch(nullptr) before.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
