@@ -1,4 +1,4 @@
-// For builds without TGC_ONNX: opening a model is an error, so no other function here is ever called.
+// The functions of lib/model for builds without TGC_ONNX. Opening a model fails; the others are never called.
 #include "lib/model/conformance.h"
 #include "lib/support/version.h"
 

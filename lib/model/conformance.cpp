@@ -31,8 +31,8 @@ void collect_tensors(const Value& v, Tensors& out) {
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// Compares output values with expected ones. compare() returns the first difference, or "". `arrays` are the values of
-// all numeric tensors in the outputs, in the order in which compare() visits them.
+// Compares outputs with their expected values. compare() returns the first difference, or "". `arrays` has the elements
+// of all numeric tensors in the outputs, in the order of the calls of compare().
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)

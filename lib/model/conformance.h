@@ -12,8 +12,8 @@ namespace tgc {
 
 struct CaseResult {
   enum class Outcome : uint8_t { Passed, Wrong, Error } outcome = Outcome::Passed;
-  std::string name;     // the folder's name
-  std::string suite;    // the parent folder's name
+  std::string name;     // the name of the case's folder
+  std::string suite;    // the name of the folder that contains the case's folder
   std::string message;  // the first difference, or the error; empty if the case passed
   bool passed() const { return outcome == Outcome::Passed; }
 };
@@ -21,14 +21,14 @@ struct CaseResult {
 struct CaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
   Settings settings = {};
-  Placement* place = nullptr;  // the device that computes the outputs; null: REF
+  Placement* place = nullptr;  // the device that computes the outputs; null means REF
 };
 
 // Runs the case's data sets until one fails. Outputs must have the expected dtypes, shapes and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// Makes a graph input from a value that was read from a file (first overload) or from an array. If `type` is bfloat16,
-// reads a uint16 tensor as the bits of a bfloat16 tensor, because the onnx package stores bfloat16 in this way.
+// Makes the value of a model's input from a value that was read from a file, or from an array. If `type` is bfloat16, a
+// uint16 tensor is read as the bits of bfloat16 numbers, because the onnx package stores bfloat16 so.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 

@@ -20,15 +20,15 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// Returns the model-local function that a node calls, or null. Uses binary search, because from_proto sorts the
-// functions by name. If several functions have the name, returns the first.
+// Returns the model-local function that `node` calls; null if there is none. Uses binary search, because from_proto()
+// sorts the functions by name. If several functions have the name, returns the first one.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
   return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
 
-// ---- the checks when a model is opened ------------------------------------------------------------------------------
+// ---- checks of a model that is opened -------------------------------------------------------------------------------
 
 class Checker {
  public:
@@ -48,7 +48,7 @@ class Checker {
   }
 
  private:
-  // The names of values that a graph's nodes can use: its own values and those of the enclosing graphs.
+  // The names of the values that a graph's nodes can use: those of the graph, and of the graphs around it (`outer`).
   struct Names {
     std::set<std::string_view> own;
     const Names* outer;
@@ -118,7 +118,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // number of errors that were found and are not in troubles_
+  size_t more_ = 0;  // number of errors that are not in troubles_, because there are too many
 };
 
 }  // namespace
@@ -215,7 +215,8 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
   return out;
 }
 
-// How an op treats tensors of narrow types. It refuses them, or its outputs have their type, or it has code for them.
+// How an op treats inputs of narrow types. Refused: as an error. Kept: its outputs have the same narrow type. Handled:
+// the op's function has code for narrow types.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {
@@ -248,7 +249,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
   if (!t.dims.empty()) return {out, narrow};
-  Array value = evaluate(out);  // a scalar becomes a constant of the graph, not a buffer
+  Array value = evaluate(out);  // make a scalar a CONST instead of a BUFFER
   if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
@@ -382,7 +383,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // a function can use only its own inputs
+  auto scopes = std::exchange(scopes_, {});  // hide all values of the caller: a function sees only its own inputs
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

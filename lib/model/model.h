@@ -1,5 +1,5 @@
-// Builds the tensor graph of an ONNX model, node by node, in one Graph. Values that the graph's structure depends on
-// (shapes, axes, conditions) are computed during the build. Mirrors tinygrad's nn/onnx.py:OnnxRunner.
+// Builds the tensor graph of an ONNX model, node by node, in one Graph. Shapes, axes, conditions and other values that
+// decide the structure of the graph are computed during the build (tinygrad: nn/onnx.py:OnnxRunner).
 #pragma once
 #include <map>
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace tgc {
 
-// A model input, with its symbolic sizes bound.
+// An input that a run of the model must supply. Its symbolic sizes have been replaced by numbers.
 struct ModelInput {
   std::string name;
   onnx::TypeProto type;
-  DType dtype;              // element type of a numeric tensor, else void
-  std::optional<Ints> shape;  // nullopt: the shape is not fixed, or the input is not a tensor
+  DType dtype;                // dtype of the elements of a numeric tensor; void for other inputs
+  std::optional<Ints> shape;  // nullopt if the model does not fix the shape, or if the input is no tensor
 };
 
 // A node of the model's main graph, and its output tensors.
 struct MadeOfNode {
-  std::string label;  // "Conv 'conv1'"
+  std::string label;  // op and name of the node, such as "Conv 'conv1'"
   std::vector<UOp> tensors;
 };
 
@@ -55,7 +55,8 @@ class Model {
   std::shared_ptr<const onnx::ModelProto> proto_;
 };
 
-// Builds tensors from ONNX nodes in nested scopes of value names.
+// Builds the tensors of ONNX nodes. Names of values have scopes: a subgraph also sees the values of the graphs around
+// it.
 class ModelBuilder {
  public:
   ModelBuilder(Graph& graph, const onnx::ModelProto& model, std::string folder)
@@ -64,17 +65,17 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph, with its inputs by position or by name, and returns its outputs. It can use outer values.
+  // Builds a graph or subgraph with the given inputs (by position or by name), and returns its outputs.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
   // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer without values.
   Array evaluate(const Tensor& tensor);
-  // True if evaluate can compute the tensor: it depends on no buffer with unknown values.
+  // Returns true if evaluate() can compute the tensor, because it depends on no buffer without values.
   bool is_known(const Tensor& tensor);
 
-  Value value_of(const onnx::TensorProto& tensor);  // the value of an initializer or of a tensor attribute
-  std::string tensor_name(UOp buffer) const;        // for messages: the input that `buffer` belongs to, or ""
+  Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
+  std::string tensor_name(UOp buffer) const;  // returns the name of the model's input in `buffer`, for messages; or ""
   std::vector<MadeOfNode> take_made() { return std::move(made_); }
   std::unordered_map<UOp, std::string> take_buffers() { return std::move(buffers_); }
 
@@ -91,7 +92,7 @@ class ModelBuilder {
   std::string folder_;
   std::vector<Scope> scopes_;
   std::vector<MadeOfNode> made_;
-  std::unordered_map<UOp, std::string> buffers_;  // see ModelOutputs
+  std::unordered_map<UOp, std::string> buffers_;  // names of the inputs and initializers, by their BUFFER
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
   int64_t depth_ = 0, nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes

@@ -75,8 +75,8 @@ TEST_CASE("tensors: dtype promotion and broadcasting follow tinygrad") {
   Tensor f = row(g, {1, 2, 3}), i = Tensor::of(g, Ints{10, 20}).reshape({2, 1});
   CHECK((f + i).dtype() == dtypes::float32);
   CHECK((f + i).shape() == Ints{2, 3});
-  CHECK((i + 1).dtype() == dtypes::int64);       // a Python int takes the dtype of the tensor
-  CHECK((i + 1.5).dtype() == dtypes::float32);   // a Python float makes an int tensor float32
+  CHECK((i + 1).dtype() == dtypes::int64);       // an integer constant takes the dtype of the tensor
+  CHECK((i + 1.5).dtype() == dtypes::float32);   // a float constant makes an integer tensor float32
   CHECK((i / 2).dtype() == dtypes::float32);
   CHECK(f.lt(Const(2)).dtype() == dtypes::bool_);
   CHECK(values_of(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});

@@ -1,5 +1,5 @@
-// Reads the ONNX file format: the messages of onnx.proto3, parsed from mapped bytes. Tensor data stay in the file and
-// are not copied. The ops' semantics are in op.h.
+// Reads the ONNX file format, which is the protobuf messages of onnx.proto3. Files are memory-mapped, and the data of
+// tensors are not copied. op.h implements the ops.
 #pragma once
 #include <map>
 #include <memory>
@@ -41,14 +41,16 @@ std::string name_of(Type type);              // returns ONNX's name ("FLOAT16");
 // kept in a wider dtype, which represents them exactly.
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // Undefined if ONNX has no such type
-// True for the types of four bits and the 8-bit floats, for which no device has arithmetic.
+// Returns true for the types of four bits and the 8-bit floats, for which no device has arithmetic.
 bool is_narrow(Type type);
 
 // The format of a narrow float type.
 struct NarrowFloat {
   int mantissa, bias;  // number of mantissa bits, and the exponent's bias
   double max;  // largest finite value
-  enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;  // see narrow_float_value
+  // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the number with all bits set is NaN.
+  // NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
+  enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int bits = 8;
 };
 std::optional<NarrowFloat> narrow_float(Type type);  // nullopt if the type is no narrow float
@@ -65,9 +67,8 @@ struct TensorProto {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
-  std::shared_ptr<const Bytes> file = {};         // keeps the bytes alive that string_views refer to
-
-  // The number of elements. Throws Failure for a negative size and for more than 2^46 elements.
+  std::shared_ptr<const Bytes> file = {};         // owns the bytes to which the string_views refer
+  // Returns the number of elements. Throws Failure for a negative size, and for more than 2^46 elements.
   int64_t count() const;
 };
 
@@ -86,7 +87,7 @@ struct TypeProto {
     std::optional<int64_t> value;  // nullopt: the size is symbolic (`name`) or unknown
     std::string name;
   };
-  std::optional<std::vector<Dim>> shape = {};  // nullopt: any number of axes
+  std::optional<std::vector<Dim>> shape = {};  // nullopt: the type allows any shape
   std::shared_ptr<TypeProto> of = {};          // element type of Sequence and Optional
 };
 
@@ -113,7 +114,7 @@ struct Attribute {
   std::shared_ptr<TensorProto> t;
   std::shared_ptr<GraphProto> g;
   std::shared_ptr<tgc::onnx::TypeProto> type;
-  std::string reference;  // inside a function: the name of the calling node's attribute that has the value
+  std::string reference;  // in a model-local function: the attribute of the calling node that has the value; else empty
 };
 
 struct NodeProto {
@@ -132,7 +133,7 @@ struct GraphProto {
   std::vector<ValueInfo> inputs, outputs;
 };
 
-// A model-local function.
+// A function that a model defines, and that its nodes call like an op.
 struct FunctionProto {
   std::string name, domain;
   std::vector<std::string> inputs, outputs;
@@ -154,7 +155,7 @@ Result<ModelProto> read_model(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
-// True if the bytes look like the start of a ModelProto.
+// Returns true if the bytes look like the start of a ModelProto.
 bool looks_like_model(std::string_view bytes);
 
 // The elements of a tensor in row-major order. The bytes may be unaligned, because they are usually a view of the file.

@@ -89,7 +89,7 @@ constexpr TypeRow kTypes[] = {
     {"INT4", dtypes::int8},
     {"FLOAT4E2M1", dtypes::float16, NarrowFloat{1, 1, 6, Special::None, 4}}};
 
-// Returns the number that the bits of a narrow float stand for.
+// Returns the number that `bits` represents in the format `f`.
 double narrow_float_value(const NarrowFloat& f, int bits) {
   int sign = bits >> (f.bits - 1), rest = bits & ((1 << (f.bits - 1)) - 1), exponent = rest >> f.mantissa,
       fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.bits - 1 - f.mantissa)) - 1;
@@ -174,14 +174,15 @@ void append(std::string& out, const std::vector<From>& values) {
 
 bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
 
-// The number of bytes that a file has for a tensor. Four-bit elements are packed in pairs, the first in the low bits.
+// Returns the number of bytes that a tensor's elements take in a file. Two four-bit elements share a byte.
 size_t bytes_in_file(const TensorProto& t) {
   auto count = size_t(t.count());
   if (is_four_bits(t.type)) return (count + 1) / 2;
   return is_narrow(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
-// Returns the elements of a tensor of a narrow type in the dtype that keeps them.
+// Converts the elements of a tensor of a narrow type, as a file has them, to the dtype that keeps them: four-bit
+// elements come in pairs, the first one in the low bits.
 std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = narrow_float(t.type);
@@ -193,8 +194,8 @@ std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view pack
   return out;
 }
 
-// Returns the elements from the typed fields (float_data, int32_data, ...) as bytes. int32_data has small integers and
-// the bits of half and bfloat16.
+// Returns the elements of the typed fields (float_data, int32_data, ...) as bytes. int32_data holds integers of up to
+// 32 bits, and the bits of float16 and bfloat16 numbers.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;

@@ -93,7 +93,7 @@ const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
       "UNDEFINED", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",     "INTS",
       "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
   const onnx::Attribute* a = attr(name);
-  if (!a || a->kind == kind || a->kind == Kind::Undefined) return a;  // files of the first IR version have no kinds
+  if (!a || a->kind == kind || a->kind == Kind::Undefined) return a;  // attributes of IR version 1 have no kind
   auto own = size_t(a->kind);
   throw Failure("attribute '" + std::string(name) + "' is " +
                 (own < std::size(kNames) ? std::string(kNames[own]) : "of kind " + std::to_string(own)) + ", " +
@@ -193,7 +193,7 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
   return best;
 }
 
-// Conversion to the narrow types, the integers of four bits and the floats of eight or four bits.
+// ---- conversion to narrow types
 
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
   using Special = onnx::NarrowFloat::Special;
@@ -204,7 +204,8 @@ Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
     return (type == onnx::Type::Int4 ? (low + 8).bitwise_and(low.number(15)) - 8 : low.bitwise_and(low.number(15)))
         .cast(dtype);
   }
-  // The distance of neighbouring values, a power of two, comes from the exponent's bits of a float32.
+  // `step` is the distance between neighbouring numbers of the narrow format at x, a power of two. Its bits as a
+  // float32 are computed from the exponent's bits of x.
   Tensor wide = x.cast(dtypes::float32);
   auto bitcast = [](const Tensor& t, DType to) { return Tensor(t.graph().node(Op::BITCAST, to, t.uop())); };
   Tensor bits = bitcast(wide, dtypes::int32), exponent = bits.bitwise_and(bits.number(0x7F800000));

@@ -37,17 +37,19 @@ class OpCall {
   onnx::Type type(size_t i) const;  // the type of an input that is a tensor
   Tensor tensor(size_t i) const;
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
-  Tensors tensors(size_t from = 0) const;                   // all inputs from index `from`
+  Tensors tensors(size_t from = 0) const;  // returns the inputs from index `from` on
 
-  // The computed values of an input that determines the graph's structure (a shape, axes, ...). Throws Failure, naming
-  // the model's input, if the values depend on an input whose values are missing during the build.
+  // array(), ints(), numbers(), integer() and number() return the values of an input that decides the structure of the
+  // graph (a shape, axes, ...). If the values depend on an input of the model without values, they throw Failure with
+  // the name of the model's input.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
-  int64_t integer(size_t i) const;  // the value of an input that has one element
-  double number(size_t i) const;    // the value of an input that has one element
-  // Throws Failure if an input whose values are in memory has an integer less than `low` or greater than `high`.
+  int64_t integer(size_t i) const;  // returns the only element of the input
+  double number(size_t i) const;    // returns the only element of the input
+  // Throws Failure if the values of the input are in memory and one is less than `low` or greater than `high`. `what`
+  // is the name of such a value in the error.
   void check_range(size_t i, int64_t low, int64_t high, std::string_view what) const;
 
   // ---- attributes. Reading an attribute of another kind throws Failure.
@@ -58,8 +60,8 @@ class OpCall {
   bool attr_flag(std::string_view name, bool otherwise) const;  // throws Failure for a value other than 0 and 1
   double attr_float(std::string_view name, double otherwise) const;
   std::string attr_string(std::string_view name, std::string_view otherwise) const;
-  // Returns an attribute that has one of the values `choices`. Throws Failure for another value, and for a missing
-  // attribute if `otherwise` is not among the choices.
+  // Returns the value of an attribute, or `otherwise` if the node does not have the attribute. Throws Failure unless
+  // the result is one of `choices`.
   std::string attr_choice(std::string_view name, std::string_view otherwise,
                           std::initializer_list<std::string_view> choices) const;
   Ints attr_ints(std::string_view name, const Ints& otherwise = {}) const;
@@ -81,11 +83,12 @@ Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
 
 Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two inputs
 
+// A row of the table of ops.
 struct OpDef {
   std::string_view name;
-  int64_t since;
-  std::string_view attributes;
-  Values (*run)(OpCall&);
+  int64_t since;                // the first opset version to which the row applies
+  std::string_view attributes;  // names of the supported attributes, separated by blanks
+  Values (*run)(OpCall&);       // builds the node, and returns its outputs
   std::string_view domain = "";
 
   bool knows(std::string_view attribute) const;

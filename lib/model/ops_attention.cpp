@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Pads the last axis of a mask with masked keys. A mask may have fewer keys than the cache and the node.
+// Pads the last axis of `mask` to `keys` keys, which must not be used: a mask may have fewer keys than the node.
 Tensor padded_mask(const Tensor& mask, int64_t keys) {
   int64_t missing = keys - mask.size(-1);
   if (missing < 0 || mask.ndim() > 4) throw Failure("its mask does not fit its keys");
@@ -14,8 +14,8 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
   return missing == 0 ? mask : mask.pad_axis(-1, 0, missing, Const(-HUGE_VAL));
 }
 
-// Returns a tensor that is true for the keys that a query may use, or None. With is_causal, query i may use the `past`
-// keys of the cache and the keys up to i.
+// Returns a tensor that is true for the keys that a query may use; None if it may use all. With is_causal, query i may
+// use the `past` keys of the cache, and the keys up to i.
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);
@@ -55,7 +55,7 @@ Values attention(OpCall& c) {
   int64_t mode = c.attr_int("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) throw Failure("its qk_matmul_output_mode is " + std::to_string(mode));
   Tensor scores = product_of(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
-  if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // before the mask: otherwise tanh makes -inf finite
+  if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // must precede the mask, because tanh(-inf) is finite
   if (mode == 1) shown = scores;
   Tensor allowed = attention_mask(c, mask, q.size(-2), k.size(-2), c.has(4) ? c.tensor(4).size(2) : 0);
   Tensor bias = !mask || dtypes::is_bool(mask.dtype()) ? Tensor() : padded_mask(mask, k.size(-2));
@@ -77,7 +77,7 @@ Values attention(OpCall& c) {
   return {y, present_key, present_value, shown};
 }
 
-// Rotates pairs of elements of each head by angles whose cosines and sines the caches have for each position.
+// Rotates pairs of elements of each head by an angle. Two caches have the cosines and sines for each position.
 Values rotary_embedding(OpCall& c) {
   Tensor x = c.tensor(0), cos = c.tensor(1), sin = c.tensor(2);
   Ints own = x.shape();

@@ -15,7 +15,7 @@ Values fast_gelu(OpCall& c) {
   return {(c.has(1) ? x + c.tensor(1) : x).gelu()};
 }
 
-// Layer normalization of the sum of two tensors and an optional bias; the sum is the fourth output.
+// Normalizes the sum of two tensors and an optional bias over its last axis. The fourth output is the sum.
 Values skip_layer_normalization(OpCall& c) {
   Tensor sum = c.tensor(0) + c.tensor(1);
   if (c.has(4)) sum = sum + c.tensor(4);
@@ -40,8 +40,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Returns a mask with four axes that is true for the keys that attention may use. `mask` is a mask with 2 to 4 axes, a
-// vector of `batch` numbers of keys, or a vector of `batch` ends of key ranges followed by their `batch` begins.
+// Returns a mask with four axes that is true for the keys that attention may use. `mask` has 2 to 4 axes, or it is a
+// vector: of the number of keys in each batch, or of the ends of a range of keys in each batch, followed by the begins.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -22,7 +22,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  // `where` cannot select between values that differ in number or kind, so the condition must be known in the build.
+  // WHERE cannot choose between values that differ in number or kind, so the condition's value must be known here.
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++)
@@ -62,7 +62,7 @@ Values loop(OpCall& c) {
       carried.push_back(Tensor::stack(scanned[j]));
       continue;
     }
-    auto& type = body.outputs[1 + state + j].type;  // without iterations, return an empty tensor of the declared type
+    auto& type = body.outputs[1 + state + j].type;  // there were no iterations: make an empty tensor of this type
     auto dtype = onnx::dtype_of(type.elem);
     if (!dtype || !type.shape)
       throw Failure("the loop runs 0 times, and its body does not declare the type and shape of its outputs");
@@ -73,8 +73,8 @@ Values loop(OpCall& c) {
   return carried;
 }
 
-// The layout of a Scan: the number of state values (passed from step to step), of inputs (sliced along in_axes) and of
-// outputs (stacked along out_axes).
+// The layout of a Scan: the numbers of state values, which each step passes to the next one, of scanned inputs (sliced
+// along in_axes) and of outputs (stacked along out_axes).
 struct ScanSpec {
   size_t state, scans, outputs;
   Ints in_axes, out_axes, in_reverse, out_reverse;
@@ -106,7 +106,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state; before opset 9, input 0 has the lengths
+  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state; before opset 9, input 0 is the sequence lengths
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())

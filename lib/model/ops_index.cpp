@@ -1,4 +1,4 @@
-// Gathers and scatters.
+// Ops that gather elements at indices, and that scatter elements to indices.
 
 #include "lib/model/model.h"
 #include "lib/model/realize.h"
@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Adds `n`, the size of the axis, to negative indices, because these count from the end of the axis.
+// Replaces negative indices, which count from the end of an axis of size `n`, by the indices of the same elements.
 Tensor wrapped(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
@@ -40,7 +40,8 @@ Values gather_elements(OpCall& c) {
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
 }
 
-// Checks the columns of index tuples against the axes of x from `first` on, if the values are in memory.
+// Input 1 has index tuples. If their values are in memory, checks them against the sizes of the axes of `x` from
+// `first` on. Throws Failure.
 void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
   auto values = plain_value(c.tensor(1));
   if (!values) return;
@@ -53,7 +54,7 @@ void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
   }
 }
 
-// Splits index tuples, the last axis of `indices`, into one index tensor per indexed axis.
+// `indices` has index tuples along its last axis. Returns an index tensor for each element of the tuples.
 std::vector<Tensor::Index> index_columns(const Tensor& indices) {
   std::vector<Tensor::Index> out;
   for (auto& column : indices.split_by(1, -1)) out.push_back(column.squeeze(-1));
@@ -81,7 +82,7 @@ Values gather_nd(OpCall& c) {
                             Ints(ys.begin() + indices.ndim() - 1, ys.end())}))};
 }
 
-// Returns tinygrad's name of a node's reduction; "" for none.
+// Returns tinygrad's name of the reduction that the node's attribute names; "" for "none".
 std::string_view reduction_of(OpCall& c) {
   static const std::map<std::string, std::string_view> kNames{
       {"none", ""}, {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
@@ -117,7 +118,7 @@ Values tensor_scatter(OpCall& c) {
   Ints xs = x.shape();
   int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
-  // `at`: for each slice of the updates along `axis`, the index of the slice of x that it replaces
+  // `at` has the index along `axis` of the slice of x that each slice of the updates replaces.
   Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
   if (c.has(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);

@@ -8,14 +8,14 @@
 namespace tgc {
 namespace {
 
-// Returns f(x). Floats of two bytes are computed in float32, because a function of several steps would lose precision.
+// Returns f(x). Computes f in float32 if x has a smaller float dtype, because several roundings would lose precision.
 template <class F>
 Tensor in_float32(const Tensor& x, F f) {
   bool narrow = x.is_floating_point() && x.dtype().itemsize() < 4;
   return narrow ? f(x.cast(dtypes::float32)) : f(x);
 }
 
-// Returns f of the first input, in the input's dtype.
+// Returns f of the node's first input, in the dtype of this input.
 template <class F>
 Tensor same(OpCall& c, F f) {
   return in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
@@ -40,7 +40,8 @@ Values fold(OpCall& c) {
   return {out};
 }
 
-// Returns the second operand y. Before opset 7, the attribute `axis` is the axis of x that y's first axis aligns with.
+// Returns the second operand y. Before opset 7, y's first axis aligns with the axis of x that the attribute `axis`
+// names.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
@@ -51,14 +52,14 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which is exact up to 53 bits. Fractions are truncated. A power next
-  // to an integer is this integer, because pow rounds.
+  // Compute integer powers in double precision, which has 53 bits, and truncate fractions. A result very near to an
+  // integer is taken as this integer, because pow() rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
   return ((p - near).abs().le(near.abs() * 0x1p-40).where(near, p.trunc())).cast(x.dtype());
 }
 
-// Returns the remainder with the sign of x (fmod) or of y. If the quotient of floats is rounded to the next integer,
-// the remainder is too large or has the wrong sign: one more step corrects it.
+// Returns the remainder with the sign of x (fmod) or of y. A quotient of floats may be rounded up to an integer, which
+// makes the remainder wrong by one divisor: one more step corrects the remainder.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   bool fmod = c.attr_flag("fmod", false);
@@ -77,7 +78,7 @@ Tensor mod_of(OpCall& c) {
 Tensor shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
-  // Compute `power` = 2 ** y as a product over the bits of y, so that it is exact, and 0 if it overflows the dtype.
+  // `power` is 2 ** y, computed exactly as a product over the bits of y; 0 if the dtype cannot hold it.
   Tensor power = x.ones_like();
   for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
     int64_t by = int64_t(1) << bit;
@@ -88,7 +89,7 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// ---- casts; casts from and to strings are computed during the build, so they need inputs with known values
+// ---- casts. A cast from or to strings is computed while the graph is built, so its input must have known values.
 
 double number_of(const std::string& text) {
   char* end = nullptr;
@@ -97,7 +98,7 @@ double number_of(const std::string& text) {
   return v;
 }
 
-// Returns the shortest text that parses to the same number, formatted as numpy does.
+// Returns element `i` of `a` as text, in numpy's format. A float gets the fewest digits from which it can be read back.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);
@@ -137,7 +138,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
   if (slope.ndim() != 1 || x.ndim() < 2 || slope.size(0) != x.size(1) || slope.size(0) == 1) return slope;
   Ints shape(size_t(x.ndim() - 1), 1);
   shape[0] = slope.size(0);
-  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // a slope per channel is allowed before opset 7
+  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // before opset 7, a slope may be per channel
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Returns a list that is an attribute in old opsets and an input in new ones.
+// Returns a list of integers that is an attribute in old opsets and an input in newer ones; nullopt if it is missing.
 std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
   if (c.attr(attribute)) return c.attr_ints(attribute);
   return c.ints_or_none(input);
@@ -144,7 +144,7 @@ Values slice(OpCall& c) {
   for (size_t i = 0; i < axes.size(); i++) {
     int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim);
     bool backward = steps[i] < 0;
-    // The specification clamps to other bounds than Python: a backward slice may start before the first element.
+    // ONNX clamps the start of a backward slice to the first element, and Python to the position before it.
     auto clamped = [&](int64_t at, int64_t low, int64_t high) {
       return std::clamp(at < 0 ? at + n : at, low, std::max(low, high));
     };

@@ -19,7 +19,8 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Splits each axis's total padding into ONNX pads. For odd totals, SAME_UPPER pads more after, SAME_LOWER more before.
+// Splits the total padding of each axis into ONNX pads. Of an odd total, SAME_UPPER puts the larger part after the
+// axis, SAME_LOWER before it.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
@@ -38,7 +39,7 @@ std::string auto_pad_mode(OpCall& c) {
 
 // The sliding windows of a convolution or pooling node.
 struct Window {
-  Ints kernel, stride, dilation, pads;  // pads are (before, after) pairs, the last axis first
+  Ints kernel, stride, dilation, pads;  // `pads` has the padding before and after each axis, the last axis first
 
   Window(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
     size_t n = kernel.size();
@@ -68,7 +69,7 @@ struct Window {
     pads = last_axis_first(given);
   }
 
-  // Throws Failure if a window may consist of padding alone, of which there is no average or maximum.
+  // Throws Failure if a window can consist of padding only, which has no average or maximum.
   void refuse_empty_windows() const {
     for (size_t i = 0; i < pads.size(); i++) {
       size_t d = kernel.size() - 1 - i / 2;
@@ -151,7 +152,7 @@ Values max_pool(OpCall& c) {
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_flag("storage_order", false)) {  // converts to column-major indices
+  if (c.attr_flag("storage_order", false)) {  // convert the indices to column-major order
     Tensor columns = indices.zeros_like();
     int64_t from = product(spatial), to = 1;
     for (int64_t size : spatial) {
@@ -222,7 +223,8 @@ Values global_lp_pool(OpCall& c) {
   return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
 }
 
-// Adds up sliding blocks, which are columns: a transposed convolution in which each kernel element has its own channel.
+// Col2Im: adds the blocks of an image, which the input has as columns, at their places. Computed as a transposed
+// convolution in which each element of the kernel has its own channel.
 Values col2im(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints image = c.ints(1), block = c.ints(2);
@@ -370,7 +372,7 @@ Values lrn(OpCall& c) {
           (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
 }
 
-// ---- dropout: the identity, except in training, where the mask is that of numpy's RandomState(seed)
+// ---- dropout: the identity, except in training, where numpy's RandomState(seed) makes the mask
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -421,12 +423,12 @@ std::span<const OpDef> nn_ops() {
   return kOps;
 }
 
-// Loss functions.
+// ---- loss functions
 
 namespace {
 
-// Negative log likelihood loss (tensor.py:nll_loss). A label equal to ignore_index has weight 0 and need not be the
-// number of a class.
+// Returns the negative log likelihood loss (tensor.py:nll_loss). A label equal to the attribute ignore_index has weight
+// 0, and need not be the number of a class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");
@@ -443,7 +445,7 @@ Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const
   std::string reduction = c.attr_choice("reduction", "mean", {"mean", "sum", "none"});
   if (reduction == "none") return loss;
   if (reduction == "sum") return loss.sum();
-  Tensor total = weights.sum();  // 0, and the mean NaN, if all labels are ignored; tinygrad simplifies w / w to 1
+  Tensor total = weights.sum();  // if it is 0, the mean must be NaN, but tinygrad simplifies w / w to 1
   return total.eq(Const(0)).where(Const(NAN), loss.sum() / total);
 }
 

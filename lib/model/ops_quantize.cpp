@@ -1,4 +1,4 @@
-// Quantization to small integers with a scale and a zero point.
+// Ops that convert to small integers with a scale and a zero point, and ops on such integers.
 #include "lib/model/op.h"
 #include "lib/model/realize.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or zero point to the shape of a tensor. A scale or zero point is one value, one value per slice
-// along `axis`, or one value per block of `axis`.
+// Broadcasts a scale or a zero point to the shape of a tensor. Either has one value, one value for each slice along
+// `axis`, or one value for each block of `block` slices.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -36,16 +36,17 @@ struct Spread {
   }
 };
 
-// Returns x / y, correctly rounded. A product with the reciprocal, which division is otherwise, may be off by one unit
-// in the last place, and then moves a quotient halfway between two integers to one side. Devices without doubles
-// multiply.
+// Returns x / y, correctly rounded. tinygrad divides by multiplying with the reciprocal, which can be wrong by one unit
+// in the last place, so that a quotient halfway between two integers is rounded to the wrong one. On METAL and WEBGPU,
+// which have no doubles, returns tinygrad's division.
 Tensor quotient(const Tensor& x, const Tensor& y) {
   const std::string& device = tensor_state(x.graph()).device;
   if (device == "METAL" || device == "WEBGPU") return x / y;
   return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
 }
 
-// Rounds `steps`, values divided by the scale, to integers, with ties to even; adds the zero point and clamps to `to`.
+// Converts `steps`, values that were divided by the scale, to `to`: rounds to integers (ties to even), adds the zero
+// point (may be None), and clamps.
 Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
   Tensor y = steps.cast(dtypes::float32).round();
   if (zero) y = y + zero.cast(dtypes::float32);
@@ -89,7 +90,7 @@ Values dequantize_linear(OpCall& c) {
   return {(steps * spread(scale)).cast(to)};
 }
 
-// Chooses the scale and zero point such that 8 bits cover all values and 0.
+// Chooses the scale and the zero point so that 8 bits can represent the range of all values and 0.
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
   Tensor range = x.max().maximum(Const(0)) - low;
@@ -105,8 +106,8 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// per_row makes one value, or one per row of a matrix, fit the matrix. minus_rows subtracts such a zero point.
-// per_channel makes one value, or one per slice, fit `like`.
+// Reshape `v`, which has one value, or one for each row of a matrix (per_row) or for each slice of `like` along `axis`
+// (per_channel), so that it broadcasts.
 Tensor per_row(const Tensor& v) {
   if (v.numel() == 1) return v.reshape({});
   return v.ndim() == 1 ? v.unsqueeze(-1) : v;
@@ -135,8 +136,9 @@ Values matmul_integer(OpCall& c) {
   return {a.matmul(centered(c, 1, 3))};
 }
 
-// Converts integers with scale `scale` to the output's scale and zero point. Divides the scales first, as onnxruntime
-// and onnx's reference evaluator do: another order of roundings makes other results halfway between two integers.
+// Converts integers with the scale `scale` to the output's scale and zero point. Divides the scales first, as
+// onnxruntime and onnx's reference evaluator do, because the order of roundings decides results halfway between two
+// integers.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
   return quantized(x.cast(dtypes::float32) * quotient(scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
 }

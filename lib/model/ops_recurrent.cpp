@@ -28,8 +28,9 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// Runs a recurrent layer; shared by the three cell types. Inputs: X, W, R, B, sequence_lens, initial_h. The weights W
-// and R consist of `gates` blocks of rows.
+// Builds a recurrent layer of one of the three cell types. The node's inputs are X, W, R, B, sequence_lens and
+// initial_h. The weights W and R have a block of rows for each of the `gates` gates. `usual` are the default
+// activations.
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
@@ -85,7 +86,7 @@ class Recurrent {
     return out;
   }
 
-  // One time step in one direction: the input x, and the weights and biases of all gates.
+  // One time step in one direction, with its input x, and the weights and biases of all gates.
   struct Step {
     Recurrent& net;
     Tensor x, w, r, b;
@@ -96,7 +97,7 @@ class Recurrent {
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, net.clipped(v)); }
     Tensor unclipped(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    // Returns the part for gate `which` of a peephole input, which has one vector per direction.
+    // Returns the peephole weights of gate `which`; the node's input number `input` has those of all gates.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:
@@ -129,7 +130,7 @@ class Recurrent {
     return out;
   }
 
-  // Sequences that have ended before step t keep their state, and their output is 0.
+  // For sequences that have ended before step `t`, sets the state to that before the step, and the output to 0.
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
@@ -148,7 +149,7 @@ class Recurrent {
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
-    // The lists of parameters have elements for those activations only that have a parameter.
+    // The lists of parameters have no elements for activations without a parameter, so skip only those with one.
     auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
       const onnx::Attribute* list = c_.attr(attribute);
       size_t index = 0;
@@ -203,7 +204,7 @@ Values lstm(OpCall& c) {
            forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
     Tensor next = forget * cell + input * s.f(1, s.both(h, 3));
     Tensor output = s.f(0, peep(s.both(h, 1), 1, next));
-    return {output * s.unclipped(2, next), next};  // as in onnxruntime, which clips the inputs of the gates only
+    return {output * s.unclipped(2, next), next};  // like onnxruntime, clip only the inputs of gates
   });
 }
 

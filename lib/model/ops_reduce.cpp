@@ -40,14 +40,15 @@ Tensor reduce_min(const Tensor& x, const Axes& axes, bool keep) { return x.min(a
 Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod(axes, keep); }
 Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
 Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
-// Returns x, halves as float32, in which their sums do not overflow.
+// Returns x; float16 and bfloat16 as float32, so that sums do not overflow.
 Tensor widened(const Tensor& x) {
   bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
   return x.cast(narrow ? dtypes::float32 : x.dtype());
 }
 Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) { return widened(x).square().sum(axes, keep).sqrt(); }
 Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return widened(x).sum(axes, keep).log(); }
-// Subtracts the maximum first, so that the largest power is 1. An infinite maximum is not subtracted: inf - inf is NaN.
+// Returns log(sum(exp(x))). Subtracts the maximum first, so that exp() does not overflow; but not an infinite maximum,
+// because inf - inf is NaN.
 Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   Tensor wide = x.is_floating_point() ? widened(x) : x.cast(dtypes::float64);
   auto greatest = [&](bool keep_axes) {
@@ -57,8 +58,8 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   return (wide - greatest(true)).exp().sum(axes, keep).log() + greatest(keep);
 }
 
-// Returns a tensor whose elements are in the opposite order: the negative numbers or, for integers, all bits inverted,
-// because an unsigned or the least signed integer has no negative.
+// Returns numbers that compare in the opposite order, so that a minimum becomes a maximum: the negative numbers for
+// floats; for integers, all bits inverted, because unsigned integers and the least signed integer have no negative.
 Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
 
 Values arg_max(OpCall& c, Tensor x) {

@@ -11,7 +11,7 @@ namespace {
 struct ResizeAxis {
   int64_t axis, from, to;
   double scale, roi_start = 0, roi_end = 1;
-  bool changes = true;         // false: the result has the elements of the source
+  bool changes = true;         // false if the result has exactly the elements of the source
   double length = double(to);  // size of the result, before it was rounded to an integer
 };
 
@@ -46,8 +46,8 @@ double nearest_coordinate(double at, const std::string& how) {
   throw Failure("its nearest_mode is '" + how + "'");
 }
 
-// Returns the weight of a source element at a distance from the source coordinate. The weights of all elements are
-// divided by their sum.
+// Returns the weight of a source element at `distance` from the source coordinate. The caller divides the weights by
+// their sum.
 double weight_at(const ResizeStyle& style, double distance) {
   double d = std::fabs(distance), a = style.cubic_a;
   if (style.mode == "linear") return std::max(0.0, 1 - d);
@@ -55,17 +55,17 @@ double weight_at(const ResizeStyle& style, double distance) {
   return d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
 }
 
-// For each element along an axis of the result, the elements of the source that it is computed from, and their weights.
-// All elements of the result have the same number of source elements.
+// For each element along an axis of the result, the source elements of which it is the weighted sum, with their
+// weights. All elements have the same number of source elements.
 struct Taps {
-  std::vector<Ints> index;  // index[t][i]: source element t of the result's element i
+  std::vector<Ints> index;  // index[t][i] is the source element number t of the result's element i
   std::vector<std::vector<double>> weights;  // the same shape; empty if the result is a copy
 };
 
 Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
   bool nearest = style.mode == "nearest";
   if (!nearest && style.mode != "linear" && style.mode != "cubic") throw Failure("its mode is '" + style.mode + "'");
-  // With antialias, a smaller result takes the average of more source elements: the filter is stretched.
+  // With antialias, the filter is stretched for a smaller result, so that an element averages more source elements.
   double stretch = style.antialias ? std::min(a.scale, 1.0) : 1, reach = (style.mode == "cubic" ? 2 : 1) / stretch;
   auto count = nearest ? 1 : 2 * int64_t(std::ceil(reach));
   Taps out{std::vector<Ints>(size_t(count)), std::vector<std::vector<double>>(nearest ? 0 : size_t(count))};
@@ -85,12 +85,12 @@ Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
   return out;
 }
 
-// Broadcasts a vector, which lies along axis `axis`, to `shape`.
+// Broadcasts the vector `v` to `shape`; its elements lie along `axis`.
 Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
   return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel())).expand(shape);
 }
 
-// Returns the sums of the weighted source elements along one axis. Many source elements are summed by a matrix product.
+// Returns the weighted sums of source elements along one axis. Uses a matrix product if a sum has many source elements.
 Tensor weighted_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const Taps& taps) {
   constexpr size_t kMostGathers = 4;
   if (taps.index.size() > kMostGathers) {
@@ -171,7 +171,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
 
 Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi, const ResizeStyle& style) {
-  Ints order;  // all axes: first those that the attribute `axes` leaves out
+  Ints order;  // a permutation of the axes, in which those of the attribute `axes` come last
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
   if (named.empty()) named = int_range(0, x.ndim());
@@ -185,7 +185,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
   Target target = target_of(c, from, scales, sizes);
-  if (product(target.sizes) == 0) {  // not_larger rounds a scaled size below 0.5 to 0
+  if (product(target.sizes) == 0) {  // the policy not_larger rounds a scaled size below 0.5 to 0
     Ints shape = x.shape();
     std::ranges::copy(target.sizes, shape.begin() + first);
     return Tensor::full(c.graph(), shape, 0.0, x.dtype()).permute(back);
@@ -195,7 +195,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   for (size_t i = 0; i < from.size(); i++) {
     ResizeAxis a{first + int64_t(i), from[i], target.sizes[i], target.scales[i]};
     double length = double(a.from) * a.scale;
-    if (std::fabs(length - a.length) > 1e-6) a.length = length;  // else the difference is a rounding error
+    if (std::fabs(length - a.length) > 1e-6) a.length = length;  // a smaller difference is a rounding error
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     a.changes = a.from != a.to || std::fabs(a.scale - 1) > 1e-9 || (crops && (a.roi_start != 0 || a.roi_end != 1));
     if (a.changes || !axes.empty()) axes.push_back(a);
@@ -218,7 +218,7 @@ Values resize(OpCall& c) {
   return {resize_to(c, c.tensor(0), scales, c.has(3) ? c.ints(3) : Ints(), roi, style)};
 }
 
-// Resize of opset 10 and Upsample use the asymmetric coordinate transformation.
+// Builds Resize of opset 10 and Upsample, which use the asymmetric coordinate transformation.
 Values resize_old(OpCall& c) {
   std::vector<double> scales = c.has(1)           ? c.numbers(1)
                                : c.attr("scales") ? c.attr("scales")->floats

@@ -51,9 +51,9 @@ class Sampler {
 
  private:
   struct Axis {
-    Tensor at;  // the elements with number 0 of the points
-    int64_t first;  // the first element that has a weight
-    Tensors weights;  // empty: the element 0 alone
+    Tensor at;        // for each point: the index of the element from which `first` counts
+    int64_t first;    // the offset from `at` of the first element that has a weight
+    Tensors weights;  // weights of the elements from `first` on; empty if the sample is the element at `at`
   };
 
   int64_t size(size_t d) const { return x_.size(int64_t(d) + 2); }
@@ -80,7 +80,7 @@ class Sampler {
     return out;
   }
 
-  // Returns the elements at integer coordinates; 0 outside the image.
+  // Returns the elements at integer coordinates; 0 for those outside of the image.
   Tensor elements(const Tensors& at) const {
     Tensor exists, index;
     for (size_t d = 0; d < at.size(); d++) {
@@ -105,12 +105,12 @@ Values grid_sample(OpCall& c) {
   if (axes < 1 || grid.ndim() != axes + 2 || grid.size(-1) != axes || grid.size(0) != image.size(0))
     throw Failure("its grid does not fit its images");
   std::string mode = c.attr_string("mode", "linear");
-  if (mode == "bilinear") mode = "linear";  // the names before opset 20
+  if (mode == "bilinear") mode = "linear";  // "bilinear" and "bicubic" are the names before opset 20
   if (mode == "bicubic") mode = "cubic";
   DType wide = least_upper_dtype({image.dtype(), dtypes::float32});
   Sampler s(image, c.attr_string("padding_mode", "zeros"), c.attr_flag("align_corners", false));
   Tensors at;
-  for (int64_t d = 0; d < axes; d++) {  // the grid has the coordinate of the last axis first
+  for (int64_t d = 0; d < axes; d++) {  // the grid begins with the coordinate of the last axis
     Tensor own = grid.slice_axis(-1, {axes - 1 - d, axes - d}).reshape({grid.size(0), -1}).cast(wide);
     at.push_back(s.element_coordinates(own, size_t(d)));
   }
@@ -119,7 +119,7 @@ Values grid_sample(OpCall& c) {
   return {s.sample(at, mode).cast(image.dtype()).reshape(to)};
 }
 
-// A convolution whose kernel elements read the image at their places plus fractional offsets.
+// Builds a convolution in which each kernel element reads the image at its place plus a fractional offset.
 Values deform_conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1), offset = c.tensor(2);
   if (x.ndim() != 4 || w.ndim() != 4 || offset.ndim() != 4) throw Failure("images of two dimensions are supported");
@@ -231,7 +231,7 @@ Values roi_align(OpCall& c) {
   Tensor images = x.getitem({c.tensor(2)});
   int64_t ratio = c.attr_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
-  // the number of samples per bin depends on the sizes of the boxes, so their values must be known during the build
+  // the number of samples per bin depends on the sizes of the boxes, so the values of the boxes must be known here
   auto boxes = c.numbers(1);
   double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)),
          width = double(c.attr_int("output_width", 1));
@@ -247,8 +247,8 @@ Values roi_align(OpCall& c) {
   return {Tensor::cat_all(out, 0)};
 }
 
-// The bins of a region overlap by up to one element, and their sizes differ, so each bin is a maximum of its own. The
-// corners of the regions, whose last row and column are inclusive, must be known during the build.
+// MaxRoiPool. Builds a maximum for each bin of a region, because bins have different sizes and may overlap by one
+// element. The corners of the regions, which include the last row and column, must be known while the graph is built.
 Values max_roi_pool(OpCall& c) {
   Tensor x = c.tensor(0), rois = c.tensor(1);
   Ints bins = c.attr_ints("pooled_shape");
@@ -261,7 +261,7 @@ Values max_roi_pool(OpCall& c) {
     const double* region = &regions[size_t(5 * i)];
     auto image = int64_t(region[0]);
     if (image < 0 || image >= x.size(0)) throw Failure("region " + std::to_string(i) + " is of an image out of range");
-    // The elements of a bin along an axis of the image, 2 or 3. In float32, as in onnxruntime: 5 * 0.7f is 3.5.
+    // Returns the begin and end of a bin along an axis of the image, 2 or 3. Computes in float32, as onnxruntime does.
     auto bounds = [&](int64_t axis, int64_t bin) {
       auto corner = [&](size_t at) { return std::round(float(region[at]) * scale); };
       float first = corner(axis == 2 ? 2 : 1), last = corner(axis == 2 ? 4 : 3), limit = float(x.size(axis)),

@@ -11,7 +11,7 @@ namespace {
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
-  auto period = double(c.attr_flag("periodic", true) ? size : size - 1);  // 0: the window is NaN
+  auto period = double(c.attr_flag("periodic", true) ? size : size - 1);  // if it is 0, the window is NaN
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
@@ -20,7 +20,7 @@ Values window(OpCall& c, double a, double b, double second) {
   return {w.cast(dtype)};
 }
 
-// Returns the matrix of F(2 pi n k / length), n < rows, k < columns. F is cosine or sine.
+// Returns the matrix of F(2 pi n k / length) for n < rows and k < columns, where F is cosine or sine.
 template <double (*F)(double)>
 Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dtype) {
   std::vector<double> values;
@@ -32,7 +32,8 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Fourier transform along axis -2 of x. The last axis has one element (real) or two (real and imaginary part).
+// Returns the Fourier transform of x along axis -2, with `bins` frequencies. The last axis of x has the real part, or
+// the real and the imaginary part.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
@@ -45,12 +46,12 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
   return inverse ? out / double(length) : out;
 }
 
-// Returns the real signal of `length` elements of which x has the frequencies from 0 up to length / 2, along axis -2.
+// Returns the real signal of `length` elements from x, its frequencies from 0 up to length / 2 along axis -2.
 Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
   int64_t bins = x.size(-2);
   Tensor cos = waves<cosine>(c, bins, length, length, x.dtype()), sin = waves<sine>(c, bins, length, length, x.dtype());
   std::vector<double> times(size_t(bins),
-                            2);  // the other side has the same values, but has no frequency 0 or length / 2
+                            2);  // frequencies above length / 2 repeat the others, except 0 and length / 2
   times[0] = 1;
   if (length % 2 == 0) times[size_t(length / 2)] = 1;
   Tensor weights = Tensor::of(c.graph(), times, x.dtype()) / double(length);
@@ -84,7 +85,7 @@ Values stft(OpCall& c) {
     throw Failure("its frames do not fit the signal");
   if (weights && weights.size(0) != length)
     throw Failure("its window has " + std::to_string(weights.size(0)) + " elements, a frame " + std::to_string(length));
-  // the shape of `frames` is batch, frames, length, 1 or 2 (real and imaginary part)
+  // the axes of `frames` are batch, frame, element of the frame, and part (one real, or real and imaginary)
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
   bool onesided = c.attr_flag("onesided", true) && signal.size(2) == 1;

@@ -27,7 +27,7 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   return opened.build(g, named).value_or_throw().values[0];
 }
 
-// Returns a tensor of a narrow type from the bytes of a file.
+// Returns a tensor of a narrow type whose elements are `bytes`, in the form in which a file has them.
 Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {
   onnx::ModelProto model;
   onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw = bytes};
@@ -43,7 +43,7 @@ TEST_CASE("spec: a causal Attention lets query i use the keys of the cache and t
   check_near(run(g, "Attention", {q, k, v}, {attribute("is_causal", 1)}), {1, 2, 3});
   Tensor past = row(g, {0}, {1, 1, 1, 1}), past_value = row(g, {7}, {1, 1, 1, 1});
   check_near(run(g, "Attention", {q, k, v, Value(), past, past_value}, {attribute("is_causal", 1)}), {4, 11.0 / 3, 4});
-  // a query without any allowed key gives 0
+  // the result is 0 for a query that may use no key
   Tensor none = Tensor::of(g, Ints{0, 0, 0, 0}, dtypes::bool_).reshape({1, 4});
   check_near(run(g, "Attention", {row(g, {0}, {1, 1, 1, 1}), k, v, none}), {0});
 }
@@ -61,7 +61,7 @@ TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every t
       run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(Type::Int4))});
   CHECK(four.narrow() == Type::Int4);
   check_near(four, {-8, -1, 7, 7});
-  // blocks of two along axis 0, of which the last is not complete
+  // blocks of two elements along axis 0, which has three: the last block is not complete
   Tensor blocks = row(g, {1, 2, 4, 8}, {2, 2});
   check_near(run(g, "DequantizeLinear", {Tensor::of(g, Ints{1, 1, 1, 1, 1, 1}, dtypes::int8).reshape({3, 2}), blocks},
                  {attribute("axis", 0), attribute("block_size", 2)}),
@@ -262,7 +262,8 @@ TEST_CASE("spec: quantized products divide the scales first; a scale and zero po
   };
   const DType u8 = dtypes::uint8;
   Tensor one = ints({1}, {1, 1}, u8), zero = ints({0}, {}, u8);
-  // 35 * (0.1 * 0.3 / 0.1) is 10.5 in float32, and 10 is even; 35 * (0.1 * 0.3) / 0.1 is greater
+  // In float32, 35 * (0.1 * 0.3 / 0.1) is 10.5, which is rounded to 10 (ties to even); 35 * (0.1 * 0.3) / 0.1 is
+  // larger.
   check_near(run(g, "QLinearMatMul",
                  {ints({35}, {1, 1}, u8), scale({0.1}), zero, one, scale({0.3}), zero, scale({0.1}), zero}),
              {10});

@@ -73,7 +73,7 @@ TEST_CASE("RNN: a sequence that has ended keeps its state and outputs 0; reverse
   check_near(reverse[0], {2, 2, 0});
   check_near(reverse[1], {2});
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("activations", std::vector<std::string>{"Sine"})}), Failure);
-  // the weights are for one direction only
+  // a bidirectional layer needs weights for two directions
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional")}), Failure);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("Resize: linear mode interpolates between element centers; unknown mod
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("mode", "wavy")}), Failure);
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("coordinate_transformation_mode", "elsewhere")}), Failure);
   CHECK_THROWS_AS(run(g, "Resize", {in[0], Value(), row(g, {2})}), Failure);
-  for (float scale : {1e30f, -1.f, NAN, INFINITY})  // no such number of elements
+  for (float scale : {1e30f, -1.f, NAN, INFINITY})  // scales that give no valid number of elements
     CHECK_THROWS_AS(run(g, "Resize", {in[0], Value(), row(g, {1, 1, scale})}), Failure);
 }
 

@@ -41,7 +41,7 @@ Values string_normalizer(OpCall& c) {
   return {out};
 }
 
-// Calls f(a, b) for each pair of strings of the first two inputs, which are broadcast.
+// Broadcasts the strings of the first two inputs, and calls f(a, b) for each pair. Returns the broadcast shape.
 template <class F>
 Ints each_pair(OpCall& c, F f) {
   const Strings &a = c.value(0).strings(), &b = c.value(1).strings();
@@ -75,7 +75,7 @@ std::wstring characters_of(const std::string& text) {
   return out;
 }
 
-// Throws Failure for a pattern that RE2, whose syntax ONNX names, reads in another way than ECMAScript.
+// Throws Failure for a pattern that means something else in RE2, which ONNX prescribes, than in ECMAScript.
 void check_pattern(std::string_view pattern) {
   auto refuse = [](std::string_view part) {
     throw Failure("its pattern has '" + std::string(part) + "': not supported");
@@ -98,7 +98,7 @@ Values regex_full_match(OpCall& c) {
   check_pattern(pattern);
   Ints matches;
   try {
-    // polynomial: takes no exponential time, and no stack for each character
+    // __polynomial avoids exponential time, and recursion for each character
     const std::wregex regex(characters_of(pattern), std::regex::ECMAScript | std::regex_constants::__polynomial);
     for (const std::string& text : in.items) {
       if (text.find('\r') != text.npos) throw Failure("a carriage return, which '.' does not match, is not supported");
@@ -108,7 +108,7 @@ Values regex_full_match(OpCall& c) {
   return {Tensor::of(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
-// Splits a text at a delimiter or, without one, at white space, at most `most` times. -1: any number of times.
+// Splits a text at the delimiter, or at white space if it is empty. Splits at most `most` times; -1 means no limit.
 std::vector<std::string> parts_of(std::string_view text, std::string_view delimiter, int64_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   std::vector<std::string> out;
@@ -127,8 +127,8 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view delimi
   return out;
 }
 
-// The first output has the parts of each string along a new last axis, filled with empty strings; the second has their
-// numbers.
+// The first output has the parts of each string along a new last axis, padded with empty strings. The second output has
+// the numbers of parts.
 Values string_split(OpCall& c) {
   const Strings& in = c.value(0).strings();
   int64_t most = c.attr("maxsplit") ? c.attr_int("maxsplit") : -1;
@@ -154,8 +154,8 @@ using Words = std::vector<std::string>;
 
 struct Vectorizer {
   int64_t shortest, longest, skips;
-  std::unordered_map<std::string, int64_t> place;  // index in the result of each n-gram (joined words)
-  std::vector<double> weights;                     // weight of each result element; empty: all are 1
+  std::unordered_map<std::string, int64_t> place;  // by n-gram (its words joined): its index in the result
+  std::vector<double> weights;                     // weight of each element of the result; empty if all are 1
   int64_t size = 0;
 
   static std::string joined(const Words& words, size_t from, size_t step, size_t n) {
@@ -259,14 +259,15 @@ Value label_default(OpCall& c, const Value& values) {
   return Tensor::constant(c.graph(), c.attr_int("default_int64", -1), dtype);
 }
 
-// Replaces each key by the value at the same place. The last of equal keys wins.
+// Replaces each element of the input that is in `keys` by the element of `values` with the same index. Of equal keys,
+// the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   Value missing = label_default(c, values);
   if (length_of(keys) != length_of(values)) throw Failure("its numbers of keys and values differ");
   if (length_of(missing) != 1 || missing.is_strings() != values.is_strings())
     throw Failure("its default is not one value of the type of its values");
   if (c.value(0).is_strings() != keys.is_strings()) throw Failure("its keys are not of the type of its input");
-  Tensor place;  // the number of the key, counted from 1; 0: not in the list
+  Tensor place;  // for each element of the input: the number of its key, from 1; 0 if it is no key
   if (keys.is_strings()) {
     std::unordered_map<std::string, int64_t> number;
     for (size_t i = 0; i < keys.strings().items.size(); i++) number[keys.strings().items[i]] = int64_t(i + 1);
@@ -295,7 +296,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
 
 Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"), label_list(c, "values")); }
 
-// The first version maps a list of strings to their numbers, or numbers to the strings.
+// LabelEncoder of version 1: maps strings to their index in the attribute `classes_strings`, or indices to strings.
 Values label_encoder_1(OpCall& c) {
   Value classes = label_list(c, "classes"), numbers = Tensor::of(c.graph(), int_range(0, length_of(classes)));
   return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);

@@ -36,8 +36,8 @@ Values adagrad(OpCall& c) {
   });
 }
 
-// A missing epsilon is an error, because the defaults disagree: the operator's schema says 1e-6, tinygrad 0, and the
-// conformance suite expects 0.01.
+// Throws Failure if epsilon is missing, because the defaults disagree: the operator's schema says 1e-6, tinygrad 0, and
+// the conformance suite expects 0.01.
 Values adam(OpCall& c) {
   if (!c.attr("epsilon"))
     throw Failure(

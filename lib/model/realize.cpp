@@ -28,11 +28,11 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// Tensors, split into those with known values and those that need kernels.
+// A list of tensors, of which some have known values and the others need kernels.
 struct Unrealized {
-  std::vector<Array> values;  // values of each tensor; empty if it needs a kernel
+  std::vector<Array> values;  // for each tensor, its values; an empty Array if it needs a kernel
   std::vector<UOp> graphs;    // CONTIGUOUS nodes of the tensors that need kernels
-  std::vector<size_t> which;  // for each graph, the index of its tensor
+  std::vector<size_t> which;  // for each of `graphs`, the index of its tensor
 };
 
 Unrealized split_plain_values(std::span<const Tensor> tensors) {

@@ -22,7 +22,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
 // Returns the values of a tensor that needs no kernel: an empty tensor, a constant, a buffer with known values, or a
-// reshape of such a tensor.
+// reshape of one of these. Returns nullopt for other tensors.
 std::optional<Array> plain_value(const Tensor& tensor);
 
 // Returns the non-empty buffers with unknown values that the tensors depend on.
@@ -31,8 +31,8 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 // State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
 struct TensorState {
   std::string device = "CPU";
-  int64_t uniques = 0;                          // number of the next UNIQUE; also how many were made
-  std::unordered_map<UOp, HostData> data = {};  // the bytes of each BUFFER whose values are known
+  int64_t uniques = 0;                          // number of the next UNIQUE; they are numbered from 0
+  std::unordered_map<UOp, HostData> data = {};  // by BUFFER: its bytes, if its values are known
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }

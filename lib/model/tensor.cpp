@@ -168,7 +168,7 @@ Tensor Tensor::number(Const value) const {
 // ---- dtype ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::cast(DType to) const {
-  // Cast through int32, so that negative values wrap around, because a direct cast of them is undefined in C.
+  // C does not define casts of negative floats to unsigned integers; a cast through int32 wraps them around.
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
     return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));

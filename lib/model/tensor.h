@@ -1,7 +1,7 @@
-// Tensor builds tensor-level UOps like tinygrad's Tensor (tensor.py, mixin/math.py, mixin/movement.py). Each method has
-// tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph that tinygrad
-// builds. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor is an
-// immutable handle, cheap to copy. The default-constructed Tensor means None.
+// Tensor: builds the UOps of tensor graphs as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py).
+// Each method has tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph
+// that tinygrad builds. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor
+// is an immutable handle, cheap to copy. The default-constructed Tensor means None.
 //
 // Differences from Python: shapes and axes are Ints; a missing axis argument is kAll; `x[...]` is getitem; comparisons
 // are the methods eq, ne, lt, ... Misuse throws Failure.
@@ -45,7 +45,7 @@ class Tensor {
   Graph& graph() const { return uop_.graph(); }
   DType dtype() const { return uop_.dtype(); }
   Ints shape() const;
-  int64_t size(int64_t dim) const;  // a negative dim counts from the end
+  int64_t size(int64_t dim) const;  // returns the size of an axis; a negative `dim` counts from the end
   int64_t ndim() const;
   int64_t numel() const;
   bool is_floating_point() const { return dtypes::is_float(dtype()); }
@@ -104,8 +104,8 @@ class Tensor {
 
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
-  // Returns a copy in which `value` replaces the indexed elements. At least one of the indices must be a tensor.
-  // With a reduction (sum, prod, amax or amin), `value` is combined with them instead.
+  // Returns a copy in which `value` replaces the indexed elements or, with a reduction (sum, prod, amax or amin), is
+  // combined with them. At least one of the indices must be a tensor.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;

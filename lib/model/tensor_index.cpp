@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// A resolved slice of an axis (Python's slice.indices): the elements in [begin, end) at distance |step|, in reverse
-// order if step is negative.
+// A slice of an axis as Python's slice.indices() resolves it: the elements in [begin, end) at distance |step|, in
+// reverse order if `step` is negative. `size` is the number of elements.
 struct Stride {
   int64_t begin, end, step, size;
 };
@@ -50,7 +50,8 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// Returns `values` where the mask is set, else `target`. Reduces `axes`: the last set element along them wins.
+// Returns `target` with elements of `values` where the mask is set. The result lacks the axes `axes` of the mask; if
+// the mask is set for several elements along these axes, the last one is used.
 Tensor masked_setitem(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes) {
   Ints sizes(size_t(mask.ndim()), 1), masked = mask.shape();
   for (int64_t a : axes) sizes[size_t(mask.resolve_dim(a))] = masked[size_t(mask.resolve_dim(a))];
@@ -87,7 +88,8 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor after its integer, slice and new-axis indices are applied by movement ops; `indexed`: (axis, index tensor).
+// A tensor to which the integer, slice and new-axis indices were applied by movement ops. `indexed` has the pairs
+// (axis, index tensor) that are left.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -95,7 +97,7 @@ struct Moved {
 Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   Moved out;
   std::vector<Stride> strides;
-  Ints kept, own = of.shape();  // kept: sizes after indexing, where integers remove an axis and NewAxis adds one
+  Ints kept, own = of.shape();  // `kept` is the shape after integers have removed axes and NewAxis has added axes
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);
@@ -122,11 +124,12 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
-// A tensor after its tensor indices are applied: x is the sum, over the indexed axes, of the elements that the one-hot
+// A tensor to which index tensors were applied: `x` is the sum, over the indexed axes, of the elements that the one-hot
 // `mask` selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed, brought;  // axes of the mask: `summed` are the indexed axes, `brought` those of the index tensors
+  Ints summed;   // the indexed axes of the mask
+  Ints brought;  // the axes of the mask that come from the index tensors
 };
 Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;
@@ -235,7 +238,8 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
   return masked_reduce(*this, values, mask, {-1}, reduce);
 }
 
-// Sorts by a bitonic network, then compares elements to find the sorted indices; equal elements keep their order.
+// Sorts by a bitonic network. Then finds the index of each sorted element by comparisons; equal elements keep their
+// order.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

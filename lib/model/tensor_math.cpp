@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Brings both tensors to one shape and, with match_dtype, to one dtype (tensor.py:_broadcasted). Like tinygrad, casts
-// before and after the broadcast; in tinygrad this makes sums of the backward pass precise.
+// Returns both tensors with a common shape and, with match_dtype, a common dtype (tensor.py:_broadcasted). Like
+// tinygrad, casts before and after the broadcast, which in tinygrad makes sums of the backward pass precise.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
@@ -33,7 +33,7 @@ void need_integral(const Tensor& t) {
     throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
-// Returns cond.cast(bool) ? x : y, with broadcasting and dtype promotion.
+// Returns x where `cond` is not 0, else y, with broadcasting and dtype promotion.
 Tensor choose(Tensor cond, Tensor x, Tensor y) {
   std::tie(cond, x) = broadcasted(cond, x, false);
   std::tie(cond, y) = broadcasted(cond, y, false);
@@ -165,14 +165,14 @@ Tensor Tensor::cos() const {
 
 Tensor Tensor::tan() const { return sin() / cos(); }
 
-// the approximation 4.4.46 of Abramowitz and Stegun
+// Returns the approximation 4.4.46 of Abramowitz and Stegun, as tinygrad does.
 Tensor Tensor::asin() const {
   Tensor series = poly_n(abs(), {-0.0012624911, 0.0066700901, -0.0170881256, 0.0308918810, -0.0501743046, 0.0889789874,
                                  -0.2145988016, 1.5707963050});
   return sign() * (kPi / 2 - (1.0 - abs()).sqrt() * series);
 }
 Tensor Tensor::acos() const { return kPi / 2 - asin(); }
-// atan, asinh and acosh do not square large numbers, whose squares are infinite.
+// atan(), asinh() and acosh() use other formulas for numbers above this, because the squares may be infinite.
 constexpr double kLarge = 1e9;
 Tensor Tensor::atan() const {
   return abs().gt(Const(kLarge)).where(sign() * (kPi / 2), (*this / (1 + *this * *this).sqrt()).asin());
@@ -180,14 +180,14 @@ Tensor Tensor::atan() const {
 Tensor Tensor::sinh() const { return (exp() - neg().exp()) / 2; }
 Tensor Tensor::cosh() const { return (exp() + neg().exp()) / 2; }
 Tensor Tensor::tanh() const { return 2.0 * (2.0 * *this).sigmoid() - 1.0; }
-Tensor Tensor::asinh() const {  // uses the absolute value: a negative number and the root would cancel
+Tensor Tensor::asinh() const {  // computes with |x|, because a negative x and the root would cancel
   Tensor x = abs();
   return sign() * x.gt(Const(kLarge)).where(x.log() + kLog2, (x + (x.square() + 1).sqrt()).log());
 }
 Tensor Tensor::acosh() const { return gt(Const(kLarge)).where(log() + kLog2, (*this + (square() - 1).sqrt()).log()); }
 Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 
-// the approximation 7.1.26 of Abramowitz and Stegun
+// Returns the approximation 7.1.26 of Abramowitz and Stegun, as tinygrad does.
 Tensor Tensor::erf() const {
   Tensor t = 1.0 / (1.0 + 0.3275911 * abs());
   return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) *

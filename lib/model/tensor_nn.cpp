@@ -174,7 +174,8 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-// Returns the sorted letters that occur once in `text`: they are the output if an einsum formula names no output.
+// Returns the letters that occur once in `text` and not in `except`, sorted: these are the output of an einsum formula
+// that names no output.
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
@@ -276,7 +277,8 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed, rank;  // axes of the letters that the output lacks; alphabetical rank of each output letter
+  Ints summed;  // the axes whose letters are not in the output
+  Ints rank;    // for each letter of the output, its position in alphabetical order
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

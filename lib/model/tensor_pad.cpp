@@ -31,7 +31,7 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
   return x.repeat(repeats).shrink(bounds);
 }
 
-// Joins three tensors, of which the first and last may be None.
+// Concatenates three tensors along axis `dim`. The first and the last one may be None.
 Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
   Tensors parts;
   for (const Tensor& t : {first, x, last})
@@ -39,7 +39,8 @@ Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t 
   return Tensor::cat_all(parts, dim);
 }
 
-// Returns copies of the first element before an axis and of the last after it; None for a part without elements.
+// Returns `before` copies of the first element of an axis, and `after` copies of the last one; None instead of 0
+// copies.
 std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
   auto copies = [&](int64_t i, int64_t count) {
@@ -53,7 +54,8 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
   return {copies(0, before), copies(n - 1, after)};
 }
 
-// Reflects an axis at its first and last element. Beyond the length of the axis, the result is reflected again.
+// Pads an axis by reflecting it at its first and last element. If the axis is shorter than the padding, reflects the
+// result again.
 Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
   while (before > 0 || after > 0) {
@@ -127,7 +129,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   size_t n = kernel.size(), lead = own.size() - n;
   if (own.size() < n || stride.size() != n || dilation.size() != n)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(own.size()));
-  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide: length of each kernel element's row, i * f + d
+  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // `wide` has the length i * f + d of a kernel element's row
   for (size_t j = 0; j < n; j++) {
     int64_t k = kernel[j], s = stride[j], d = dilation[j], i = own[lead + j];
     if (k <= 0 || s <= 0 || d <= 0) throw Failure("a window, stride or dilation that is not positive");

@@ -1,5 +1,6 @@
-// Value: an input or output of a model's node. A numeric tensor, a string tensor, a sequence of values, or none (an
-// omitted input or an empty optional). A numeric tensor of a narrow type (onnx.h:is_narrow) remembers this type.
+// Value: an input or output of a model's node. It is a numeric tensor, a string tensor, a sequence of values, or none
+// (an omitted input or an empty optional). For a numeric tensor of a narrow type (onnx.h:is_narrow), it also has this
+// type.
 #pragma once
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class Value {
   bool is_strings() const { return kind_ == Kind::Strings; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
   const Tensor& tensor() const { return need(Kind::Tensor, "tensor"), tensor_; }
-  // The tensor's type if it is narrow, else Undefined.
+  // Returns the tensor's type if it is narrow, else Undefined.
   onnx::Type narrow() const { return narrow_; }
   const Strings& strings() const { return need(Kind::Strings, "tensor of strings"), *strings_; }
   const Values& items() const { return need(Kind::Sequence, "sequence"), *items_; }

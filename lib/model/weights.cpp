@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxHeader = 100'000'000;  // the limit of the reference implementation, in bytes
+constexpr size_t kMaxHeader = 100'000'000;  // most bytes of a header; the limit of safetensors' own implementation
 
 onnx::Type type_of_name(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
@@ -33,7 +33,7 @@ onnx::Type type_of_name(const std::string& name) {
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
-  constexpr int kMostLevels = 4;  // no valid header has more
+  constexpr int kMostLevels = 4;  // most levels of nesting in a valid header
   const bool fits = json_fits(text, kMostLevels, [&](int depth, const std::string& name) {
     if (depth == 1 && !names.insert(name).second) twice = name;
   });
@@ -143,7 +143,7 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
                     [](const onnx::TypeProto::Dim& dim, int64_t size) { return !dim.value || *dim.value == size; });
 }
 
-// The initializers and inputs of a graph by name; of several with the same name, the first.
+// Finds the initializers and inputs of a graph by name. If several have the same name, finds the first one.
 class Places {
  public:
   explicit Places(onnx::GraphProto& graph) : graph_(graph) {

@@ -1,4 +1,4 @@
-// Reads weights from safetensors, npz and npy files. Weights replace a model's initializers or give its inputs values.
+// Reads weights from safetensors, npz and npy files, and puts them into models.
 #pragma once
 #include <string>
 #include <vector>

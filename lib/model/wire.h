@@ -1,6 +1,6 @@
-// WireReader iterates over the fields of a protobuf message in memory (a mapped file) without copying, so that skipping
-// gigabytes of weights is free. Every length is checked: a truncated message or an unexpected wire type throws Failure
-// with the byte position. Mirrors the protobuf parser of tinygrad's nn/onnx.py.
+// WireReader: iterates over the fields of a protobuf message in memory (a mapped file) without copying, so that
+// skipping gigabytes of weights is free. Checks every length: a truncated message or an unexpected wire type throws
+// Failure with the byte position (tinygrad: the protobuf parser of nn/onnx.py).
 #pragma once
 #include <bit>
 #include <cstring>
