@@ -10,14 +10,14 @@ using Json = nlohmann::ordered_json;
 
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
   std::string sum = R"({"records":0,"identical":0,"errors":0,"stages":{},"first_divergence":{}})";
-  std::vector<size_t> reports(files.size());  // by file
+  std::vector<size_t> reports(files.size());  // number of reports in each file
   const Status read = for_each_report(files, "tgc check --json", [&](size_t file, const std::string& report) {
     reports[file]++;
     for (const char* name : {"records", "identical", "stages"}) (void)Json::parse(report).at(name);
     sum = sum_of_counts(sum, report);
   });
   if (!read) return read.diag();
-  for (size_t i = 0; i < files.size(); i++)  // a shard that was stopped leaves an empty file
+  for (size_t i = 0; i < files.size(); i++)  // the file of a shard that was stopped is empty
     if (reports[i] != 1)
       return Diag{.message = "no report", .file = files[i], .expected = "what `tgc check --json` prints"};
   const Json all = Json::parse(sum);

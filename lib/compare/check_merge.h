@@ -1,4 +1,4 @@
-// Merges several reports of `tgc check --json` into one report, for instance the reports of all shards.
+// merge_checks: merges several reports of `tgc check --json`, such as those of all shards, into one report.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@ namespace tgc {
 
 struct MergedCheck {
   std::string json;  // the merged report, with the sums of the counts
-  bool all_identical = false;
+  bool all_identical = false;  // every record of every report is identical
 };
 
 // Merges the reports in `files`. Fails if a file cannot be read or is not a report.

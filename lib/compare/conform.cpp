@@ -27,7 +27,7 @@ Diag missing_order(const std::string& file) {
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-// Reads a text of the record, or an answer. A text that names no release is of `producer`.
+// Reads the graph in a text of the record or in an answer. If the text names no release, its release is `producer`.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
   ReadReport report{.take_malformed = true, .producer = producer};
   return read_graph(graph, detect_kind(text), text, file, &report);
@@ -46,8 +46,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return root ? pyrender(root->root) : Result<std::string>(root.diag());
 }
 
-// Returns the list in `text` as a print_uops listing. If `text` is such a listing and `keep_listing` is set, returns
-// `text`.
+// Returns the linear list in `text` in the format of print_uops. With `keep_listing`, returns a text that has this
+// format as it is.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
                             std::string_view producer) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
@@ -58,23 +58,24 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The process of the port, which answers questions, and the number of its failures in a row.
+// The process of the port. Counts its failures in a row.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
-  // Returns the answer of the port, one line. Fails as Answerer::ask() does.
+  // Sends a question to the port, and returns the answer, which is one line. Errors are those of Answerer::ask().
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask(question);
     if (!line) count(line.diag());
     return line;
   }
-  // Resets the number of failures in a row, after a valid answer.
+  // To be called after a valid answer: sets the number of failures in a row to 0.
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
-  // Records an invalid answer. Restarts the process, because its next line may not belong to the next question.
+  // To be called after an invalid answer: counts the failure. Restarts the process, because the next line that it
+  // writes may not belong to the next question.
   void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
 
-  // Returns why the run must end (too many failures in a row, or no valid answer at all), or "" to continue.
+  // Returns why the run must end (too many failures in a row, or no valid answer at all); "" if it need not.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -117,7 +118,7 @@ class ConformRun {
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
       if (plan_.as == ConformAs::Values && is_runtime_kernel(*record, producer_)) {
-        runtime_kernels_++;  // such a kernel waits for other threads, so it cannot be run alone
+        runtime_kernels_++;  // skip the kernel: it waits for other threads, so it cannot be run alone
         continue;
       }
       for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformAs::Text)) {
@@ -212,7 +213,7 @@ class ConformRun {
     return AnswerVerdict::Different;
   }
 
-  // Returns whether two graphs are the same but for facts that pyrender omits. `file` is the file of the first.
+  // Returns true if two graphs are the same, except for facts that pyrender omits. `file` is the file of the first one.
   bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
     auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
@@ -220,7 +221,8 @@ class ConformRun {
   }
 
   struct Answer {
-    std::string made, error;  // graph, list or source of the answer; its error. Both empty: not supported
+    std::string made;   // the graph, list or source in the answer
+    std::string error;  // the error in the answer; if it and `made` are empty, the port does not support the stage
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
@@ -238,7 +240,7 @@ class ConformRun {
       known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
       else if (key == "not_supported") known |= in.boolean();
-      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // of the question
+      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // as in the question
       else if (key != wanted)
         in.fail(at, "an answer with the unknown field '" + std::string(key) + "'",
                 "'" + std::string(wanted) + "', 'not_supported' or 'error'");
@@ -272,7 +274,7 @@ class ConformRun {
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
-    // tinygrad's own text, which loses facts that the record has in another text
+    // the answer is exactly tinygrad's text, which omits facts that the record has in another text
     if (to_the_letter && detect_kind(q.after_json) != InputKind::Json && answer == q.after) return std::string();
     // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
     return catch_failures([&]() -> std::string {
@@ -292,7 +294,7 @@ class ConformRun {
     return out;
   }
 
-  // Reads a kernel at any stage, to run it in REF: a kernel of another release is imported.
+  // Reads a kernel at any stage, to run it in REF. Imports a kernel of another release.
   Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
                           const std::string& stage = "") const {
     auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
@@ -312,7 +314,7 @@ class ConformRun {
     imports.over.imports = true;
     auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
-    if (q.kind == Question::After::List)  // the importer would order a graph itself
+    if (q.kind == Question::After::List)  // fail if the answer is a graph, which the importer would put in order
       if (auto order = listing(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
     RunReport report = run_kernel(imports, *loaded,
@@ -321,7 +323,7 @@ class ConformRun {
                                    .compare = {.reference = file + "#" + r.id}});
     if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
-    report.again.clear();  // `tgc run` does not have the answer
+    report.again.clear();  // drop the command that repeats the run, because `tgc run` does not have the answer
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
 
@@ -331,7 +333,7 @@ class ConformRun {
   Port& port_;
   ConformReport& out_;
   std::string producer_;  // the release that made the records of the current file
-  const StageRow* row_;  // the row of plan.stage; null if 0.12.0 has no such stage
+  const StageRow* row_;  // the row of plan.stage; null if tgc's own pipeline has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };
@@ -352,7 +354,8 @@ Result<ConformReport> conform(const Session& session, const std::vector<std::str
 
 namespace {
 
-// Compiles the AST of a record with the native pipeline, as long as its graphs print like the recorded ones.
+// Compiles the AST of a record by the native pipeline, to get facts that the recorded texts omit. Stops at the first
+// stage whose graph does not print like the recorded one.
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
@@ -380,7 +383,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // unset after the first graph that prints differently
+  std::optional<Compilation> c_;  // unset after the first graph that prints differently, or if the record is of no use
 };
 
 }  // namespace
@@ -389,7 +392,7 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
   NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast_full.value_or(r.ast);
-  std::optional<std::string_view> recorded = before;  // the graph before the next stage; nullopt: not printable
+  std::optional<std::string_view> recorded = before;  // graph before the stage; nullopt if tinygrad could not print it
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";

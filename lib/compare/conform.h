@@ -1,9 +1,10 @@
-// `tgc conform`: tests another implementation of the compiler (a "port") stage by stage. For each recorded stage, the
-// port gets tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after the stage. The
-// next question starts from tinygrad's graph again, even if the answer was wrong.
+// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For each recorded
+// stage, the port gets tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after the
+// stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
 //
-// README.md describes the questions and answers, one line of JSON each. If a port crashes, exceeds the time limit, or
-// writes invalid or unsolicited output, only this question fails: tgc restarts the port for the next question.
+// README.md describes the questions and answers, which are one line of JSON each. If a port crashes, exceeds the time
+// limit, or writes invalid or unsolicited output, only this question fails: tgc restarts the port for the next
+// question.
 #pragma once
 #include <set>
 #include <string>
@@ -17,92 +18,93 @@
 
 namespace tgc {
 
-// How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are always compared
-// as text. Text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them and tgc can
-// compute them for tinygrad's graph.
+// How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are only compared as
+// text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
+// and tgc can compute them for tinygrad's graph.
 enum class ConformAs : uint8_t { Text, Structure, Values };
-// Verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing. Such
-// an answer says nothing about the port, because the question's own graph is right.
+// The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing;
+// it says little about the port, because returning the question's graph is right. NotSupported: the port says so.
+// Error: the port failed, or the answer is invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
-std::string_view name_of(AnswerVerdict verdict);  // returns a text such as "not supported"
+std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text, such as "not supported"
 
 struct ConformPlan {
-  std::string command;
+  std::string command;  // the shell command that runs the port
   ConformAs as = ConformAs::Text;
-  std::string stage;    // the only stage to ask about (a name or alias); empty: all
+  std::string stage;    // the only stage to ask about (a name or alias); empty for all stages
   GraphMap map;         // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle style = {};
   size_t show = 3;      // number of differences to report in detail
-  std::set<std::string> baseline = {};  // report only differences of these answers in detail; empty: of all
-  double seconds = 60;  // time limit for one answer
-  bool keeps_differences = false;  // keep the text of each difference (Answered::difference)
+  std::set<std::string> baseline = {};  // if not empty, only differences of these answers are reported in detail
+  double seconds = 60;             // time limit for one answer
+  bool keeps_differences = false;  // set Answered::difference
 };
 
 struct ConformCounts {
   size_t same = 0, unchanged = 0, different = 0, not_supported = 0, errors = 0;
-  std::string first;  // the first record with a wrong answer, "add.0 (CPU:CLANG)"
+  std::string first;  // the first record with a wrong answer, such as "add.0 (CPU:CLANG)"
   size_t compared() const { return same + different + errors; }
   size_t asked() const { return compared() + unchanged + not_supported; }
   size_t& of(AnswerVerdict verdict);
 };
 
-// Reads a baseline, a file that ConformReport::write_baseline() wrote: the keys of the answers that conformed. Fails if
-// it was written with another comparison than `as` (--as).
+// Reads a baseline, which ConformReport::write_baseline() wrote, and returns the keys of the answers that conformed.
+// Fails if the baseline is of another comparison than `as` (--as).
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
   struct Answered {
     std::string id, target, stage;
     AnswerVerdict verdict;
-    std::string file;             // the recording
-    uint32_t line = 0;            // the record's line in `file`
-    std::string difference = {};  // how the answer differs, if ConformPlan::keeps_differences is set
-    std::string key() const { return id + "\t" + target + "\t" + stage; }
+    std::string file;             // name of the recording's file
+    uint32_t line = 0;            // number of the record's line in `file`
+    std::string difference = {};  // the difference or error as text, if ConformPlan::keeps_differences is set
+    std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 
   std::vector<std::pair<std::string, ConformCounts>> stages;  // counts by stage, in the order of the questions
   std::vector<Answered> answers;                              // answers, in the order of the questions
   std::vector<std::string> shown;                             // the first differences in detail, as text
   std::string as = "text";                                    // the comparison, as --as names it
-  std::string ended;                                          // why the run ended early; empty: it did not
-
-  // Differences from a baseline, a list of the right answers of an older run. `worse` lists answers that are now wrong.
-  // `better` counts right answers that the baseline lacks; `not_asked` counts its entries that were not asked about.
+  std::string ended;                                          // why the run ended early; empty if it did not
+  // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
-    std::vector<std::string> worse;  // for example "add.0 (CPU:CLANG): expander is different now"
-    size_t better = 0, not_asked = 0;
+    std::vector<std::string> worse;  // answers that are wrong now: "add.0 (CPU:CLANG): expander is different now"
+    size_t better = 0;               // number of right answers that the baseline does not have
+    size_t not_asked = 0;            // number of entries of the baseline about which this run did not ask
   };
   std::optional<BaselineDiff> baseline_diff;
 
   ConformCounts total() const;
-  // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist or cannot be read.
+  // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, is empty, cannot be
+  // read, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
   // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about.
   Status write_baseline(const std::string& file) const;
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
-  // Returns a case for each answer. With a baseline, answers that are wrong in it, too, are skipped.
+  // Returns a CI report with a case for each answer. Skips stages that the port does not support and, with a baseline,
+  // wrong answers that it does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row, or three
+// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row, or after three
 // before its first valid answer.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
-// The questions of `tgc conform` about a record: one for each stage, with the graph before the stage.
-
-// A question to the port. `linear` and `source` rewrite no graph: they make a list of it, and source of the list.
+// A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and
+// source code of the list.
 struct Question {
   enum class After : uint8_t { Graph, List, Source };
 
   std::string stage;
   std::string before;      // the graph or list before the stage, in any format
   std::string_view after;  // the expected result; refers to text in the record
-  After kind = After::Graph;
-  std::string after_json = {};  // a text of the expected graph with facts that pyrender omits; empty: unknown
+  After kind = After::Graph;  // what the expected result is
+  std::string after_json = {};  // the expected graph as JSON, with facts that pyrender omits; empty if unknown
 };
 
 // Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype

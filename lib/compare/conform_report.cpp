@@ -161,7 +161,7 @@ std::string ConformReport::json() const {
     json.key("stages").object([&] {
       for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
     });
-    json.key("list").array([&] {  // lists only wrong answers
+    json.key("list").array([&] {  // has only wrong answers
       for (const Answered& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.line().object([&] {

@@ -20,9 +20,9 @@ namespace tgc {
 namespace {
 
 struct DiffInput {
-  bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
+  bool is_graph = false;   // true if the input is a graph, in `text`; false if it has runs
   std::string text, file;
-  std::string producer = {};  // for a graph: the release of a text that names no release; empty: unknown
+  std::string producer = {};  // the release of a graph whose text names no release; empty if unknown
   std::vector<Run> runs;
 };
 
@@ -30,11 +30,11 @@ struct DiffInput {
 struct CommonStage {
   std::string name;    // name of the stage, for example "expander"
   std::string target;  // the target that the graph names; may be empty
-  bool is_text = false;  // the result of the stage is no graph, but text to compare by lines
+  bool is_text = false;  // the result of the stage is text, which is compared by lines, and no graph
 };
 
-// Pairs of runs to compare. Runs with equal id and target are paired in order. If both inputs have only one run, these
-// are paired even with different ids or targets.
+// The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal id and target are paired in
+// order. If each input has one run, the two are a pair even with different ids or targets.
 struct RunPairs {
   std::vector<std::pair<const Run*, const Run*>> pairs;
   size_t only_a = 0, only_b = 0;
@@ -58,13 +58,13 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the compilation up to and including `row`. Returns the result as text, in the form that recorded runs have.
+// Runs the compilation up to and including `row`. Returns the result as text, in the format of recorded runs.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current()) : c.output(row);
 }
 
-// Appends the kernels of the compilation's schedule to the run `to`, in the form that recorded runs have.
+// Appends the kernels of the compilation's schedule to the run `to`, in the format of recorded runs.
 void add_kernels(Compilation& c, Run& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
@@ -95,7 +95,7 @@ Result<Run> run_by_tgc(const Run& recorded) {
     const StageRow* row = find_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
-    if (!text && !c->next()) return out;  // a stage failed, so the run ends before it
+    if (!text && !c->next()) return out;  // a stage failed: the run ends before this stage
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
   if (kernels) add_kernels(*c, out);
@@ -128,7 +128,8 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   return side;
 }
 
-// Returns the graph after `stage` of the run with the target `target`, to compare a run with a graph.
+// Returns, as a graph, the result of `stage` in the run with the target `target` (empty: the only run). A `side` that
+// is a graph is returned as it is. Fails if there is not exactly one such run.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
@@ -145,8 +146,8 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
   return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
 }
 
-// Compiles the AST of each run with tgc, with the settings and target of the run. Returns runs with tgc's results at
-// the same stages. If a stage fails, the run ends before this stage.
+// Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
+// results after the same stages. If a stage fails, the run ends before this stage.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -161,8 +162,8 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
   return out;
 }
 
-// Returns the stage `asked` (--stage), else the stage that the graph names, else the AST. Fails for an unknown stage,
-// or if `asked` is set although neither input has runs.
+// Returns the stage to compare: `asked` (--stage) or, if it is empty, the stage that the graph names, or the AST. Fails
+// for an unknown stage, or if `asked` is set although neither input has runs.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
   if (!asked.empty() && a.is_graph && b.is_graph)
     return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",
@@ -180,13 +181,13 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   }
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ") || (a.is_graph && b.is_graph)) return out;
-  for (const DiffInput* side : {&a, &b})  // a stage of a recording, by its name or slug
+  for (const DiffInput* side : {&a, &b})  // look for a stage of the recordings with this name or slug
     for (const Run& run : side->runs)
       for (const RunText& t : run.texts)
         if (t.stage == out.name || slug_of_stage(t.stage) == out.name)
           return CommonStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
   const StageRow* row = find_row(out.name);
-  const bool is_text = row && row->output && row->name != "linear";  // compared by lines; "linear" counts as a graph
+  const bool is_text = row && row->output && row->name != "linear";  // a linear list is compared like a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage(out.name);
   unknown.file = file;
@@ -246,7 +247,7 @@ class DiffRun {
     if (!plan_.quiet && !plan_.json && a.is_graph != b.is_graph)
       session.note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
     const DiffInput graph_a =
-        as_graph(a, stage_, stage.target).value_or_throw();  // before B, so that A's error comes first
+        as_graph(a, stage_, stage.target).value_or_throw();  // in a statement of its own, so that A's error comes first
     return graphs(graph_a, as_graph(b, stage_, stage.target).value_or_throw());
   }
 
@@ -326,9 +327,9 @@ class DiffRun {
   const std::string &a_, &b_;
   const DiffPlan& plan_;
   DiffOptions options_;
-  std::optional<Renames> renames_;  // the renames that --renames names
+  std::optional<Renames> renames_;  // the renames in the file of --renames; unset without the option
   DiffReport out_{.ci = diff_ci_report()};
-  std::string stage_;  // if a record is compared with a graph: the record's stage to compare
+  std::string stage_;  // the stage of a record that is compared with a graph
 };
 
 }  // namespace

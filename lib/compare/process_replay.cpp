@@ -24,19 +24,19 @@ namespace {
 // ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
-  std::string id, target, name;  // the name of a schedule is the function of tinygrad that made it; may be empty
-  std::string asked_by;  // the program lines that caused the kernel; empty: not recorded
+  std::string id, target, name;  // the name of a schedule is the function of tinygrad that made it, or empty
+  std::string asked_by;  // the lines of the program for which the kernel was made; empty if not recorded
   std::string nodes;  // number of nodes of the AST, as text
-  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
   size_t ast = 0;  // hash of the text of the AST
-  size_t whole = 0;  // hash of all texts that are compared
+  size_t whole = 0;  // hash of all texts that the plan compares
 };
 
 struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // an error that says that the file is truncated; else unset
+  std::optional<Diag> cut;  // the error if the file is truncated
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -101,9 +101,10 @@ std::set<std::string> targets_of(const Index& index) {
   return out;
 }
 
-// Returns for each record of A the index of its partner in B, or kNone. Pairs records with equal keys, in order, by one
-// kind of key after another: id and AST; AST; source; program lines and name; program lines; node count and name; name;
-// id (if a recording has no program lines); of schedules, the innermost program line, the id, and the position.
+// Returns for each record of A the index of its partner in B, or kNone. Pairs records with the same target and equal
+// keys, in order. Tries these keys one after another: id and AST; AST; source; program lines and name; program lines;
+// node count and name; name; id (if a recording has no program lines); for schedules, the innermost program line, the
+// id, and the position.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -189,7 +190,7 @@ class PairDiff {
       out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
       for (const std::string& cause : causes_of(c)) out.causes[cause]++;
     }
-    const bool made = out.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
+    const bool made = out.stage != "ast" && a_.producer == b_.producer;  // else, their rewrites cannot be compared
     if (made && !a.rewrites.empty() && !b.rewrites.empty()) {
       Graph graph;
       auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
@@ -199,7 +200,7 @@ class PairDiff {
       out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
     }
     if (!out.rule.empty() || diff->blame.empty()) return Unit{};
-    out.rule = diff->blame[0].rule;  // tgc makes one of the two graphs, by this rule
+    out.rule = diff->blame[0].rule;  // the rule by which tgc's own stage makes one of the two graphs
     if (!plan_.json) out.detail = to_text(*diff, plan_.style);
     return Unit{};
   }
@@ -211,14 +212,15 @@ class PairDiff {
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Returns how a node changed, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  // Returns the kinds of changes of a node, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK:
+  // source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     if (is_renumbering(c)) return {"renumbered buffers"};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // prefix for a change in the graph of a KERNEL
+      constexpr std::string_view kInside = "kernel: ";  // prefix of a change within the graph of a KERNEL
       if (d.what.starts_with(kInside)) {
         const std::string what = d.what.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -249,7 +251,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
   for (size_t i = 0; i < partner.size(); i++)
     if (differs(i)) wanted[partner[i]] = true;
-  std::map<size_t, GoldenLine> waiting;  // records of B that were read before their partners in A
+  std::map<size_t, GoldenLine> waiting;  // by index: records of B that were read before their partners in A
   size_t read_b = 0;
   OrderedPool pool(session.jobs);
   GoldenLine line;
@@ -279,7 +281,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   return pool.finish();
 }
 
-// Returns a summary of a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+// Returns a summary of a recording, such as "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
 std::string contents(const Index& index) {
   if (index.entries.empty()) return index.file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
@@ -352,7 +354,7 @@ bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x
 
 bool is_machinery(const Rewrite& m) { return m.place.starts_with("uop/ops.py:"); }
 
-// One recording: the matches of its stage, and the stage's result.
+// One of the two recordings: the matches in the stage, and the stage's result.
 struct Side {
   std::vector<Rewrite> matches;
   std::set<std::string> places;  // places of the rules that matched
@@ -370,22 +372,22 @@ struct Side {
     for (UOp u : toposort(result)) left[u] = 1;
   }
 
-  // Returns the matches of rules, without those of machinery.
+  // Returns the matches without those of uop/ops.py, which substitute nodes and remove tags for other rules.
   std::vector<Rewrite> of_rules() const {
     std::vector<Rewrite> out;
     std::ranges::copy_if(matches, std::back_inserter(out), [](const Rewrite& m) { return !is_machinery(m); });
     return out;
   }
 
-  // Returns the match that made the difference, of a rule that matched only here; null if there is none. Prefers a
-  // match that does not follow from others which `other` lacks, then one of a node that `other` has in the stage,
-  // then a match of the stage itself to one that a rule made while it ran.
+  // Returns the match that made the difference, by a rule that matched only in this recording; null if there is none.
+  // Prefers a match that does not depend on other matches which `other` lacks, then a match of a node that `other` has
+  // in the stage, then a match of the stage itself over a nested one.
   const Rewrite* first_missing_in(const Side& other) const {
     if (matches.empty()) return nullptr;
     Graph& graph = matches[0].before.graph();
     UOpMap<UOp> made_there(graph);
     for (const Rewrite& m : other.matches) made_there[m.before] = m.after;
-    UOpMap<uint8_t> seen(graph), made_here(graph);  // made_here: nodes that only matches made which `other` lacks
+    UOpMap<uint8_t> seen(graph), made_here(graph);  // `made_here` are results of matches that `other` lacks
     const Rewrite* found = nullptr;
     std::tuple<bool, bool, int> least;
     for (const Rewrite& m : matches) {

@@ -29,11 +29,12 @@ struct ReplayPair {
   bool same = false;
   std::string stage;         // the first stage whose results differ
   bool same_source = false;  // the sources are equal although a stage differs
-  // the responsible rule, "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A; empty: unknown
+  // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
+  // Empty if it is unknown.
   std::string rule;
   std::string first_match;               // if `rule` is unknown: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> ops;     // by op: number of nodes that differ
-  std::map<std::string, size_t> causes;  // by kind of difference ("EXPAND removed", "STACK: dtype A -> B"): its count
+  std::map<std::string, size_t> causes;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
   std::string detail;                    // the difference as text or JSON
 };
 
@@ -46,15 +47,15 @@ struct ReplayDiff {
 
   bool is_same() const { return !different && !only_a && !only_b; }
   std::string text(size_t show) const;
-  // Returns {"kernels":{...},"first_difference":{...},"list":[...]} and the counts by op, rule and cause.
+  // Returns {"kernels":{...},"first_difference":{...},"list":[...]}, with the counts by op, rule and cause.
   std::string json() const;
-  // Returns a case for each kernel or schedule. The place of a failure is the responsible rule in the source tree of
-  // tinygrad or, if that is unknown, `file`.
+  // Returns a CI report with a case for each kernel or schedule. The file and line of a failure are those of the rule
+  // in the source tree of tinygrad or, if the rule is unknown, `file`.
   CiReport ci(const std::string& file) const;
 };
 
-// Returns whether process replay should compare these inputs: both must be golden records. FILE#ID is only accepted if
-// a recording is not of 0.12.0, because run_diff.h compares two records of 0.12.0 in more detail.
+// Returns true if process replay should compare these inputs. Both must be golden records. For FILE#ID, at least one
+// recording must be of another release than 0.12.0, because run_diff.h compares two records of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each given as FILE or FILE#ID. Warns if a file is truncated. Fails if a file cannot be read,
@@ -62,16 +63,15 @@ bool are_recordings(const std::string& a, const std::string& b);
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 
-// Finds the rule that made two recordings of one graph differ, from the rule matches that both recorded.
+// The rule that made two recordings of one graph differ.
 struct ReplayCulprit {
-  // tinygrad's rule, "uop/symbolic.py:217"; "A -> B" if rule B rewrote a node in place of rule A; empty: unknown
-  std::string rule;
+  std::string rule;         // as ReplayPair::rule
   std::string first_match;  // if the rule is unknown: the rule of the first match that differs; may be empty
 };
-
-// `stage` is the first stage whose results differ; `result_a` and `result_b` are its results, in one Graph. The rule is
-// one that matched in one recording only, and preferably rewrote a node which the other recording has after the stage.
-// Rules of uop/ops.py substitute and remove tags: they do what another rule asks for, and are skipped.
+// Finds the culprit from the rule matches that both recorded. `stage` is the first stage whose results differ;
+// `result_a` and `result_b` are its results, in one Graph. The culprit matched in one recording only, and preferably
+// rewrote a node that the other recording has after the stage. Skips the rules of uop/ops.py, which substitute nodes
+// and remove tags for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);
 

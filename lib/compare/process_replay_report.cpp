@@ -21,7 +21,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Returns the number of pairs by the first stage that differs. The entry for "ast" explains what this difference means.
+// Returns the number of pairs by the first stage that differs. The name of the entry for the AST has an explanation.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -56,7 +56,8 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Returns a text for causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" for one added, two removed ops.
+// Returns one text for causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an
+// EXPAND and a RESHAPE were removed.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;
@@ -206,10 +207,10 @@ CiReport ReplayDiff::ci(const std::string& file) const {
                 .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
     if (p.same_source) test.message += ", the source is the same";
     if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
-    const size_t arrow = p.rule.rfind("-> ");  // of "A -> B", B matches now
+    const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", B is the rule that matches now
     auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
     if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
-    if (!p.detail.starts_with('"')) test.details = p.detail;  // a quote begins JSON
+    if (!p.detail.starts_with('"')) test.details = p.detail;  // a detail that begins with a quote is JSON
     out.add(std::move(test));
   }
   auto add_alone = [&](const std::vector<std::string>& names, const std::string& where) {

@@ -107,8 +107,8 @@ TEST_CASE("process replay: the fields of a KernelInfo of 0.12.0 are compared one
   CHECK(diff->text(0).find("SINK: arg dont_use_locals; SINK: arg name") != std::string::npos);
 }
 
-// Nodes: 0 and 1 are constants, 2 their sum, 3 the variable of a substituted graph, 4 and 5 sums with the variable,
-// 6 the SINK of the sum, 7 the SINK of constant 1.
+// The nodes of the recorded matches: 0 is the constant 1, 1 the constant 2, 2 their sum, 3 a parameter, 4 and 5 the
+// sums of the parameter and a constant, 6 the SINK of the sum 2, 7 the SINK of the constant 2.
 constexpr std::string_view kNodes =
     R"({"op":"CONST","dtype":"dtypes.int","arg":1},{"op":"CONST","dtype":"dtypes.int","arg":2},)"
     R"({"op":"ADD","dtype":"dtypes.int","src":[0,1]},{"op":"PARAM","dtype":"dtypes.int","arg":7},)"

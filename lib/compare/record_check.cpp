@@ -25,7 +25,7 @@ namespace tgc {
 
 namespace {
 
-// Keys for comparing two pyrender texts line by line independently of node names.
+// ---- keys for comparing two pyrender texts line by line, whatever the names of their nodes
 
 // Returns one key per line of the text: a hash of the line, in which each name is replaced by the key of the line that
 // defines the name. Lines with equal keys build equal nodes. The key of a line depends only on its node's subgraph.
@@ -56,7 +56,8 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   return keys;
 }
 
-// The outputs of a kernel that a record may have, in addition to the graphs after the stages.
+// The outputs of a kernel that a record may have besides graphs. Below are the names that a plan may have besides
+// stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -78,7 +79,7 @@ class RecordCheck {
   }
 
  private:
-  // Returns whether the plan selects the stage or output `name`.
+  // Returns true if the plan selects the stage or output `name`.
   bool wanted(std::string_view name) const {
     return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
   }
@@ -88,7 +89,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Records that the stage or output `name` differs, unless an earlier one differs already.
+  // Reports `name` as the first stage or output that differs, unless an earlier one was reported.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -112,7 +113,7 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the graphs differ only in names
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the texts differ only in node names
     return "  - tinygrad  + tgc\n" + diff;
   }
 
@@ -129,8 +130,8 @@ class RecordCheck {
     }
     if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
   }
-  // Reads `text` and writes the graph. The written text must be `printed`, which differs from `text` if tinygrad's own
-  // text loses facts of the graph that `text` states.
+  // Reads `text` and writes the graph. The written text must be `printed`, tinygrad's own text, which may omit facts of
+  // the graph that `text` has.
   void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
     ReadReport report{.producer = producer_};
@@ -147,7 +148,7 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Reads a graph that was recorded as JSON and writes it: the text must not change.
+  // Reads and writes a graph that was recorded as JSON. The text must not change.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_);
@@ -155,7 +156,8 @@ class RecordCheck {
     if (!read) return failed(kText, read.diag());
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares tinygrad's pyrender text `letters` of the graph `json` with tgc's. Checks that reading it gives the graph.
+  // `letters` is tinygrad's pyrender text of the graph `json`. Compares it with tgc's text, and checks that reading it
+  // gives the graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -171,7 +173,8 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Returns a text about the first difference between `graph` and `read`, which was read from its pyrender text; or "".
+  // Describes the first difference between `graph` and `read`, which was read from its pyrender text; "" if they are
+  // equal.
   static std::string difference_of_reading(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -187,7 +190,7 @@ class RecordCheck {
     if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
-  // Returns the pyrender text of the graph after it was written and read again as JSON and then as repr.
+  // Writes and reads the graph as JSON, then as repr, and returns the pyrender text of the result.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -198,7 +201,7 @@ class RecordCheck {
   }
   void check_listing(const std::string& text) {
     Graph graph(settings_);
-    // a listing can leave open which of two equal constants a source is, so the graph that is read may be malformed
+    // accept a malformed graph, because a listing does not tell which of two equal constants is a source
     ReadReport report{.take_malformed = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
@@ -239,7 +242,8 @@ class RecordCheck {
   // ---- compiling the graph of the record
   bool is_kernel() const { return !r_.target.empty(); }
 
-  // Begins a compilation with a recorded graph: the one after the stage `after`; if `after` is null, the AST.
+  // Begins a compilation of `text`, the recorded graph after the stage `after` (null: the AST). `what` is its name for
+  // messages.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
     auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
@@ -255,7 +259,7 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a compilation with tinygrad's graph after the last recorded stage so far.
+  // Begins a compilation of text_, tinygrad's graph after the last recorded stage so far.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -265,7 +269,7 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Returns why tgc cannot replay the record; "" if it can.
+  // Returns why tgc cannot compile the record; "" if it can.
   std::string why_not_to_replay() const {
     if (is_kernel() && is_runtime_kernel(r_, "")) return "a kernel of tinygrad's runtime";
     if (detect_kind(r_.ast) == InputKind::Json)
@@ -303,7 +307,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns whether the plan selects the stage `name` or something after this stage in the record.
+  // Returns true if the plan selects the stage `name`, or a stage or output after it.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -329,7 +333,7 @@ class RecordCheck {
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // Run *row, and the stages before it that are not in the record: tinygrad omits stages that change nothing.
+    // Runs *row, and the stages before it that the record does not have because they change nothing.
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
@@ -347,7 +351,7 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // For a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
+  // Checks a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
   void check_refusal() {
     if (plan_.isolated && is_kernel()) restart("before the refusal");
     else if (plan_.isolated)  // start from the AST, because a schedule needs the state of all stages
@@ -407,13 +411,13 @@ class RecordCheck {
   const CheckPlan& plan_;
   const std::string_view producer_;
   RecordReport report_;
-  RewriteObserver observer_;  // for --traced; does nothing; must outlive c_
+  RewriteObserver observer_;  // the observer for --traced, which does nothing; must outlive c_
   std::optional<Compilation> c_;  // the compilation; unset after a failure, which why_stopped_ describes
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the last stage so far whose result was recorded as text
+  const StageRow* after_ = nullptr;  // the last stage so far that has a recorded text
   std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
-  std::optional<bool> optimize_;  // whether the optimizer runs on the AST
-  bool as_expected_ = false;  // whether tgc's graph after `after_` prints as text_
+  std::optional<bool> optimize_;  // true if the optimizer chooses opts for the AST; set by the first begin()
+  bool as_expected_ = false;  // tgc's graph after `after_` prints as text_
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Checks a golden record: runs the native pipeline on its AST, and compares the results with the recorded texts.
+// check_record: checks a golden record. Runs the native pipeline on its AST, and compares the results with the recorded
+// texts.
 #pragma once
 #include <set>
 #include <string>
@@ -10,10 +11,10 @@
 
 namespace tgc {
 
-// What to compare: names of stages, outputs and pseudo-stages (see make_check_plan).
+// What a check compares, and how.
 struct CheckPlan {
-  std::set<std::string, std::less<>> wanted;
-  bool isolated = false;  // run each stage on tinygrad's result of the previous stage, not on tgc's
+  std::set<std::string, std::less<>> wanted;  // names of stages, outputs and pseudo-stages, or `graphs`
+  bool isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
   bool traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
   bool explain = false;   // explain the first difference in RecordReport::explanation
   bool color = false;     // use terminal colors in the explanation
@@ -22,6 +23,7 @@ struct CheckPlan {
 // Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
+// The result of one comparison. Error: tgc failed. Skipped: tgc could not get that far.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
@@ -31,14 +33,14 @@ struct CheckItem {
 
 struct RecordReport {
   std::string id, target;
-  uint32_t line = 0;             // 1-based number of the record's line in its file; 0: unknown
+  uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
   std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
-  std::string first;             // the first stage that differs from tinygrad's; empty: none
+  std::string first;             // the first stage that differs from tinygrad's; empty if none differs
   std::string explanation;       // how `first` differs, if CheckPlan::explain is set
-  std::string skipped;           // why tgc cannot replay the record; empty: it can
+  std::string skipped;           // why tgc cannot compile the record; empty if it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
-  // Returns whether anything was compared. False if the record has none of the texts that the plan selects.
+  // Returns true if anything was compared; false if the record has none of the texts that the plan selects.
   bool compared() const;
 };
 
@@ -47,13 +49,13 @@ struct RecordReport {
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
                           std::string_view producer = {});
 
-// Compares records with what one pipeline makes of their ASTs: tgc's own, or a live one (replay.h).
+// Compares records with the results of compiling their ASTs again, by tgc's own pipeline or by a live one (replay.h).
 class RecordChecker {
  public:
   virtual ~RecordChecker() = default;
   // Parses the list of --stages. Fails for an unknown name.
   virtual Result<CheckPlan> plan(std::string_view stages) const = 0;
-  // Fails if the pipeline compiles no records of a file with this header, which `plan` needs.
+  // Fails if `plan` needs a compilation, and the pipeline cannot compile records of a file with this header.
   virtual Status accepts(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }
   virtual Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                                      const CheckPlan& plan) const = 0;

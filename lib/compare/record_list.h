@@ -1,4 +1,4 @@
-// Lists the golden records of a file for `tgc records`, so that the user can select one as FILE#ID. Compiles nothing.
+// `tgc records`: lists the golden records of a file, so that the user can select one as FILE#ID. Compiles nothing.
 #pragma once
 #include <span>
 #include <string>
@@ -10,18 +10,18 @@ namespace tgc {
 
 struct ListedRecord {
   std::string id;
-  std::string target;    // target of a kernel, "CUDA:CUDA:sm_80"; device of a schedule, if recorded
-  int64_t nodes = 0;     // number of nodes of the AST; 0: not recorded
-  std::string kernels;   // the ids of a schedule's kernels, "k.5, k.6"; empty: not recorded
-  std::string what;      // the kernel's function name; "3 kernels" for a schedule; or "refused"
-  std::string error = {};  // what tinygrad raised while it compiled, its first line; empty: it compiled
-  std::string made_for;  // the user's operation, "relu (model.py:12::forward)"; empty: not recorded
+  std::string target;    // target of a kernel, such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
+  int64_t nodes = 0;     // number of nodes of the AST; 0 if not recorded
+  std::string kernels;   // the ids of a schedule's kernels, such as "k.5, k.6"; empty if not recorded
+  std::string what;      // the kernel's function name; "3 kernels" for a schedule; "refused" if tinygrad failed
+  std::string error = {};  // first line of tinygrad's error; empty if it compiled the record
+  std::string made_for;  // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
 };
 
 struct RecordList {
   std::string file;
-  std::string producer;  // for example "tinygrad 0.12.0"
+  std::string producer;  // the release that made the recording, such as "tinygrad 0.12.0"
   std::string level;     // "kernel" or "tensor"
   std::vector<ListedRecord> records;
 
@@ -33,8 +33,8 @@ struct RecordList {
 // one of golden records, or if FILE#ID names no record.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
-// Returns the lists of several files: as tables below the names of the files, or as a JSON object {"files":[...]}. For
-// one file, returns its own text or object.
+// Return the lists of several files: as tables below the files' names, or as a JSON object {"files":[...]}. For one
+// file, return its text() or json().
 std::string records_text(std::span<const RecordList> lists);
 std::string records_json(std::span<const RecordList> lists);
 

@@ -45,7 +45,7 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
                                                const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.filter.empty();  // the filter may also match the device of a tensor record, which has no target
+  bool passes = plan.filter.empty();  // the device is included, because a tensor record has no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
@@ -55,17 +55,18 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
   return std::optional(std::move(*report));
 }
 
-// Checks a golden record of any release against a live pipeline: does this machine's tinygrad still make the same?
+// Checks golden records of any release against a live pipeline: finds out if the user's tinygrad still compiles them to
+// the same results.
 class LiveRecordChecker : public RecordChecker {
  public:
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
-  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means all. Fails for a
-  // pseudo-stage that needs no tinygrad.
+  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means `all`. Fails for the
+  // pseudo-stages, which need no tinygrad.
   Result<CheckPlan> plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
   // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
-  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline is not there or
-  // the session is cancelled.
+  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline cannot be started
+  // or the session is cancelled.
   Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                              const CheckPlan& plan) const override;
 
@@ -218,8 +219,9 @@ constexpr std::string_view kGraphs = "graphs", kAll = "all", kKernels = "kernels
 constexpr std::string_view kOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kWithoutTinygrad[] = {"text", "forms", "spec", "resume"};
 
-// Replaces the numbers of the buffers in pyrender's text that are not in `known` by their order in the text. tinygrad
-// numbers a new buffer after those that the program has made before.
+// Replaces the numbers of buffers in pyrender's text by their order in the text, except for numbers in `known`:
+// tinygrad numbers new buffers after all those that the program has made before. With `learns`, adds the numbers to
+// `known`.
 std::string with_numbered_buffers(const std::string& text, std::set<std::string>& known, bool learns) {
   constexpr std::string_view kBuffer = "UOp.new_buffer(";
   std::string out;
@@ -256,7 +258,7 @@ class LiveCheck {
                              made_.error.value_or("compiled") + "\n");
       return std::move(report_);
     }
-    std::map<std::string, size_t> seen;  // number of stages of a name so far
+    std::map<std::string, size_t> seen;  // by name: number of stages with this name so far
     const RecordedStages theirs(recorded_), ours(made_);
     for (const RecordedStage& s : theirs)
       if (s.kind != RecordedStage::Kind::Ast) check(s, find(ours, s.name, seen[s.name]++));
@@ -273,7 +275,7 @@ class LiveCheck {
     return plan_.wanted.contains(group) || plan_.wanted.contains(s.name) || plan_.wanted.contains(slug);
   }
 
-  // Returns the stage `name` that follows `before` other stages of this name; null if there is none.
+  // Returns the stage `name` before which there are `before` stages of this name; null if there is none.
   static const RecordedStage* find(const RecordedStages& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;
@@ -311,7 +313,7 @@ class LiveCheck {
     if (!their_text || !our_text) return settle(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
     if (recorded_.target.empty())
       for (std::string* text : {&*their_text, &*our_text}) *text = with_numbered_buffers(*text, buffers_, false);
-    const bool same = *their_text == *our_text;  // what the reader of a text added may differ
+    const bool same = *their_text == *our_text;  // compare texts, because readers may add facts to one of the graphs
     settle(name, same ? CheckVerdict::Same : CheckVerdict::Different, same ? "" : difference(*their_text, *our_text));
   }
 
@@ -320,7 +322,7 @@ class LiveCheck {
     return "  - recorded  + live\n" + line_diff(theirs, ours, {.color = plan_.color});
   }
 
-  // Returns the text of a stage from which its graph can be read, if it is another than RecordedStage::text.
+  // Returns the text from which the graph after a stage can be read; nullopt if this is RecordedStage::text.
   static std::optional<std::string_view> full_text(const GoldenRecord& record, const RecordedStage& s) {
     if (s.kind != RecordedStage::Kind::Stage) return {};
     std::optional<std::string_view> out;
@@ -329,7 +331,7 @@ class LiveCheck {
     return out;
   }
 
-  // Returns the root of the graph after a stage. All graphs have one Graph, in which equal nodes are the same.
+  // Returns the root of the graph after a stage. All graphs are in one Graph, in which equal nodes are the same node.
   Result<UOp> root_of(const GoldenRecord& record, const RecordedStage& s) {
     auto text = full_text(record, s);
     if (!text) text = s.text;
@@ -337,14 +339,14 @@ class LiveCheck {
     ReadReport report{.take_malformed = true, .producer = producer_};
     auto read = read_graph(graph_, detect_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
-    // A program also holds the list and the source, which are compared as such, and what the compiler made of them.
+    // A PROGRAM also has the list, the source and the binary, which are not compared here.
     return read->root.is(Op::PROGRAM) && read->root.num_src() > 0 ? read->root.src(0) : read->root;
   }
 
   const GoldenRecord &recorded_, &made_;
   const CheckPlan& plan_;
   std::string producer_;
-  std::set<std::string> buffers_;  // the numbers of the buffers of a tensor graph
+  std::set<std::string> buffers_;  // the numbers of the buffers in the AST of a tensor graph
   Graph graph_;
   RecordReport report_;
 };

@@ -1,4 +1,4 @@
-// Checks golden records in parallel and counts the results.
+// Checks the golden records of files in parallel, and counts the results.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ std::unique_ptr<RecordChecker> checker_of(const Session& session);
 
 struct ReplayPlan {
   CheckPlan check;
-  std::string id;      // id of the only record to check; an #ID in the INPUT takes precedence
+  std::string id;      // id of the only record to check, or empty; an #ID in the INPUT takes precedence
   std::string filter;  // check only records with this text in their id, target or device
   Shard shard = {};    // check only the records of this shard (by line number)
 };
@@ -34,9 +34,8 @@ Result<Settings> settings_from(const GoldenSettings& recorded);
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-// Returns an empty report of `tgc check`, and the case of one record in it.
-CiReport check_ci_report();
-CiCase ci_case(const std::string& file, const RecordReport& report);
+CiReport check_ci_report();  // returns an empty CI report of `tgc check`
+CiCase ci_case(const std::string& file, const RecordReport& report);  // returns the CI case of one record
 
 // A map that iterates over its keys in the order of insertion.
 template <class T>
@@ -61,7 +60,7 @@ class ReplaySummary {
 
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
-  // Fails if nothing was compared. `is_filtered`: ReplayPlan::filter is set.
+  // Fails if nothing was compared. `is_filtered` says that ReplayPlan::filter was set, which the error then names.
   Status check_compared(bool is_filtered) const;
   bool all_identical() const { return identical_ + skipped_ == records_; }
   std::string text() const;  // returns the counts as a table

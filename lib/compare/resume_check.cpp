@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Returns the result as text: list and source of a kernel, kernels of a tensor graph, or the error message.
+// Returns the result of a compilation as text: list and source of a kernel, kernels of a tensor graph, or the error.
 std::string outcome(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
@@ -20,7 +20,7 @@ std::string outcome(Compilation& c) {
   return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
 }
 
-// Writes the current graph in `format`, reads it, and begins a compilation after the stage that the text names.
+// Writes the current graph of `c` in `format`, reads the text, and begins a compilation of it at the same stage.
 Result<Compilation> resume(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());

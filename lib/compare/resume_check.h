@@ -1,4 +1,4 @@
-// Implements the pseudo-stage `resume` of `tgc check`: texts of `tgc dump` must be readable, and compile to the same
+// The pseudo-stage `resume` of `tgc check`: checks that texts of `tgc dump` can be read, and compile to the same
 // result.
 #pragma once
 #include <functional>
@@ -10,14 +10,14 @@ namespace tgc {
 
 struct ResumeReport {
   size_t same = 0;         // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
-  std::string stage;       // the first stage after which a round trip failed; empty: none failed
-  std::string difference;  // the format, and what went wrong
+  std::string stage;       // the first stage after which a round trip failed; empty if none failed
+  std::string difference;  // the format of the text, and the error or difference
   bool passed() const { return stage.empty(); }
 };
 
-// Calls `begin` twice and runs the compilations. After each stage that changes the graph, writes the graph in each
-// format, reads the text, and compares the nodes. Then compiles a kernel from the text: the linear list and source must
-// be the same. A tensor graph is only compiled from its AST, because later stages need state of earlier stages.
+// Runs two compilations that `begin` begins. After each stage that changes the graph, writes the graph in each format,
+// reads the text, and compares the nodes. Then compiles a kernel from the text, and compares the linear list and the
+// source. A tensor graph is only compiled from its AST, because later stages need state of earlier stages.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc

@@ -15,8 +15,8 @@ namespace {
 
 using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
 
-// Adds the stages of `pipeline` to `list`. A new stage comes after the stage that precedes it in the pipeline. `listed`
-// has the places of all stages of the list.
+// Adds the stages of `pipeline` to `list`. A new stage is inserted after the stage that precedes it in the pipeline.
+// `listed` maps names to the stages in `list`.
 Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
@@ -31,7 +31,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
     if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
     if (auto& changed = known->second->changed; s.changes_graph) changed = (changed && *changed) || *s.changes_graph;
   }
-  auto next = list.stages.begin();  // the place in `list` after the previous stage of the pipeline
+  auto next = list.stages.begin();  // where a new stage is inserted: after the previous stage of the pipeline
   for (const ListedStage& s : own) {
     auto [known, is_new] = listed.try_emplace(s.name);
     if (is_new) {
@@ -89,7 +89,7 @@ namespace {
 struct Row {
   const StageRow* stage;
   std::string about;
-  std::optional<size_t> rules;  // number of rules; nullopt: the stage has no rewrite rules
+  std::optional<size_t> rules;  // number of rules; nullopt if the stage has no rule set
 };
 
 std::vector<Row> rows() {

@@ -8,7 +8,7 @@
 namespace tgc {
 
 struct ListedStage {
-  std::string name;   // "expander", "source", or "kernels" for the kernels of a schedule
+  std::string name;   // name of the stage or output, such as "expander"; "kernels" for the kernels of a schedule
   std::string level;  // "tensor", "kernel" or "program"
   size_t records = 0;                  // number of records that have the stage
   std::optional<size_t> changed = {};  // number of records whose graph the stage changed; unset for an output
@@ -17,17 +17,18 @@ struct ListedStage {
 struct RecordedStageList {
   std::string producer;
   size_t records = 0;
-  std::list<ListedStage> stages;  // in the order of the records; a recording may name many, which are inserted anywhere
+  std::list<ListedStage> stages;  // in the order of the records; a list, because stages are inserted in the middle
 
   std::string text() const;
   std::string json() const;
 };
 
-// Lists the stages of the pipelines of an INPUT: those that a recording has, or those that tgc or the live pipeline
-// makes of another graph.
+// Lists the stages of the pipelines of an INPUT: the recorded stages of a recording; for another input, the stages by
+// which tgc or the live pipeline compiles it. Fails if the input cannot be read or compiled.
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
 
-// `tgc stages`: lists the stages of tgc's own pipeline in order, with alias, level and number of rules.
+// `tgc stages`: return the stages of tgc's own pipeline in order, with alias, level and number of rules, as text or
+// JSON.
 std::string stage_list_text();
 std::string stage_list_json();
 

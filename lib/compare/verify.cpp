@@ -29,7 +29,8 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 
 namespace {
 
-// Counts the names in an arg or dtype that the release lacks. They are no errors, because the readers accept any name.
+// Counts the names in `a`, an arg or dtype, that the release does not have. These are not errors, because readers
+// accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
     out.not_known[std::string(a.text())]++;
@@ -49,7 +50,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
-// Returns how many operands an arithmetic op must have; 0 if any number is valid, and for other ops.
+// Returns the number of operands that an arithmetic op must have; 0 for other ops, which may have any number.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;

@@ -1,4 +1,4 @@
-// `tgc verify`: checks the nodes of a graph, and rules that hold for the graphs of every release.
+// `tgc verify`: checks the nodes of a graph by the specification of tinygrad 0.12.0, or by rules of all releases.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,14 +11,12 @@
 
 namespace tgc {
 
-// `tgc verify`: finds the first node of a graph that is not valid by tinygrad's specification.
-
-// The reported problem: the first violation of the specification, or else the first node that passes cannot handle.
+// The first node that violates the specification or, if there is none, the first one that tgc's stages cannot handle.
 struct InvalidNode {
   UOp node;
   size_t position = 0;         // index of the node in the verified nodes
-  const Rule* rule = nullptr;  // the rule that rejects the node; null: none
-  std::string text;
+  const Rule* rule = nullptr;  // the rule of the specification that rejects the node; null if no rule accepts it
+  std::string text;            // the error message
 };
 
 // Returns the specification for a linear list, a tensor graph, or a kernel's graph after `stage`.
@@ -28,13 +26,14 @@ Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage);
 // are valid.
 std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, bool is_list);
 
-// `tgc verify --structure`: checks rules that hold for all releases. In a linear list, sources come before their users,
-// and ranges end only where they may. The graph's release must have all of its ops, dtypes and enum values.
+// The result of `tgc verify --structure`, which checks rules of all releases: the nodes are well formed; in a linear
+// list, sources come before their users, and ranges end only where they may. Names that the graph's release does not
+// have are counted.
 struct StructureReport {
   size_t nodes = 0;
   std::vector<std::string> wrong;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
   std::vector<size_t> positions;            // for each error: the index of its node
-  std::map<std::string, size_t> not_known;  // by name that this release does not have: number of uses
+  std::map<std::string, size_t> not_known;  // number of uses of each name (op, dtype, ...) that the release lacks
 
   bool ok() const { return wrong.empty(); }
   std::string text(const std::string& name) const;

@@ -31,18 +31,18 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-// Returns whether the op's exact result may not fit its dtype, so that the result must be truncated.
+// Returns true if the exact result of `u` may not fit its dtype, so that the result must be truncated.
 bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
-// Returns whether an op's result changes if its small integer operands keep bits that do not fit their dtype.
+// Returns true if the result of `u` changes if its small integer operands keep bits that do not fit their dtype.
 bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// Finds the values that C may hold with bits or precision that do not fit their dtype, if it is small: the results of
-// arithmetic, and choices and bit operations of them.
+// Adds to `out` the nodes that C may compute with more bits than their dtype has: results of arithmetic, and choices
+// and bit operations of such results.
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);
@@ -51,9 +51,10 @@ void find_exceeding_values(UOp root, UOpSet& out) {
   }
 }
 
-// Returns whether C does not truncate a source of `u` to the source's dtype. C computes 8- and 16-bit integers as int,
-// and clang computes half as float if the processor has no half arithmetic. Therefore a source is not truncated if it
-// is cast to a wider type; nor is an integer if it is compared, divided or cast to a float or bool.
+// Returns true if `u` sees bits of a source that do not fit the source's dtype, because C does not truncate the source.
+// C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half arithmetic.
+// So a source that is cast to a wider type is not truncated, nor is an integer that is compared, divided, or cast to a
+// float or bool.
 bool is_promoted(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();

@@ -10,16 +10,17 @@ namespace tgc {
 
 // Options of a comparison: the expected arrays and the tolerance.
 struct CompareOptions {
-  std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
-  // --reference, used if `expect` is empty: a device that computes the expected arrays; an INPUT whose graph REF runs
-  // on the same arrays; or "none" to compare nothing. Empty: REF runs the input graph.
+  std::string expect = {};  // --expect: a file of the expected arrays; {} in it is the input's name without extension
+  // --reference, used if `expect` is empty: a device that computes the expected arrays, an INPUT whose graph REF runs
+  // on the same arrays, or "none" to compare nothing. If `reference` is empty, REF runs the input graph.
   std::string reference = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
   bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
-  // tolerance options, arrays of --expect must match exactly, others as far as another order of operations allows.
+  // options for the tolerance, arrays of --expect must match exactly, and others up to what another order of operations
+  // changes.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 
@@ -28,11 +29,9 @@ struct CompareOptions {
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
-// Explains known differences: reasons why a device stores other values than REF although the kernel is the same as
-// tinygrad's. Reports show the reason next to the difference.
-
-// Returns the known reason for the differences in `arrays`, which the kernel `root` stored; empty if there is none.
-// `renderer` is the name of the device's renderer ("CLANG").
+// Returns a known reason why a device stores other values than REF although the kernel is right, for the differences in
+// `arrays`, which the kernel `root` stored; "" if there is none. `renderer` is the name of the device's renderer, such
+// as "CLANG". Reports show the reason next to the difference.
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostAccesses = 1 << 22;
 constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL that receives the addresses
 
-// The loops of an access, the outermost first, and how often they run.
+// The loops around an access, the outermost first, with their numbers of iterations and the product of these (`count`).
 struct Loops {
   std::vector<UOp> ranges;
   std::vector<int64_t> sizes;
@@ -42,15 +42,15 @@ bool is_plain(UOp index) {
          !index.src(0).dtype().is_image() && index.dtype().count() == 1;
 }
 
-// Returns whether `value` depends on `load` in an iteration, as a bool that depends on loops only: false if a condition
-// that depends on loaded values decides it.
+// Returns a node of dtype bool, which depends on loops only: true in the iterations in which `value` surely depends on
+// `load`. It is false where a condition on loaded values decides this.
 UOp use_of(UOp load, UOp value) {
   constexpr OpSet kLoads{Op::INDEX, Op::LOAD, Op::REDUCE};
   Graph& graph = value.graph();
   const UOp yes = graph.constant(dtypes::bool_, true), no = graph.constant(dtypes::bool_, false);
   auto either = [&](UOp a, UOp b) { return a == yes || b == yes ? yes : a == no ? b : b == no ? a : a.alu(Op::OR, b); };
   auto chosen = [&](UOp condition, UOp a, UOp b) { return a == b ? a : condition.where(a, b); };
-  auto gate_of = [](UOp u) {  // a factor that is 0 or 1
+  auto gate_of = [](UOp u) {  // the condition of a factor that is 0 or 1; else the empty UOp
     return u.is(Op::CAST) && dtypes::is_bool(u.src(0).dtype()) ? u.src(0) : UOp();
   };
   std::unordered_map<UOp, UOp> uses;
@@ -71,8 +71,9 @@ UOp use_of(UOp load, UOp value) {
   return uses.at(value);
 }
 
-// Computes the element that `index` accesses in each iteration of the loops, in REF; -1: it accesses none. `condition`:
-// whether it does; it may be empty.
+// Computes the element that `index` accesses in each iteration of the loops, in REF; -1 in iterations without an
+// access. If `condition` is not empty, there is an access only where it is true. Returns nullopt if `index` loads
+// values.
 std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))
@@ -91,7 +92,8 @@ std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValu
   return std::move(done->outputs[0].array);
 }
 
-// The memory of the arguments of a kernel, in units that all accessed elements and offsets are multiples of.
+// Maps elements of different arguments of a kernel to common units of memory, so that overlapping accesses through
+// arguments of different dtypes or offsets are found.
 class ArgumentUnits {
  public:
   explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
@@ -99,14 +101,14 @@ class ArgumentUnits {
   bool share_memory(UOp x, UOp y) const {
     return x == y || (place(x) && place(y) && place(x)->memory == place(y)->memory);
   }
-  // Returns the size of a unit in bytes for accesses of both buffers.
+  // Returns the size of a unit in bytes, which divides the elements and offsets of both buffers.
   int64_t unit(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})
       if (auto* p = place(u)) out = std::gcd(out, p->offset);
     return std::max<int64_t>(out, 1);
   }
-  // Returns the units of an element of a buffer: the first, and their number.
+  // Returns the number of the first unit of an element, and its number of units.
   std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
     const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset : 0;
     return {(offset + element * size) / unit, size / unit};
@@ -121,7 +123,7 @@ class ArgumentUnits {
   const std::vector<ArgumentPlace>& places_;
 };
 
-// Returns the indices with which the value of a store loads elements of the memory of `buffer`.
+// Returns the INDEXes by which `value`, which is stored to `buffer`, loads elements of the buffer's memory.
 std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
@@ -134,7 +136,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
   const UOp buffer = store.src(0).src(0);
   std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
   std::erase_if(loads, [&](UOp load) {
-    const bool is_same_element = load == store.src(0);  // the element that the same iteration stores
+    const bool is_same_element = load == store.src(0);  // the iteration loads the element that it stores
     return is_same_element || (only_shared && load.src(0) == buffer);
   });
   if (loads.empty()) return std::nullopt;
@@ -151,7 +153,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
     const std::optional<Array> loaded = is_known ? addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
     const int64_t unit = places.unit(buffer, load.src(0));
-    std::vector<std::pair<int64_t, int64_t>> by_unit;  // each a unit and the iteration that stores to it
+    std::vector<std::pair<int64_t, int64_t>> by_unit;  // pairs of a unit and an iteration that stores to the unit
     for (int64_t i = 0; i < loops.count; i++)
       if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) {
         const auto [first, count] = places.units(buffer, a, unit);

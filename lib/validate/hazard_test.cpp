@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// Stores `value` to data0[r] in a loop of 8 iterations. `value` may use x, the number before it, y, that of data1, and
-// d, the array.
+// Returns the hazard of a kernel that stores `value` to data0[r] for r < 8. `value` may use d (the array data0), x (the
+// element data0[(r + 7) % 8]) and y (the element data1[r]).
 std::optional<Hazard> hazard_of(const std::string& value, bool only_shared = false) {
   Graph graph;
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";

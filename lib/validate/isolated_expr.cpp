@@ -9,7 +9,8 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limit for one reduction; limit for all reductions
+constexpr int64_t kMostIterations = 4096;   // most iterations of one reduction
+constexpr int64_t kMostWork = 60'000'000;   // most evaluations of all reductions together
 constexpr int64_t kPointAxis = 1 << 20;
 constexpr int64_t kMostPositions = 256;  // limit for the number of positions on the axes of an UNROLL
 
@@ -31,14 +32,14 @@ int64_t expanded_size(UOp range) {
   return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
 }
 
-// Returns whether two nodes are the same RANGE, SPECIAL or variable. Differences that a rewrite may cause do not count:
-// a smaller dtype, or enclosing ranges added to the sources.
+// Returns true if two nodes are the same RANGE, SPECIAL or variable. Ignores changes that a rewrite may make to one: a
+// smaller dtype, or enclosing ranges that are added to the sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
 }
 
-// Returns whether a node computes each element of its value from the same elements of its sources' values.
+// Returns true if each element of the node's value is computed only from elements of its sources' values.
 bool is_elementwise(UOp u) {
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
   return u.in(ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP, Op::CAT});
@@ -76,7 +77,7 @@ ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
   set_of({});
 }
 
-// ---- sets of leaves (leaf: a node to which the caller gives its values)
+// ---- sets of leaves
 
 uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
   auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(sets_.size()));
@@ -100,7 +101,7 @@ uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
   return out;
 }
 
-// ---- the walk: visits sources first, and each node once for each set of reductions that surround it
+// ---- isolation of all nodes of a graph, sources first; a node once for each set of reductions that contain it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -186,7 +187,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns a node's value as a number. An INDEX gives its element; any other address gives null.
+// Returns the value of `u`. For an INDEX that stands for an element, loads the element; null for any other address.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -247,7 +248,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
     if (!c.is_place() || !(c.memory == first.memory)) return {};
     int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
     if (u.is(Op::VECTORIZE) && n != 1) return {};
-    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector points to `each` scalars
+    for (int64_t k = 0; k < n * each; k++) {  // each pointer points to a vector of `each` scalars
       offsets.push_back(element(c.value, k / each).cast(dtypes::index) + Const(k % each));
       valids.push_back(c.valid ? element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
     }
@@ -265,7 +266,7 @@ IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   if (!cond || !yes || !no) return leaf(u, bound);
   IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaves = joined_of(u, bound)};
   auto valid_of = [&](size_t i) { return source(u, i, bound).is_place() ? UOp() : source(u, i, bound).valid; };
-  const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // the gate of an address is in its loaded value
+  const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // null for an address, whose load handles its gate
   if (!yes_valid && !no_valid) return out;
   int64_t n = u.dtype().count();
   auto wide = [&](UOp v) {
@@ -294,13 +295,13 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- expanded axes: the position on an expanded axis is the same leaf as the RANGE from which the axis was made
+// ---- axes that the expander made of RANGEs: the position on such an axis is the same leaf as the RANGE
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// Returns the `each` elements of `vector` at the position on `axes` that the leaves of `axes` give.
+// Returns `each` elements of `vector`: those at the position on `axes` that the leaves of these axes give.
 UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -376,7 +377,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaves = without(from.leaves, u.arg().items())};
 }
 
-// Makes a node a leaf. Its values are in one of two arrays (for doubles, for longs), kPoints values for each element.
+// Makes a node a leaf. Its values are in one of two arrays (of doubles and of longs), kPoints values for each element.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -429,7 +430,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaves = joined_of(u, bound)};
 }
 
-// Returns the elements at an address ("place"). Takes offsets modulo the memory's size, so a wrong offset is no error.
+// Returns the elements at an address. Takes offsets modulo the memory's size, so that a wrong offset is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // `each`: elements per address
@@ -468,7 +469,7 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);
   int64_t iterations = 1;
-  std::vector<Arg> axes;  // axes that the expander expanded already
+  std::vector<Arg> axes;  // axes that the expander has made of the reduction's ranges
   for (UOp r : u.src().subspan(1))
     if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
   for (UOp r : reduced_ranges(u)) {

@@ -1,8 +1,8 @@
-// Makes a single node of a kernel an expression that REF can evaluate at sample points, without the rest of the kernel.
-// Ranges, specials, variables and nodes that cannot be computed in this way (registers after a loop, long reductions,
-// tensor cores) become leaves: the caller gives them a value for each point. Loads read the arrays of the run; local
-// memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites of a kernel
-// costs little more than evaluating its graph.
+// ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
+// the kernel. Ranges, specials, variables and nodes that depend on the rest of the kernel (registers after a loop, long
+// reductions, tensor cores) become leaves, to which the caller gives a value for each point. Loads read the arrays of
+// the run; local memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites
+// of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <string>
@@ -23,28 +23,30 @@ struct Leaf {
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
-  UOp define, of;      // define: the DEFINE_GLOBAL that isolated loads read; of: the kernel's DEFINE_* of this memory,
-                       // or the AFTER that makes loads wait for stores to it
+  UOp define;          // the DEFINE_GLOBAL that isolated loads read
+  UOp of;              // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
   int64_t number = 0;  // the arg of `define`
   int64_t size = 0;    // number of scalars
 };
 
+// The isolated expression of a node.
 struct IsolatedExpr {
-  UOp value;           // the node's value; for an address ("place"), the offset in scalars; null: no value
-  UOp valid;           // a bool for each element: whether `value` is valid; null: always valid
-  UOp memory;          // for an address: the DEFINE_GLOBAL of the memory that the address is in; else null
-  uint32_t leaves = 0; // number of the set of leaves on which the value depends; see ExprIsolator::leaves()
-  bool is_place() const { return bool(memory); }
+  UOp value;           // the node's value; for an address ("place"), the offset in scalars; null if it has no value
+  UOp valid;           // a bool for each element that is false if `value` is Invalid; null if it never is
+  UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
+  uint32_t leaves = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaves()
+  bool is_place() const { return bool(memory); }  // true for an address
 };
 
-// Returns the size of a loop as text, without dtypes and casts of integers, so that loops have equal texts if their
-// sizes are equal; of a large expression, its node.
+// Returns a text that is equal for loops of equal size: the expression of the size without dtypes and casts of integers
+// or, if the expression is large, the number of its node.
 std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
-  static constexpr int64_t kLeaves = 1000000;  // number of the DEFINE_GLOBAL with leaf values of type double; + 1: long
+  // Number of the DEFINE_GLOBAL with the values of leaves of type double. kLeaves + 1 has those of type long.
+  static constexpr int64_t kLeaves = 1000000;
   struct MemoryOf {
     int64_t elements = -1;  // number of elements of the run's array; -1 if there is none
   };
@@ -54,20 +56,20 @@ class ExprIsolator {
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
-  // Returns whether a node is a leaf because it cannot be computed without the rest of the kernel.
+  // Returns true if `u` is a leaf because it depends on the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that stands for an element, returns this element. Null if there is no value.
   UOp loaded(UOp u);
 
   UOp point() const { return point_; }                   // returns the RANGE over the sample points
   std::span<const Leaf> leaf_list() const { return leaves_; }
-  const std::vector<uint32_t>& leaves(uint32_t set) const { return sets_[set]; }
+  const std::vector<uint32_t>& leaves(uint32_t set) const { return sets_[set]; }  // indices into leaf_list()
   uint32_t joined(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
   int64_t leaf_slots() const { return slots_; }
 
  private:
-  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node, sorted by node id
+  using Bound = std::vector<UOp>;  // the ranges of the reductions that contain a node, sorted by node id
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
   const IsolatedExpr& isolate(UOp u, const Bound& bound);
@@ -103,14 +105,14 @@ class ExprIsolator {
   UOp point_;
   std::map<std::vector<uint32_t>, Memo> memos_;  // for each set of bound ranges (ids): expressions by node id
   std::vector<Leaf> leaves_;
-  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the leaf's expression
+  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
-  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores: by the memory's id and theirs
+  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores, by the ids of memory and stores
   std::vector<std::vector<uint32_t>> sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
   int64_t slots_ = 0;
-  int64_t work_ = 0;  // number of evaluations that all reductions so far need
+  int64_t work_ = 0;  // number of evaluations of nodes that all reductions so far need
 };
 
 }  // namespace tgc

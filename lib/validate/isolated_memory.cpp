@@ -1,4 +1,4 @@
-// The memories that isolated expressions read.
+// Functions of ExprIsolator that make the memories which isolated expressions read.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ IsolatedExpr ExprIsolator::define(UOp u) {
     number = u.arg().small_int();
     auto it = arrays_.find(number);
     const bool is_of_words = it != arrays_.end() && size == 2 * it->second && u.dtype().base().itemsize() == 4;
-    if (it != arrays_.end() && !is_of_words) size = it->second;  // else: a rewrite made 2n words of n longs
+    if (it != arrays_.end() && !is_of_words) size = it->second;  // a rewrite may split n longs into 2n words
   }
   if (size <= 0 || u.dtype().is_image()) return {};
   return memory_of(u, u, number, size);
@@ -37,8 +37,9 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
   return out;
 }
 
-// Stores change the memory: what waits for other stores reads another memory. Only loops, stores and barriers count
-// among the dependencies, not their order, nor the nodes that hold them.
+// Makes a memory for the buffer after the stores on which the AFTER depends, because stores change the content. AFTERs
+// with the same loops, stores and barriers among their dependencies get the same memory; other nodes and the order of
+// the dependencies do not matter.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_place()) return base;
@@ -54,7 +55,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
     stack.pop_back();
     if (!visited.insert(s.id()).second) continue;
     if (s.is(Op::RANGE)) {
-      constexpr uint32_t kLoop = 1u << 31;  // a loop is the same with another dtype
+      constexpr uint32_t kLoop = 1u << 31;  // marks the id of a loop's leaf, which does not depend on the loop's dtype
       const IsolatedExpr* loop = known(s, bound);
       key.push_back(loop && loop->leaves ? kLoop | loop->leaves : s.id());
     } else if (s.in({Op::STORE, Op::END, Op::BARRIER, Op::IF})) {

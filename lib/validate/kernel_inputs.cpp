@@ -97,7 +97,7 @@ constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETA
 // Ops whose result is not negative if none of their sources is negative.
 constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
 
-// Finds the nodes whose values are never negative. A NaN that is computed only from NaNs does not count as negative.
+// Finds the nodes whose values are never negative. A NaN that is computed from NaNs does not count as negative.
 class Signs {
  public:
   explicit Signs(Graph& graph) : at_least_zero_(graph) {}
@@ -125,7 +125,8 @@ class Signs {
   UOpSet at_least_zero_;
 };
 
-// Fills the array with numbers of the sign `sign`; bools are false for -1, unsigned integers then large.
+// Fills the array with small whole numbers of the sign `sign` (1 or -1). Bools become true or false. For -1, unsigned
+// integers become large.
 void fill_with_sign(Array& array, std::string_view name, int sign) {
   if (dtypes::is_bool(array.dtype())) return void(std::ranges::fill(array.as<uint8_t>(), uint8_t(sign > 0)));
   std::vector<double> pool;

@@ -1,4 +1,4 @@
-// Chooses a kernel's inputs: the values of its variables, and how its random arrays are drawn.
+// Chooses the inputs of a kernel: the values of its variables, and the distribution of its random arrays.
 #pragma once
 #include <map>
 #include <optional>
@@ -20,19 +20,19 @@ std::set<std::string> bound_variables(const Executable& kernel, const VariableVa
 // Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
-// The value of a variable, and where it is from.
+// The value of a variable, and its source.
 struct ChosenVariable {
   int64_t value = 0;
   std::string_view from;  // "--var", "--inputs", "recorded", "drawn", "the smallest" or "the largest"
 };
 using ChosenVariables = std::map<std::string, ChosenVariable>;
 
-// Where values of variables may come from, the first one first.
+// The sources from which values of variables are taken; the first one that has the variable is used.
 struct VariableSources {
   VariableValues options = {};      // --var
-  const Arrays* arrays = nullptr;   // --inputs: an array of one integer with the variable's name; null: no file
-  VariableValues recorded = {};     // values that the recorded program bound
-  std::optional<uint64_t> seed = {};  // a random value within the variable's bounds; unset: none
+  const Arrays* arrays = nullptr;   // --inputs: an array of one integer with the variable's name; null if not given
+  VariableValues recorded = {};     // values that the recorded program gave the variables
+  std::optional<uint64_t> seed = {};  // seed of a random value within the variable's bounds; unset: draw none
 };
 
 // Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of
@@ -42,31 +42,30 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
 // gave stay. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues values_of(const ChosenVariables& chosen);
-// Returns "pos=3, recorded; n=2, --var"; "" if there are no variables.
+// Returns the values with their sources as text, such as "pos=3, recorded; n=2, --var"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
-// Chooses the distribution of a kernel's random inputs, for runs without --inputs.
-
-// Returns Floats::Unit if the graph under `root` (a kernel at any stage, or a tensor graph) takes a square root or
-// logarithm of a value that may be negative, else Floats::Normal. The NaNs would make devices differ, because renderers
-// compare NaNs differently (C's `<` is false for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of
-// its operands. The result depends on the graph alone, so a seed gives the same inputs on every device.
+// Returns the distribution of the random inputs for the graph under `root`, a kernel at any stage or a tensor graph. It
+// is Floats::Unit if the graph takes a square root or logarithm of a value that may be negative, else Floats::Normal.
+// NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false for a NaN, tinygrad's
+// LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the graph and the seed,
+// so every device gets the same inputs.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 
-// Returns the names of the arrays whose values decide an address, the size of a loop, a divisor or a shift in the
-// kernel `root`. Only values as fill_random() draws them are safe there.
+// Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor or a shift of the
+// kernel `root`. Such arrays must get the values of fill_random(), with which these uses are valid.
 std::set<std::string> constrained_inputs(UOp root);
 
-// The sets of random inputs. Usual: as fill_random() draws them. AllSizes: as fill_wide() does. BelowZero and
-// AboveZero: small whole numbers of one sign, in bools all false or all true, so that a reduction that starts with a
-// wrong number is wrong, for example a maximum that starts with 0.
+// The sets of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and
+// AboveZero: small whole numbers of one sign (bools are all false or all true), which show a reduction that starts with
+// a wrong number, such as a maximum that starts with 0.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
-// Returns the set as reports name it: "of all sizes".
+// Returns the name of a set in reports, such as "of all sizes".
 std::string_view name_of(InputSet set);
 
-// Returns the sets other than Usual that the kernel `root` is worth: those of one sign only if it reduces with another
-// op than ADD or has an accumulator, and takes no square roots or logarithms of them.
+// Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
+// the kernel reduces with another op than ADD or has an accumulator, and takes no square roots or logarithms.
 std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays of the kernel `root` with the values of `set`, except constrained_inputs() and those in `given`.

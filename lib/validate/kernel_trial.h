@@ -1,4 +1,5 @@
-// One trial of a kernel: values of its variables, input arrays, a reference, and the comparison of a candidate with it.
+// KernelTrial: one trial of a kernel, which chooses the values of its variables and its arrays, runs the reference, and
+// compares the results of a candidate with those of the reference.
 //
 //   KernelTrial trial(ast, {}, {.variables = {{"n", 3}}});
 //   trial.begin(candidate).value_or_throw();                       // chooses variables and inputs
@@ -25,8 +26,8 @@ struct TrialInputs {
   VariableValues recorded = {};       // values that the recorded program bound
 };
 
-// Converts the arrays of the file `file` to the dtypes of the kernel. Fails unless they are exactly those that the
-// kernel stores.
+// Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the
+// arrays that the kernel stores.
 Status take_expected(Arrays& expected, const Executable& kernel, const std::string& file);
 
 class KernelTrial {
@@ -38,26 +39,25 @@ class KernelTrial {
   // Chooses the values of the variables of `kernel`, which computes the same as the trial's kernel, and its arrays.
   // Errors: an array is missing or has another dtype or size, a variable has no value or one outside of its bounds.
   Status begin(const Executable& kernel);
-  // Instead takes what an earlier trial of the kernel chose.
+  // Instead of choosing, uses the variables and arrays of an earlier trial of the kernel.
   void begin(ChosenVariables chosen, Arrays inputs);
 
   const ChosenVariables& chosen() const { return chosen_; }
   const VariableValues& variables() const { return variables_; }
   const Arrays& inputs() const { return inputs_; }
   const Arrays& file_arrays() const { return given_.arrays; }
-  // The distribution of what is drawn; unset without a seed. draws(kernel): an array that the kernel reads is drawn.
+  // Returns the distribution of drawn arrays; unset if there is no seed.
   const std::optional<InputDistribution>& distribution() const { return draw_; }
-  bool draws(const Executable& kernel) const;
-
-  // Returns the arrays of another executable of the kernel: inputs(), and more arrays that are given or drawn.
+  bool draws(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
+  // Returns the arrays for another executable of the kernel. Arrays that inputs() lacks are given or drawn.
   Result<Arrays> inputs_for(const Executable& kernel) const;
-  // Returns arrays of the set `set` for the trial's graph (redraw_inputs); none if no array can have them.
+  // Returns the inputs with arrays redrawn from `set` (redraw_inputs); no arrays if none can be redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
   // Runs the trial's kernel in REF.
   Result<Execution> reference() const;
-  // Compares what a candidate stored with the expected arrays. Elements that differ are rechecked, except in a trial of
-  // a linear list. See ReferenceRunner::compare for `settled`.
+  // Compares `actual`, the arrays that a candidate stored, with the expected arrays. Rechecks elements that differ,
+  // except in a trial of a linear list. `settled` is as for ReferenceRunner::compare.
   Result<std::vector<Comparison>> compare(const Arrays& actual, const Arrays& expected,
                                           const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                           Arrays* settled = nullptr) const;

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// data0[i] = data1[i] + n for i < 8, where the variable n is 0 to 30
+// Returns a kernel that computes data0[i] = data1[i] + n for i < 8, where the variable n is in 0..30.
 InputGraph kernel_with_variable() {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
   return std::move(load_text({}, InputKind::Pyrender,

@@ -10,11 +10,11 @@
 namespace tgc::local_races {
 namespace {
 
-constexpr int64_t kMostPoints = 1 << 18;  // threads and iterations of one access
+constexpr int64_t kMostPoints = 1 << 18;  // most threads times iterations of one access
 constexpr size_t kMostAccesses = 1 << 14;  // most accesses, with each loop's body counted twice
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostLoops = 6;  // most loops around an access
-constexpr int64_t kMostOperand = 1 << 30;  // so that no result overflows; no index into shared memory is larger
+constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
 
 using Values = std::unordered_map<UOp, int64_t>;
 
@@ -22,7 +22,8 @@ std::optional<int64_t> number(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// The value of an index; nullopt if it depends on memory or on an op that no index has.
+// Returns the value of an index; nullopt if it depends on memory or has an op that is not supported here. `known` has
+// the values of loops and threads, and gets those of other nodes.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);
@@ -72,9 +73,9 @@ struct Access {
   UOp node, memory, index;
   bool stores = false;
   int64_t width = 1;
-  std::vector<int> copies;  // for each loop around it, whether it is in the first or second copy of the body
+  std::vector<int> copies;  // for each loop around the access: 0 in the first copy of the loop's body, 1 in the second
 };
-using Touched = std::vector<std::pair<int64_t, int64_t>>;  // element and thread, sorted
+using Touched = std::vector<std::pair<int64_t, int64_t>>;  // pairs of an element and a thread that accesses it, sorted
 
 class RaceFinder {
  public:
@@ -91,7 +92,7 @@ class RaceFinder {
   }
 
  private:
-  // Returns the number of the END of the loop that begins at `at`.
+  // Returns the position in the list of the END of the loop that begins at `at`; `end` if there is none before it.
   size_t end_of(size_t at, size_t end) const {
     size_t depth = 0;
     for (size_t i = at; i < end; i++) {
@@ -124,7 +125,7 @@ class RaceFinder {
     now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
     for (const Access& before : since_) {
       if (before.memory != now.memory || before.stores == now.stores) continue;
-      if (now.stores && !is_earlier_iteration(before, now)) continue;  // no loop makes the load wait
+      if (now.stores && !is_earlier_iteration(before, now)) continue;  // a load before a store in the same iteration
       if (races(before, now)) return;
     }
     since_.push_back(std::move(now));
@@ -198,7 +199,7 @@ class RaceFinder {
   std::span<const UOp> list_;
   std::vector<UOp> threads_;
   std::vector<Access> since_;  // the accesses since the last barrier
-  std::set<std::pair<uint32_t, uint32_t>> pairs_;  // the numbers of the nodes of compared accesses
+  std::set<std::pair<uint32_t, uint32_t>> pairs_;  // node ids of the pairs of accesses that were compared
   std::unordered_map<UOp, std::optional<Touched>> touched_;
   std::optional<LocalRace> found_;
 };

@@ -1,4 +1,4 @@
-// Finds threads of a workgroup that race for an element of shared memory, in a linear list.
+// find_local_race: finds two threads of a workgroup that race for an element of shared memory, in a linear list.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,16 +9,16 @@
 namespace tgc {
 
 struct LocalRace {
-  std::string memory;        // "local0"
-  bool loads_first = false;  // one iteration of a loop loads what a later one stores; else, a load follows the store
-  int64_t element = 0, first_thread = 0, second_thread = 0;
-  // "thread 3 loads local0[5], which thread 5 stores, with no barrier in between"
+  std::string memory;        // name of the shared memory, such as "local0"
+  bool loads_first = false;  // true: an iteration of a loop loads, and a later one stores; false: a store, then a load
+  int64_t element = 0, first_thread = 0, second_thread = 0;  // the threads in the order of their accesses
+  // Returns a text such as "thread 3 loads local0[5], which thread 5 stores, with no barrier in between".
   std::string text() const;
 };
 
-// Returns two accesses of one element by two threads with no BARRIER in between: a load after a store, or a store after
-// a load of an earlier iteration. Nullopt if there are none, or if the elements depend on loaded values. Skips lists
-// with loops that are nested too deep.
+// Returns two accesses to one element by two threads with no BARRIER in between: a load after a store, or a store after
+// a load in an earlier iteration. Returns nullopt if there are none, if the elements depend on loaded values, or if the
+// loops are nested too deep.
 std::optional<LocalRace> find_local_race(std::span<const UOp> list);
 
 }  // namespace tgc

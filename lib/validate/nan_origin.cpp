@@ -11,11 +11,11 @@
 namespace tgc {
 namespace {
 
-// A stranger's kernel can have any size, so these bounds hold for each call of steps().
-constexpr int64_t kMostEvaluated = 200'000'000;  // nodes, and iterations of loops
-constexpr int kMostFollowed = 10'000;             // nodes on all ways from the output to an origin
-constexpr int kMostDepth = 100'000;               // levels of an expression
-constexpr size_t kMostLoops = 256;                // loops around a node
+// Limits for each call of steps(), because a kernel of a user can have any size.
+constexpr int64_t kMostEvaluated = 200'000'000;  // most evaluations of nodes, plus iterations of loops
+constexpr int kMostFollowed = 10'000;            // most nodes on all ways from the output to an origin
+constexpr int kMostDepth = 100'000;              // largest depth of an expression
+constexpr size_t kMostLoops = 256;               // most loops around a node
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
 bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
@@ -58,7 +58,7 @@ std::string with_operands(UOp u, std::span<const Const> operands) {
   return std::string(u.is(Op::REDUCE) ? name_of(op) : function_name(u)) + "(" + out + ")";
 }
 
-// The memory that an INDEX reads, without the order of stores.
+// Returns the buffer below the source of an INDEX, which may be ordered after stores.
 UOp memory_of(UOp u) {
   while (u.in({Op::AFTER, Op::LOAD}) && u.num_src() > 0) u = u.src(0);
   return u;
@@ -84,7 +84,7 @@ Result<std::vector<NanStep>> NanOrigin::steps(std::string_view output, int64_t e
   });
 }
 
-// Sets the loops around the store to the iteration that stores to the element.
+// Returns true if an iteration of the loops around `store` stores to the element, and sets the loops to this iteration.
 bool NanOrigin::is_stored_at(UOp store, int64_t element) {
   const UOp index = store.src(0).src(1);
   const std::vector<UOp> ranges = ranges_of(index);
@@ -115,7 +115,7 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
     size_t i = ranges.size();
     while (i > 0 && ++at_[ranges[i - 1]] == sizes[i - 1]) at_[ranges[--i]] = 0;
     if (i > 0) continue;
-    for (UOp r : ranges) at_.erase(r);  // all iterations are done
+    for (UOp r : ranges) at_.erase(r);  // after the last iteration, the loops have no values
     loops_.resize(outer);
     return;
   }
@@ -126,7 +126,8 @@ void NanOrigin::count_work() {
   if (work_ % 65536 == 0) throw_if_late();
 }
 
-// Returns recurse(), one level deeper in the expression, with enough stack for it.
+// Calls recurse() for a node one level deeper in the expression, makes sure that the stack suffices, and returns the
+// result.
 template <class Recurse>
 auto NanOrigin::one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
@@ -244,8 +245,8 @@ Const NanOrigin::reduced(UOp u) {
   return sum;
 }
 
-// Adds the steps that make the value of `u`, which is bad, at the loops that are set. `as_infinity`: only the origin of
-// an infinity is asked for.
+// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops. With
+// `as_infinity`, adds only those to the origin of an infinity.
 void NanOrigin::follow(UOp u, bool as_infinity) {
   if (++followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
   one_level_deeper([&] { follow_operands(u, as_infinity); });
@@ -288,7 +289,7 @@ void NanOrigin::follow_reduce(UOp u) {
     const Const operands[] = {sum, value(u.src(0))};
     const Const next = operate(u, operands);
     const bool ends = seeks_nan ? is_nan(next) : is_infinite(next);
-    if (seeks_nan && is_infinite(next) && !was_infinite && !ends) {  // the first infinity of the sum
+    if (seeks_nan && is_infinite(next) && !was_infinite && !ends) {  // this term makes the partial result infinite
       if (is_infinite(operands[1])) follow(u.src(0), true);
       else add(u, operands, next);
       was_infinite = true;

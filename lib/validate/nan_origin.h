@@ -1,5 +1,6 @@
-// Finds the operation of a kernel that makes a NaN or an infinity of numbers: evaluates the kernel's AST at one element
-// of an output, node by node with the rounding of each dtype, and follows the bad value back to its origin.
+// NanOrigin: finds the operation of a kernel that makes a NaN or an infinity from finite numbers. Evaluates the
+// kernel's AST at one element of an output, node by node with the rounding of each dtype, and follows the bad value
+// back to its origin.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -12,29 +13,30 @@
 
 namespace tgc {
 
-// An operation on the way from the origin to the output: all its operands are numbers, or it makes a NaN of infinities.
+// An operation on the way from the origin to the output whose operands are all finite, or that makes a NaN from
+// infinities.
 struct NanStep {
-  UOp node;  // node of the AST
-  std::string text;  // "log2(0) = -inf"
-  std::string operands;  // how its operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
-  std::string place;  // values of the loops around it: "r0=7, r1=6"; empty: none
-  std::string loaded;  // name of the array from which the bad value was loaded; empty: it was computed here
+  UOp node;              // the node of the AST
+  std::string text;      // the operation with its values, such as "log2(0) = -inf"
+  std::string operands;  // how the operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
+  std::string place;     // values of the loops around the node, such as "r0=7, r1=6"; may be empty
+  std::string loaded;    // name of the array from which the bad value was loaded; empty if the kernel computed it
 };
 
 class NanOrigin {
  public:
-  // `ast`: the kernel's AST in the form of tinygrad 0.12.0. `arrays`: what the kernel reads, by name ("data1").
+  // `ast` is the kernel's AST in tgc's IR. `arrays` has the arrays that the kernel reads, by name ("data1").
   NanOrigin(UOp ast, const Arrays& arrays, const VariableValues& variables)
       : ast_(ast), arrays_(arrays), variables_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
-  // if REF's arithmetic gives a number there, or if the AST has an op that cannot be evaluated at one element.
+  // if the element is finite in REF's arithmetic, or if the AST has an op that cannot be evaluated at one element.
   Result<std::vector<NanStep>> steps(std::string_view output, int64_t element);
 
  private:
   struct Known {
-    std::vector<UOp> ranges;  // the loops that the node's value depends on
-    std::vector<int64_t> at;  // their values when `value` was computed
+    std::vector<UOp> ranges;  // the loops on which the node's value depends
+    std::vector<int64_t> at;  // the values of these loops when `value` was computed
     bool has_value = false;
     Const value;
   };
@@ -65,12 +67,12 @@ class NanOrigin {
   const Arrays& arrays_;
   const VariableValues& variables_;
   std::unordered_map<UOp, Known> known_;
-  std::unordered_map<UOp, int64_t> at_;  // the values of the loops that are set
-  std::vector<UOp> loops_;  // the loops that are set, outermost first
+  std::unordered_map<UOp, int64_t> at_;  // values of the loops around the node that is evaluated
+  std::vector<UOp> loops_;  // these loops, the outermost first
   std::vector<NanStep> steps_;
-  int64_t work_ = 0;  // number of nodes evaluated and of iterations
+  int64_t work_ = 0;  // number of evaluations of nodes, plus number of iterations of loops
   int followed_ = 0;  // number of calls of follow()
-  int depth_ = 0;  // levels of the current recursion
+  int depth_ = 0;     // depth of the current recursion
 };
 
 }  // namespace tgc

@@ -10,7 +10,8 @@
 namespace tgc {
 namespace {
 
-// data0[i] = f(a, b) with a = data1[i] and b = data2[i], for i < 4. `lines` come before f and may assign to names.
+// Returns a kernel that computes data0[i] = f(a, b) for i < 4, with a = data1[i] and b = data2[i]. `lines` may define
+// names that `f` uses.
 InputGraph elementwise(const std::string& f, const std::string& lines = "") {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
   return std::move(load_text({}, InputKind::Pyrender,
@@ -30,7 +31,7 @@ Arrays floats(std::vector<float> a, std::vector<float> b) {
   return out;
 }
 
-// The texts of the steps to an element of data0, one in each line; or the error.
+// Returns the texts of the steps to an element of data0, one in each line; or the error.
 std::string steps(const InputGraph& in, const Arrays& arrays, int64_t element) {
   auto found = NanOrigin(in.root, arrays, {}).steps("data0", element);
   if (!found) return found.diag().message;
@@ -83,7 +84,7 @@ TEST_CASE("NanOrigin finds the iteration of a reduction") {
 
 TEST_CASE("NanOrigin gives up on a kernel that is built to take all time, memory or stack") {
   const Arrays arrays = floats({1, 2, INFINITY, 4}, {1, 1, 1, 1});
-  const auto chain = [](int length, const std::string& source) {  // v0 = a, and each next one is computed of the last
+  const auto chain = [](int length, const std::string& source) {  // v0 = a; v1 is computed from v0, v2 from v1, ...
     std::string lines = "v0 = a\n";
     for (int k = 0; k < length; k++) {
       const std::string last = "v" + std::to_string(k);

@@ -21,7 +21,8 @@ double epsilon(DType dtype) {
 
 namespace {
 
-// Returns the smallest normal float of the dtype (smaller floats are equally spaced); 0 if the spacing does not matter.
+// Returns the smallest normal float of a small dtype, below which floats are equally spaced; 0 for dtypes whose
+// denormals are so small that the spacing does not matter.
 double least_normal(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float16:
@@ -58,7 +59,7 @@ class Shaker {
   }
 
  private:
-  // Records whether a value depends on rounding. Loaded, constant and index values are exact.
+  // Adds `u` to inexact_ if its value depends on rounding. Loaded values, constants and indices are exact.
   void note_exactness(UOp u) {
     bool is_float = u.dtype().is_value() && dtypes::is_float(u.dtype());
     bool inexact = is_float && (rounds(u) || (u.is(Op::REDUCE) && u.arg().op() == Op::ADD));
@@ -66,7 +67,8 @@ class Shaker {
     for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
     if (inexact) inexact_.insert(u);
   }
-  // Records whether a float is the result of arithmetic, because only for such floats are the bits of a NaN undefined.
+  // Adds `u` to computed_ if it is a float that arithmetic may have computed: the bits of a NaN are undefined only
+  // then.
   void note_computed(UOp u) {
     auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
     if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
@@ -74,7 +76,7 @@ class Shaker {
     if (computed || std::ranges::any_of(u.src(), [&](UOp s) { return is_float(s) && computed_.contains(s); }))
       computed_.insert(u);
   }
-  // Returns whether a float operation rounds its result.
+  // Returns true if the float operation `u` rounds its result.
   static bool rounds(UOp u) {
     if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
     return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
@@ -87,7 +89,7 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // Returns whether rounded results are changed, which is so in every way but way 0.
+  // Returns true if the way changes rounded results, which all ways except 0 do.
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
@@ -135,7 +137,7 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // Returns the sum of floats `u` computed in float64; nullopt if `u` is none.
+  // If `u` is a REDUCE that sums floats, returns the sum computed in float64; else nullopt.
   static std::optional<UOp> wide_sum(UOp u, std::vector<UOp> src) {
     const DType d = u.dtype(), wide = dtypes::float64.vec(d.count());
     if (!u.is(Op::REDUCE) || u.arg().op() != Op::ADD || !dtypes::is_float(d)) return std::nullopt;
@@ -143,7 +145,7 @@ class Shaker {
     return u.replace({.dtype = wide, .src = src}).cast(d);
   }
 
-  // Perturbs a sum: increases every second element and decreases the others.
+  // Perturbs a reduction. In a sum, makes every second element larger and the others smaller.
   UOp reduction(UOp u, std::vector<UOp> src) const {
     if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
@@ -154,7 +156,8 @@ class Shaker {
     return u.with_src(src);
   }
 
-  // Perturbs a maximum: NaNs count as -inf or +inf; in half of the ways, one NaN makes the result a NaN.
+  // Perturbs the maximum of all elements: NaNs count as -inf or +inf and, in half of the ways, a NaN makes the result
+  // NaN.
   UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
     const UOp x = src[0], is_nan = x.ne(x);
     auto reduced = [&](UOp value, Op op) {
@@ -169,7 +172,7 @@ class Shaker {
     return nans.ne(nans).where(nans, most);
   }
 
-  // Perturbs a comparison, unless both floats are exact.
+  // Perturbs a comparison: gives the other answer if the operands differ by a few bits, unless both are exact.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));
@@ -178,7 +181,8 @@ class Shaker {
     return same.ne(apart.logical_not());
   }
 
-  // Returns `made`, the perturbed operand `x` of an op that jumps at integers, moved by a few bits if `x` is inexact.
+  // `made` is the perturbed operand `x` of an op whose result jumps at integers. Returns `made`, changed by a few more
+  // bits if `x` is inexact.
   UOp before_a_jump(UOp x, UOp made) const {
     return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
   }
@@ -186,7 +190,7 @@ class Shaker {
     x = before_a_jump(u.src(0), x);
     UOp same = u.with_src({x});
     int bits = u.dtype().scalar().bitsize() - !dtypes::is_unsigned(u.dtype());
-    // in a small float, the ends of the integer would be infinities
+    // a small float dtype cannot represent the limits of the integer, so compare in float32
     UOp wide = x.dtype().scalar().itemsize() < 4 ? x.cast(dtypes::float32.vec(x.dtype().count())) : x;
     UOp above = dtypes::is_unsigned(u.dtype()) ? wide.gt(Const(-1.0)) : wide.ge(Const(-std::ldexp(1.0, bits)));
     return (above & wide.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
@@ -203,7 +207,7 @@ class Shaker {
   bool roundings_only_;
   UOpMap<UOp> made_;
   UOpSet inexact_;
-  UOpSet computed_;  // floats that are results of arithmetic
+  UOpSet computed_;  // floats that arithmetic may have computed
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Perturbs the roundings of a kernel, to find elements that two correct devices may store differently, because devices
-// round differently and may give any result that C leaves undefined. No tolerance covers an element that jumps when an
-// operation is off in its last bit (x == maximum, a cast of 2.9999998 to an integer).
+// perturb_rounding: perturbs the roundings of a kernel, to find elements that two correct devices may store
+// differently. Devices round differently, and may give any result that C leaves undefined. No tolerance covers an
+// element that jumps if the last bit of an operand changes (x == maximum, a cast of 2.9999998 to an integer).
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// Returns the distance from 1 to the next number of a float dtype, or of a vector's element dtype; 0 for other dtypes.
+// Returns the distance from 1 to the next larger number of a float dtype (or a vector of it); 0 for other dtypes.
 double epsilon(DType dtype);
 
 inline constexpr int kPerturbations = 4;
@@ -22,10 +22,10 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
-// Added to a way: results that C leaves undefined stay as REF computes them.
+// way + kRoundingsOnly perturbs only roundings, and leaves results that C does not define as REF computes them.
 inline constexpr int kRoundingsOnly = 8;
 
-// A way that rounds less: sums of floats are computed in float64, as no order of the terms makes them.
+// Another way: computes sums of floats in float64, which is more exact than any order of the terms.
 inline constexpr int kWideSums = kPerturbations;
 
 }  // namespace tgc

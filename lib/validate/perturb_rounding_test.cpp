@@ -49,7 +49,7 @@ TEST_CASE("perturb_rounding: results that are defined and do not jump do not cha
     CAPTURE(e);
     CHECK(results(e, 2.5f, 3.f).jumps == 0);
   }
-  CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // no jump, because both operands are exact
+  CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // both operands are exact, so the result never changes
 }
 
 TEST_CASE("perturb_rounding: a comparison of floats that are equal up to rounding jumps") {

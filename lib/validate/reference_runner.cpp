@@ -15,10 +15,10 @@
 namespace tgc {
 namespace {
 
-// For each array that a kernel stores, by name: for each element, whether the element depends on rounding.
+// By name of a stored array: for each element, true if the element depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
-// Adds to `out` the elements that some perturbed run changes.
+// Adds the flags of all stored arrays to `out`: an element depends on rounding if a perturbed run changes it.
 void find_rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel, ElementFlags& out) {
   Graph graph(kernel.graph().settings());
   UOp root = copy_into(graph, kernel);
@@ -48,7 +48,7 @@ Array with_expected_elements(const Array& actual, const Array& expected, const s
 }  // namespace
 
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
-  constexpr double kCheap = 1e6;  // limit for the UOps that REF evaluates in one run
+  constexpr double kCheap = 1e6;  // most UOps that REF evaluates in a cheap run
   bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
   return few || work_of(root) <= kCheap;
 }

@@ -1,6 +1,6 @@
-// Runs kernels in the reference interpreter (REF) and compares what they store with the expected arrays. Two correct
-// devices may round differently, so differing elements are rechecked: if an element also changes in REF when every
-// rounding is perturbed (lib/validate/perturb_rounding.h), it depends on rounding and is left out of the comparison.
+// ReferenceRunner: runs kernels in the reference interpreter (REF) and compares stored arrays with the expected ones.
+// Two correct devices may round differently, so differing elements are rechecked: an element that also changes in REF
+// if roundings are perturbed (perturb_rounding.h) depends on rounding, and is left out of the comparison.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,22 +10,22 @@
 
 namespace tgc {
 
-// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times. The time limit of one run holds
-// for all of them together; a recheck that does not end in time sets Comparison::recheck_cut.
+// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times. The time limit of one run is the
+// limit of all these runs together; a recheck that does not end in time sets Comparison::recheck_cut.
 enum class Recheck : uint8_t {
   Never,    // for linear lists, which cannot be perturbed
-  IfCheap,  // if a run evaluates at most 1e6 UOps, or at most a tenth of each array differs
+  IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs
   Always,
 };
 
-// Returns whether Recheck::IfCheap rechecks the kernel `root`, if `compared` is the result of its first comparison.
+// Returns true if Recheck::IfCheap rechecks the kernel `root`, whose first comparison has the result `compared`.
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 
 class ReferenceRunner {
  public:
   // `inputs` holds an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
-  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`, else
-  // they are an error. `options` sets the process and the time limit in seconds of each run; without a time limit REF
+  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`; without
+  // `missing`, they are an error. `options` sets the process and the time limit of each run; without a time limit, REF
   // stops after Limit::RefSeconds.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
@@ -41,9 +41,10 @@ class ReferenceRunner {
   Result<Arrays> inputs_for(const Executable& kernel) const;
 
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
-  // that depend on rounding. Differences in these elements are counted in Comparison::left_out; an array that differs
-  // only there passes. `settled` receives `actual`, with the expected values in these elements of differing arrays.
-  // With options.accepts_rounding, the remaining differences are accepted if rounding explains all of them.
+  // that depend on rounding. Differences in these elements are counted in Comparison::left_out, and an array that
+  // differs only there passes. If `settled` is not null, it gets a copy of `actual` in which these elements have their
+  // expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all of
+  // them.
   Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
                                           const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                           Arrays* settled = nullptr) const;

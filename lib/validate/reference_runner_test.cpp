@@ -149,7 +149,7 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
     CHECK_MESSAGE(is_known(f, "CLANG"), f);
     CHECK_MESSAGE(!is_known(f, "LLVM"), f);
   }
-  // No reason is known for these: C truncates the result to its dtype, too, or the result always fits.
+  // No reason is known for these expressions: C truncates the result as REF does, or the result always fits its dtype.
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "((a<b).where(a, b)//b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})

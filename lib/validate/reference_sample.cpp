@@ -16,9 +16,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFewest = 64, kMost = 2048;  // limits for the number of elements to sample of each store
+constexpr int64_t kFewest = 64, kMost = 2048;  // fewest and most elements that are sampled of each store
 constexpr double kMostTimes = 200;             // kernels that need over 200 times the allowed work are refused
-constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL: more than the kernel uses
+constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL; kernels have smaller numbers
 constexpr int64_t kPointAxis = 1 << 20;
 
 int64_t number_of(const std::string& array) {
@@ -56,7 +56,7 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
     if (end.is(Op::END)) s.ranges.assign(end.src().begin() + 1, end.src().end());
     for (UOp r : s.ranges)
       if (!r.is(Op::RANGE) || !r.src(0).is_const()) return std::nullopt;
-    for (UOp r : ranges_of(store))  // every loop needs an END: otherwise it would store each element repeatedly
+    for (UOp r : ranges_of(store))  // a loop that is not a range of the store's END would store an element repeatedly
       if (std::ranges::find(s.ranges, r) == s.ranges.end()) return std::nullopt;
     if (std::ranges::find(out, s.memory, &PlainStore::memory) != out.end()) return std::nullopt;
     out.push_back(std::move(s));
@@ -68,11 +68,11 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// Returns extent_of() as an integer, clamped to 2^62, because a loop may have 2^63 iterations.
+// Returns the number of iterations of `range`, at most 2^62, because a loop may have 2^63 iterations.
 int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
-// Estimates how many evaluations the nodes below `root` need: the sum over the nodes of the product of the node's
-// vector size and of the sizes of its ranges, except for ranges in `without`.
+// Estimates how many evaluations the nodes below `root` need. A node needs its vector size times the sizes of the
+// ranges on which it depends, except those in `without`.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
   for (UOp u : toposort(root)) {
@@ -91,7 +91,7 @@ class Sampling {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given` holds, for each stored array, the indices to sample, as many as there are points; null: random indices.
+  // `given` has, for each stored array, as many indices as there are points; if it is null, the indices are random.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
              bool in_process = false) {
     auto plain = plain_stores(ast_);
@@ -119,7 +119,7 @@ class Sampling {
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
-  // Replaces a RANGE by loads from an array of iteration numbers: the first, the last, then random ones.
+  // Returns a load from an array that has a value of `range` for each point: the first, the last, then random ones.
   UOp drawn(UOp range) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -130,7 +130,8 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Replaces a RANGE by its value for each of the given indices. An index is the sum of all ranges times their strides.
+  // Returns a load from an array that has the value of `range` for each of the indices `places`. An index is the sum of
+  // all ranges times their strides.
   UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -148,7 +149,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Returns each range with its stride, the largest stride first.
+  // Returns the ranges of the store with their strides, the largest stride first.
   std::vector<std::pair<int64_t, UOp>> strides_of(const PlainStore& s) {
     std::vector<std::pair<int64_t, UOp>> out;
     for (UOp r : s.ranges) out.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - offset_at(s, UOp()) : 0, r);
@@ -156,7 +157,7 @@ class Sampling {
     return out;
   }
 
-  // Returns the offset that the store has if the range `one` is 1 and all of its other ranges are 0.
+  // Returns the offset of the store if the range `one` is 1 and all other ranges are 0.
   int64_t offset_at(const PlainStore& s, UOp one) {
     Substitution numbers;
     for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
@@ -247,7 +248,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
         throw Failure("no places of " + array_of(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
-    Places all = places;  // padded with each array's first index, so that all have equally many
+    Places all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
     if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");

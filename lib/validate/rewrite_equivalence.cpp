@@ -16,7 +16,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPoints = ExprIsolator::kPoints;
-// The number of the DEFINE_GLOBAL for results of type double; the next number is that for results of type long.
+// Number of the DEFINE_GLOBAL for results of type double. kOutputs + 1 is that for results of type long.
 constexpr int64_t kOutputs = ExprIsolator::kLeaves - 2;
 
 // Returns the largest relative difference that rounding can explain between two ways to compute a float.
@@ -36,18 +36,18 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one from each side, where they are stored, and at which points they are valid.
+// A pair of numbers to compare, one from each side.
 struct Part {
-  int64_t before, after;                 // where the two results are stored: slots of the output array
-  int64_t before_valid = -1, after_valid = -1;
+  int64_t before, after;                        // the slots of the output array in which the two results are
+  int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves are at their least, or greatest
-  double tolerance = 0;     // relative difference that rounding explains
+  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves have their smallest or largest value
+  double tolerance = 0;     // largest relative difference that rounding explains; 0: a default for the dtype
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
-// The pairs that decide whether two sides are equal. A store has two pairs for each element: its address and value.
+// The pairs of numbers that decide whether two sides are equal. A store has two for each element: address and value.
 struct Common {
   std::vector<Part> parts = {};
   bool are_stores = false;
@@ -81,7 +81,7 @@ class Evaluation {
   }
 
  private:
-  // Adds the slots of the pair's elements.
+  // Adds a Part for each element of `v`.
   void add(std::vector<Part>& to, const ComparedValues& v, double tolerance) {
     bool is_float = dtypes::is_float(v.before.dtype());
     int64_t before = slot_of(v.before), after = slot_of(v.after);
@@ -131,7 +131,7 @@ class Evaluation {
         fill_random(drawn.back(), uint64_t(m.number), "memory");
         own = &drawn.back();
       }
-      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // REF only reads it
+      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // REF does not write to it
     }
     run_in_worker(program, buffers).value_or_throw();
   }
@@ -158,7 +158,7 @@ class Evaluation {
     }
   }
 
-  // Returns the bounds of an integer leaf, limited to 62 bits. Both bounds of a variable are its value in the run.
+  // Returns the bounds of an integer leaf, clamped to 62 bits. Both bounds of a variable are its value in the run.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -174,7 +174,7 @@ class Evaluation {
     if (point == 1) return most;
     if (r % 4 == 0) return r & 64 ? std::min(least + 1, most) : std::max(most - 1, least);
     uint64_t span = uint64_t(most) - uint64_t(least) + 1;
-    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // mostly small numbers if the range is wide
+    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // prefer small numbers if the bounds are far apart
       return std::clamp<int64_t>(r & 64 ? int64_t((r >> 8) % 201) - 100 : int64_t((r >> 8) % 7) - 2, least, most);
     return least + int64_t((r >> 8) % span);
   }
@@ -183,7 +183,8 @@ class Evaluation {
 
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  // Sorts the pairs of stores by their address at a point, because the order of stores does not matter.
+  // Returns the parts of stores sorted by the stores' addresses at a point, because the order of stores does not
+  // matter.
   std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
     auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
       std::vector<size_t> out(parts.size() / 2);
@@ -234,7 +235,7 @@ class Evaluation {
     return out;
   }
 
-  // Returns the relative distance of the two numbers: 0 if rounding explains it; 1 for integers that differ.
+  // Returns the relative difference of the two numbers. It is 0 if rounding explains it, and 1 for different integers.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);
@@ -250,7 +251,7 @@ class Evaluation {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    auto& sides = const_cast<SideIsolator&>(sides_);  // nothing new is isolated, so nothing changes
+    auto& sides = const_cast<SideIsolator&>(sides_);  // leaves_of() changes nothing, because `u` is isolated already
     uint32_t set = sides.leaves_of(u);
     for (uint32_t number : isolator_.leaves(set)) {
       const Leaf& leaf = isolator_.leaf_list()[number];

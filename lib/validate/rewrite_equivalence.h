@@ -1,7 +1,7 @@
-// Tests whether the two sides of a rewrite compute the same: evaluates both sides in REF at sample points, with the
-// arrays of a run. Ranges, variables and other leaves (isolated_expr.h) get values within their bounds, and also the
-// bounds themselves. Equal results are no proof that the sides are equal, but the sides of most wrong rewrites differ
-// at nearly every point.
+// compare_sides: tests whether the two sides of a rewrite compute the same. Evaluates both sides in REF at sample
+// points, with the arrays of a run. Leaves such as ranges and variables (isolated_expr.h) get values within their
+// bounds, and the bounds. Equal results do not prove that the sides are equal, but the sides of most wrong rewrites
+// differ at nearly every point.
 #pragma once
 #include <map>
 #include <string>
@@ -14,24 +14,24 @@ namespace tgc {
 
 struct Sides {
   UOp before, after;  // if one is null, the result is Open
-  double tolerance = 0;  // relative difference of floats that rounding explains; 0: by their dtype
+  double tolerance = 0;  // largest relative difference of floats that rounding explains; 0: a default for the dtype
 };
 
 struct EquivalenceResult {
   enum class Kind : uint8_t {
-    Same,    // equal at every point
-    Differ,
+    Same,    // equal at every point, up to rounding
+    Differ,  // different at some point
     Unlike,  // the dtypes or numbers of elements differ, so nothing was evaluated
-    Open,    // unknown, as a side has no value, or depends on leaves that the other side lacks
+    Open,    // unknown: a side has no value, or the side `after` depends on leaves that `before` does not
   };
   Kind kind = Kind::Open;
   bool beyond_rounding = false;  // the sides differ by more than rounding can explain
-  int points = 0;                // number of the ExprIsolator::kPoints sample points at which the sides differ
-  bool exactly = true;           // if `kind` is Same: the sides are equal bit by bit, not only up to rounding
-  std::map<std::string, std::string> point;  // values of ranges and variables, by name, where the sides differ
+  int points = 0;                // at how many of the ExprIsolator::kPoints sample points the sides differ
+  bool exactly = true;           // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
+  std::map<std::string, std::string> point;  // a point where the sides differ: values of ranges and variables, by name
   std::string before, after;                 // the values of the sides at this point
 
-  // Returns whether the sides differ by more than rounding, and differ at 1/n of the sample points or more.
+  // Returns true if the sides differ by more than rounding, and at 1/n of the sample points or more.
   bool differs_at_one_in(int n) const;
 };
 
@@ -41,7 +41,7 @@ struct EquivalenceResult {
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 
-// Returns the name of a leaf in reports: r0 for a loop, the name of a launch index or a variable, else op and node id.
+// Returns the name of a leaf in reports: "r0" for a loop; the name of a launch index or variable; else op and node id.
 std::string name_of_leaf(UOp u);
 
 }  // namespace tgc

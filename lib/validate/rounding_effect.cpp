@@ -14,17 +14,16 @@ constexpr double kMargin = 8;
 
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
-// Returns the float plus its magnitude times the machine epsilon of `dtype`.
+// Returns `exact` plus its magnitude times the machine epsilon of `dtype`.
 UOp grown(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
   return exact + size * Const(epsilon(dtype));
 }
 
-// Returns the kernel with all float arithmetic in double precision. If `sums_grow`, also increases every term of each
-// sum by the relative rounding error of its dtype: a small sum of large terms then shows how much rounding may change
-// it.
+// Returns the kernel with all float arithmetic in double precision. With `sums_grow`, also increases every term of each
+// sum by the relative rounding error of its dtype, which shows how much rounding may change a small sum of large terms.
 UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // maps a node to its copy; a float also to its copy as a double
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // by node: its copy; by float node: its copy as a double
   for (UOp u : toposort(root)) {
     bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;
@@ -45,12 +44,12 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
 double largest(DType d) {
   return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
 }
-// Returns whether the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
+// Returns true if the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
 bool is_at_the_end(double v, DType d) {
   return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
 }
-// Returns whether one value overflows the dtype (an infinity, or NaN in fp8e4m3), and rounding may let the other
-// value overflow, too. `far` is how much rounding may change a value.
+// Returns true if one value overflows the dtype (it is infinite, or NaN in fp8e4m3), and rounding, which may change a
+// value by `far`, can let the other value overflow, too.
 bool are_about_the_end(double a, double b, double far, DType d) {
   const bool is_nan = std::isnan(a) || std::isnan(b);
   if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
@@ -103,7 +102,7 @@ bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) 
 bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, double was) const {
   const Array& e = expected_[i].array;
   const double is = element_as_double(e, k);
-  double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
+  double steps = 0;  // for fp8: a tolerance of two units in the last place, because one rounding may change one unit
   if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
   if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
   const double far = kMargin * effects[i][size_t(k)] + steps;

@@ -1,5 +1,5 @@
-// Finds how much rounding may change each element that a kernel stores, to tell rounding from faults where no fixed
-// tolerance can: a sum of bfloat16 that stops growing at 256 may be off by half of its value.
+// RoundingEffect: computes how much rounding may change each element that a kernel stores. It tells rounding from
+// faults where a fixed tolerance cannot: a sum of bfloat16 that stops growing at 256 may be wrong by half of its value.
 #pragma once
 #include <vector>
 
@@ -12,39 +12,41 @@ namespace tgc {
 // root mean square of the changes in double precision over the array, because a single element may change by chance.
 class RoundingEffect {
  public:
-  // `ref` runs the kernel `ast` in REF; `expected` is what the AST stores there. All must outlive this object.
+  // `ref` runs the kernel `ast` in REF, and `expected` are the arrays that the AST stores in REF. All must outlive this
+  // object.
   RoundingEffect(const ReferenceRunner& ref, UOp ast, const Arrays& expected)
       : ref_(ref), ast_(ast), expected_(expected) {}
 
-  // Returns whether rounding explains every difference between `settled` and the expected arrays: at most eight times
-  // its effect in the AST, or its effects in the AST and in `root` together, if `root` is not empty. `root` is the
-  // graph that stored the arrays `actual`. A later graph than the AST may round with bit operations (bfloat16), which
-  // cannot be perturbed, so the second bound is kept for the following calls. `settled` is `actual` with the expected
-  // values for undefined elements (ReferenceRunner::compare).
+  // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most eight
+  // times the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together. `root` is
+  // the graph that stored the arrays `actual`. The effects in `root` are kept for later calls, because a graph after
+  // the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is `actual` with the
+  // expected values for undefined elements (ReferenceRunner::compare).
   bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
 
-  // Gives each element of `settled` that the last call explained, though not all of them, its expected value.
+  // After a call of explains() that returned false: sets the elements of `settled` that rounding does explain to their
+  // expected values.
   void settle(Arrays& settled) const;
 
-  // Returns whether the last call failed, and one of the values of each unexplained element is NaN or infinite, or the
-  // largest number of an fp8 dtype.
+  // Returns true if the last call of explains() returned false, and for each unexplained element, the actual or the
+  // expected value is NaN, infinite, or the largest number of an fp8 dtype.
   bool is_non_finite() const { return off_ == Off::NonFinite; }
 
  private:
-  using Effects = std::vector<std::vector<double>>;  // by array and element
+  using Effects = std::vector<std::vector<double>>;  // the effect on each element of each array
 
   bool explained_by(const Effects& effects, const Arrays& actual);
-  // Returns whether an effect explains that the element `k` of the expected array `i` is `was`.
+  // Returns true if the effects explain that element `k` of the expected array `i` has the actual value `was`.
   bool is_explained(const Effects& effects, size_t i, int64_t k, double was) const;
   Effects effects_of(UOp graph, const Arrays& plain) const;
 
   const ReferenceRunner& ref_;
   UOp ast_;
   const Arrays& expected_;
-  Effects in_ast_;  // empty until needed
-  Effects bound_;   // in_ast_, plus the effects in the last graph that required them
+  Effects in_ast_;  // the effects in the AST; empty until they are needed
+  Effects bound_;   // in_ast_ plus the effects in the last `root` for which in_ast_ was not enough
   enum class Off : uint8_t { None, NonFinite, Finite };
-  Off off_ = Off::None;  // the unexplained differences of the last call
+  Off off_ = Off::None;  // the kind of the unexplained differences in the last call of explains()
 };
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ std::unordered_set<UOp> loops(UOp u, int64_t start) {
   return out;
 }
 
-// Returns whether both sides are the same node, or end the same loops in another order or form.
+// Returns true if both sides are the same node, or end the same loops in another order or form.
 bool are_alike(const Sides& s) {
   if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
   int64_t start = range_start(s.before.op());
@@ -48,22 +48,22 @@ bool is_torn(UOp u, int depth) {
   return false;
 }
 
-// Returns whether the sides have different dtypes, or whether only `after` has a node whose source has a wrong number
-// of elements. Ignores nodes other than computations on values, because their dtypes may change: a BUFFERIZE may
-// become a pointer, an address an integer, and a load from several addresses has one element for each.
+// Returns true if the sides have different dtypes, or if only `after` has a node whose source has a wrong number of
+// elements. Looks only at nodes that compute values, because the dtypes of others may change: a BUFFERIZE may become a
+// pointer, an address an integer, and a load from several addresses has an element for each.
 bool are_unlike(const Sides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
-  constexpr int kDepth = 4;  // number of levels of `after` to check: rules seldom make more new nodes
+  constexpr int kDepth = 4;  // number of levels of `after` that are checked, because rules seldom make more new levels
   return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
 }
 
-// Returns the number of scalars at the address `u`: a pointer to vectors points to several.
+// Returns the number of scalars at the addresses of `u`; a pointer to vectors points to several.
 int64_t scalars_at(UOp u, const IsolatedExpr& place) {
   return place.value.dtype().count() * (u.dtype().is_ptr() ? u.dtype().base().count() : 1);
 }
 
-// Returns the offsets of `n` scalars at the address; null if it does not have so many.
+// Returns the offsets of the `n` scalars at the addresses of `u`; null if they do not have `n` scalars.
 UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
   const int64_t places = place.value.dtype().count(), each = n / places;
   if (places == n) return place.value;
@@ -77,19 +77,20 @@ UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
 }
 
 
-// Returns whether `u` is the element at `index`, an INDEX that a STORE writes to.
+// Returns true if `u` is the element at `index`, the target of a STORE.
 bool is_element_at(UOp u, UOp index) {
   if (u.is(Op::LOAD) && u.num_src() == 1) u = u.src(0);
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
 }
 
-// The effect of a STORE: it writes `value` where `gates` hold.
+// The value that a STORE writes, and the conditions under which it does.
 struct GatedValue {
-  UOp value;  // null: the element keeps its value
-  std::vector<std::pair<UOp, bool>> gates = {};  // conditions, and whether they must be true
+  UOp value;  // the value; null if the element keeps its old value
+  std::vector<std::pair<UOp, bool>> gates = {};  // conditions, each with the value that it must have
 };
 
-// An element that gets its own value keeps it, as if there were no store.
+// Returns the value of `store`. A choice between a new value and the element itself becomes a gate, because storing the
+// element's own value changes nothing.
 GatedValue stored_value(UOp store) {
   GatedValue out{store.src(1)};
   while (out.value.is(Op::WHERE) && out.value.src(0).dtype().count() == 1) {
@@ -105,7 +106,7 @@ GatedValue stored_value(UOp store) {
 
 }  // namespace
 
-// One element that a store writes to memory.
+// The store of one element.
 struct SideIsolator::Effect {
   UOp memory, offset, valid, value;
   uint32_t leaves;
@@ -153,7 +154,7 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   }
   UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
   if (!x || !y || isolator_.is_opaque(s.before)) return {};
-  bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // the new size depends on other ranges
+  bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // a size that depends on other ranges
   if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
   if (!add(out, x, valid(a), y, valid(b))) return {};
@@ -165,7 +166,7 @@ bool SideIsolator::within(uint32_t after, uint32_t before) const {
   return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
 }
 
-// Returns whether the set `after` has a variable that `before` lacks: then this is the placeholder of a substitution.
+// Returns true if the set of leaves `after` has a variable that `before` lacks: the placeholder of a substitution.
 bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
   const auto& had = isolator_.leaves(before);
   return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
@@ -173,21 +174,21 @@ bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
   });
 }
 
-// Adds the elements that `u` writes, which is a store or a group of stores. Returns false if `u` is neither, or if
-// REF cannot evaluate it.
+// Adds the elements that `u`, a store or a group of stores, writes. Returns false if `u` is something else, or if REF
+// cannot evaluate it.
 bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
   bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
   if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
   if (u.is(Op::NOOP) && u.num_src() == 0) return true;
   if (!u.is(Op::STORE)) return false;
-  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
+  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // ignores a LOAD
   const GatedValue stored = stored_value(u);
   if (!stored.value) return place.is_place();
   UOp value = isolator_.loaded(stored.value);
   if (!place.is_place() || !value) return false;
   uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(stored.value).leaves);
-  UOp gate;  // an Invalid value is not stored
+  UOp gate;  // the condition of the store, which includes that the value is not Invalid
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
   if (const IsolatedExpr& v = isolator_.of(stored.value); !v.is_place() && v.valid) add_gate(v.valid);
   if (gate && gate.dtype().count() > 1) return false;
@@ -197,7 +198,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
     add_gate(must_hold ? holds : holds.logical_not());
     leaves = isolator_.joined(leaves, isolator_.of(condition).leaves);
   }
-  // A store of words to a memory of bytes counts its elements differently.
+  // fail if value and memory have elements of different sizes, because the offsets then count different units
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
   int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
   if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
@@ -228,10 +229,10 @@ bool SideIsolator::add(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp 
 
 namespace {
 
-// Chooses the two expressions that are compared for an application. A substitution's result is compared with the
-// requested replacement. To simplify an expression under a condition, one substitution inserts placeholder variables
-// for parts of the expression, and another one removes them. In between, nested rewrites have placeholders in their
-// sides; each placeholder is replaced by its part.
+// Chooses the two expressions that are compared for an application. For a substitution, they are its result and the
+// requested replacement. tinygrad simplifies an expression under a condition by substituting placeholder variables for
+// parts of the expression, and the parts for the placeholders afterwards. Rewrites in between have placeholders in
+// their sides, which are replaced by the parts here.
 class SidesBuilder {
  public:
   SidesBuilder(UOp ast, std::span<const Application> list) : list_(list) {
@@ -239,7 +240,7 @@ class SidesBuilder {
       if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
   }
 
-  // Call advance() for each application in order, because it tracks which placeholders are in the graph.
+  // Tracks which placeholders are in the graph. Must be called for each application, in order.
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
@@ -256,7 +257,7 @@ class SidesBuilder {
     if (is_placeholder(a.before)) return (void)inserted_.erase(a.before);
     for (UOp u : toposort(a.substitution_target)) {
       if (!is_placeholder(u)) continue;
-      // If the target only contains a placeholder that is in the graph already, this placeholder keeps its meaning.
+      // A placeholder that is in the graph already, and is only a part of the target, keeps its meaning.
       if (u == a.substitution_target || !inserted_.contains(u)) meanings_[u] = a.before, inserted_.insert(u);
       return;
     }
@@ -294,22 +295,24 @@ class SidesBuilder {
 
   std::span<const Application> list_;
   std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
-  std::unordered_set<UOp> inserted_;       // placeholders that are still in the graph
+  std::unordered_set<UOp> inserted_;       // placeholders that are in the graph now
   std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it stands for
-  mutable std::unordered_map<UOp, bool> has_placeholder_;  // whether there is one in the graph under a node
+  mutable std::unordered_map<UOp, bool> has_placeholder_;  // by node: true if there is a placeholder below the node
 };
 
-// Returns whether the rewrite gives tensors their loops: then its result may depend on loops not in the graph yet.
+// Returns true if the rewrite gives tensors their loops. Its result may depend on loops that the graph does not have
+// yet.
 bool adds_loops(const Application& a) { return a.depth == 0 && a.within == "apply rangeify"; }
 
-// Calls TensorElementExpr::same_but_places; nullopt if `before` has no expression, false if only `after` has none.
+// Returns TensorElementExpr::same_but_places() of the sides; nullopt if `before` has no expression, and false if only
+// `after` has none.
 std::optional<bool> same_but_places(TensorElementExpr& elements, const Sides& s) {
   if (auto same = catch_failures([&] { return elements.same_but_places(s.before, s.after); })) return *same;
   auto has_meaning = catch_failures([&] { return elements.same_but_places(s.before, s.before); });
   return has_meaning ? std::optional(false) : std::nullopt;
 }
 
-// How often batches that REF cannot run may be halved: enough to isolate a few bad pairs of sides among thousands.
+// Most times that batches which REF cannot run are halved. This is enough to find a few bad pairs among thousands.
 constexpr int kMostHalvings = 40;
 
 // Runs compare_sides(). If REF cannot run a batch of pairs, halves the batch, so that one bad pair does not prevent the

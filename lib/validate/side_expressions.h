@@ -1,5 +1,6 @@
-// The expressions that decide whether the two sides of a rewrite compute the same. REF evaluates them at sample points
-// (rewrite_equivalence.h), and lib/prove proves them equal for all values of the leaves.
+// SideIsolator: makes the expressions whose equality decides whether the two sides of a rewrite compute the same. REF
+// evaluates the expressions at sample points (rewrite_equivalence.h), and lib/prove proves them equal for all values of
+// the leaves.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,19 +14,19 @@
 
 namespace tgc {
 
-// A value of each side: isolated expressions with the same number of elements. A store has two such pairs for each
-// element: its address, and its value.
+// Two isolated expressions to compare, one of each side, with the same number of elements. For a store, there are two
+// such pairs for each element: the address and the value.
 struct ComparedValues {
   UOp before, after;
-  UOp before_valid = {}, after_valid = {};  // bools: whether the values are valid; null: always
-  bool ends_alone = false;  // compare only the least and the greatest value, because the size of a loop changed
+  UOp before_valid = {}, after_valid = {};  // bools that are false if the value is Invalid; null if it never is
+  bool ends_alone = false;  // compare only the smallest and the largest value, because the size of a loop changed
   UOp memory = {};          // for stores: the DEFINE_GLOBAL that they store to
 };
 
 struct SideExpressions {
   enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };  // see EquivalenceResult::Kind
   Kind kind = Kind::Open;
-  std::vector<ComparedValues> values = {};  // if `kind` is Values or Stores
+  std::vector<ComparedValues> values = {};  // the pairs to compare, if `kind` is Values or Stores
 };
 
 class SideIsolator {
@@ -51,12 +52,9 @@ class SideIsolator {
   ExprIsolator isolator_;
 };
 
-// Chooses the two expressions that decide whether a rewrite is right, and evaluates them in REF
-// (rewrite_equivalence.h).
-
 // Returns the sides to compare for each application in `list`, which the compilation `c` made; with `wanted`, only for
 // the applications for which it returns true. Adds to `wrong` the indices of results whose sides differ for certain.
-// Call it in an UninstrumentedScope, because it makes nodes by substitution.
+// Must be called in an UninstrumentedScope, because it makes nodes by substitution.
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
                                          const std::function<bool(const Application&)>& wanted = {});
 

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int64_t kFirstAxis = 1 << 22;         // number of the axis of the first added loop
 constexpr int64_t kFirstMemory = 2'000'000;     // number of the first added DEFINE_GLOBAL
-constexpr int64_t kMostElements = 1 << 16;      // limit for the number of elements of a memory
-constexpr int kMostLevels = 200;                // limit for the number of levels of an expression
-constexpr int kMostWork = 4000;                 // limit for the number of nodes of both sides
+constexpr int64_t kMostElements = 1 << 16;      // most elements of an added memory
+constexpr int kMostLevels = 200;                // most levels of an expression
+constexpr int kMostWork = 4000;                 // most nodes of both sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Returns the shape of a node. The shape is empty for a node that is inside of loops already.
+// Returns the shape of a node, which is empty for a node within loops.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -35,7 +35,7 @@ Sides TensorElementExpr::sides(UOp before, UOp after) {
     Place place = place_of(shape);
     work_ = 0, is_cut_ = false;
     Sides out{at(before, place), at(after, place)};
-    if (is_cut_) {  // too large: try again with `before` as memory that `after` reads
+    if (is_cut_) {  // the expressions are too large: try again with the value of `before` in memory that `after` reads
       auto all = std::exchange(known_, {});
       whole_ = bare(before), work_ = 0, is_cut_ = false;
       out = {at(before, place), at(after, place)};
@@ -91,7 +91,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
 
-// Returns the node with its sources read at position `place`. A source without a shape is the same at every position.
+// Returns `u` with its sources at the position `place`. A source without a shape is the same at every position.
 UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
@@ -139,14 +139,14 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
   return memory(u, place);
 }
 
-// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. `index` must be a loop, or
-// the row-major number of nested loops; returns false for any other index.
+// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false unless
+// `index` is a loop or the row-major number of nested loops.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(at(index, {}), value);
     return !is_cut_;
   }
-  std::vector<std::pair<Int, UOp>> loops;  // (stride, loop)
+  std::vector<std::pair<Int, UOp>> loops;  // pairs of a stride and its loop
   for (UOp loop : ranges_of(index)) {
     Substitution at_one;
     for (UOp other : ranges_of(index)) at_one.emplace_back(other, other.const_like(Const(int64_t(other == loop))));

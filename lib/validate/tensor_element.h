@@ -1,6 +1,7 @@
-// Makes one element of a node of a tensor graph an expression that REF can compute: movement ops change the element's
-// index, and reductions become loops. Also takes graphs that already have loops (BUFFERIZE, INDEX). With this, the two
-// sides of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although neither is a kernel yet.
+// TensorElementExpr: makes an expression that REF can compute for one element of a node in a tensor graph. Movement ops
+// change the element's index, and reductions become loops. The graph may already have loops (BUFFERIZE, INDEX). So the
+// two sides of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although they are no kernels
+// yet.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -14,14 +15,15 @@ namespace tgc {
 
 class TensorElementExpr {
  public:
-  // Adds new nodes to `graph`. Each buffer or inexpressible node becomes an INDEX into a new DEFINE_GLOBAL of its own.
+  // Adds new nodes to `graph`. A buffer, or a node without an expression, becomes an INDEX into a new DEFINE_GLOBAL.
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
-  // Returns both nodes at one element, whose index is a RANGE for each axis of `before`; null if `after` reads memory
-  // that `before` does not. Indices, and nodes without a value (stores, ends) or expression, are returned unchanged.
+  // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before`. The
+  // sides are null if `after` reads memory that `before` does not. Indices, and nodes without a value (stores, ends) or
+  // without an expression, are returned unchanged.
   Sides sides(UOp before, UOp after);
 
-  // Returns whether both nodes are the same expression, ignoring the indices at which they read their sources. While
+  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While
   // tensors get their loops, these indices depend on loops that are not in the graph yet.
   bool same_but_places(UOp before, UOp after);
 

@@ -17,7 +17,7 @@ bool is_outer(UOp range) {
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// Returns the loops that may be shortened: loops that an END around a store ends, loops without an END, and workgroups.
+// Returns the loops that may be shortened: those around stores, those without an END, and workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
@@ -34,7 +34,7 @@ std::vector<UOp> loops_of(UOp root) {
   return out;
 }
 
-// Returns `root` with loops of these sizes, whose first indices are `starts`; by default 0.
+// Returns `root` with the loops shortened to `sizes` iterations that begin at `starts` (empty: at 0).
 UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes,
                const std::vector<int64_t>& starts = {}) {
   Substitution shorter;
@@ -57,8 +57,8 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
 }
 
 // Divides `all` into at most `most` parts and returns a number of each. The distances between the numbers are
-// irregular, because a kernel may be wrong at every n-th element, and numbers at regular distances may miss all of
-// these.
+// irregular, because numbers at regular distances may miss all wrong elements of a kernel that is wrong at every n-th
+// element.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   const size_t n = std::min(all.size(), most);
@@ -110,7 +110,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         const Array* given = find_array(inputs, b.name());
         if (!given) throw Failure("there is no " + b.name());
         if (b.written && b.read) throw Failure("the kernel reads what it stores to");
-        uint8_t* data = const_cast<uint8_t*>(given->data());  // REF only reads it
+        uint8_t* data = const_cast<uint8_t*>(given->data());  // REF does not write to a buffer that is only read
         if (b.written) {
           made.push_back({b.name(), Array::shared(given->dtype(), {given->size()})});
           data = made.back().array.data();
