@@ -14,14 +14,14 @@ namespace tgc {
 
 namespace {
 
-// Returns the byte of a line and column, which count from 1.
+// Returns the byte at a line and column, both counted from 1.
 size_t byte_of(std::string_view text, uint32_t line, uint32_t column) {
   size_t at = 0;
   for (; line > 1 && at != text.npos; line--) at = text.find('\n', at) + 1 ? text.find('\n', at) + 1 : text.npos;
   return std::min(at == text.npos ? text.size() : at + (column ? column - 1 : 0), text.size());
 }
 
-// Returns the end of the word that begins at `at`, or of the one character there.
+// Returns the end of the word that begins at `at`; if there is no word, the end of the character at `at`.
 size_t end_of_word(std::string_view text, size_t at) {
   auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || uint8_t(c) >= 0x80;
@@ -46,7 +46,7 @@ class Analyzer {
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
     out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
-    // a listing always leaves out the same facts, so a note about them would mark every listing
+    // not for listings, because all of them omit the same facts
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
     auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
@@ -122,7 +122,7 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // in a repr, take the last UOp( that begins before
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // the last UOp( of a repr that begins before `at`
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
@@ -149,7 +149,7 @@ std::shared_ptr<const Analysis> analyze(std::string text, const Section& section
 
 namespace {
 
-// Calls on_name(begin, end) for each name of a Python text outside strings and comments that no '.' precedes.
+// Calls on_name(begin, end) for each name in a Python text, except in strings and comments, and after a '.'.
 template <class OnName>
 void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_name) {
   for (size_t at = begin; at < end;) {
@@ -165,7 +165,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
   }
 }
 
-// Statements: "c12 = ..." and functions: "def k0():".
+// Finds the definitions and uses of names in a pyrender text: statements "c12 = ...", and functions "def k0():".
 class Statements {
  public:
   Statements(std::string_view text, Links& out) : text_(text), out_(out), scopes_(1) {}
@@ -175,7 +175,7 @@ class Statements {
       end = end_of_line(text_, at);
       line(at, end);
     }
-    for (size_t i = 1; i < scopes_.size(); i++)  // functions without an end
+    for (size_t i = 1; i < scopes_.size(); i++)  // a function that is still open ends at the end of the text
       out_.definitions[scopes_[i].function].end = without_blanks(text_, 0, text_.size());
   }
 
@@ -242,7 +242,8 @@ void find_in_repr(std::string_view text, Links& out) {
   });
 }
 
-// Calls on_number(begin, end, value) for each number of a list in brackets that begins at `at`. Returns its end.
+// Calls on_number(begin, end, value) for each number of a list in brackets, whose first element is at `at`. Returns the
+// end of the list.
 template <class OnNumber>
 size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
@@ -258,12 +259,13 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
   return at;
 }
 
-// Uses of nodes by position. They may precede the definition, so they are resolved at the end.
+// Removes uses of nodes that the text does not define. Called at the end, because a use may precede its definition.
 void resolve(Links& out) {
   std::erase_if(out.links, [&](const Link& link) { return link.target >= out.definitions.size(); });
 }
 
-// A listing: "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". Constants are shown by value, in quotes.
+// Finds the nodes and their uses in a listing, with lines "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". A source that
+// is a constant is shown by its value, in quotes.
 void find_in_listing(std::string_view text, Links& out) {
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = end_of_line(text, begin);
@@ -281,7 +283,8 @@ void find_in_listing(std::string_view text, Links& out) {
   resolve(out);
 }
 
-// JSON: an object that begins with "op" is a node; "src":[0,2] and {"uop":3} name nodes.
+// Finds the nodes and their uses in JSON. An object that begins with "op" is a node; "src":[0,2] and {"uop":3} use
+// nodes.
 class JsonLinks {
  public:
   JsonLinks(std::string_view text, Links& out) : text_(text), out_(out) {}
@@ -301,10 +304,11 @@ class JsonLinks {
  private:
   static constexpr size_t kNone = SIZE_MAX;
   struct Object {
-    size_t begin, node;  // where it begins, and the index of its definition
+    size_t begin;  // the byte at which the object begins
+    size_t node;   // the index of the object's definition; kNone if it is no node
   };
 
-  // Reads the string at `at` and, if it is the key of a list of nodes, this list. Returns the end.
+  // Reads the string at `at`. If it is a key whose value names nodes, reads the value, too. Returns the end.
   size_t string(size_t at) {
     const size_t end = string_end(text_, at);
     if (end >= text_.size() || text_[end] != ':') return end;
@@ -326,7 +330,7 @@ class JsonLinks {
 
   std::string_view text_;
   Links& out_;
-  std::vector<Object> open_;  // the objects around the current place
+  std::vector<Object> open_;  // the objects that contain the current byte, the outermost first
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads the graph of one section, and finds what is wrong with it and what is known about its nodes.
+// analyze: reads the graph of one section of a document, finds its problems, and where the text defines and uses nodes.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,13 +12,12 @@
 
 namespace tgc {
 
-// Finds the names in the text of a graph: where a node is defined, and where it is used.
-
-// The statement, function, line of a listing, JSON object or UOp(...) from byte `begin` to `end`, which defines a name.
+// The definition of a name: a statement, function, line of a listing, JSON object or UOp(...). All positions here are
+// bytes of the section's text; an `end` is the byte behind the last one.
 struct Definition {
-  std::string name;                // "c12", or the position of a node in a listing or JSON
-  size_t name_begin, name_end;     // the name itself, or what stands for it
-  size_t begin, end;
+  std::string name;             // the name, such as "c12"; in a listing or JSON, the position of the node
+  size_t name_begin, name_end;  // the bytes of the name, or of the text that stands for it
+  size_t begin, end;            // the bytes of the whole definition
 };
 
 // A use of a name.
@@ -27,52 +26,57 @@ struct Link {
   size_t target;  // index of its definition
 };
 
+// The definitions and uses of the names in a text.
 struct Links {
   std::vector<Definition> definitions;  // in the order of the text
   std::vector<Link> links;              // in the order of the text
 
-  // Returns the index of the definition that the name at byte `at` belongs to: a use, or the definition's own name.
+  // Returns the index of the definition of the name at byte `at`, which may be a use or the name in the definition.
   std::optional<size_t> target_at(size_t at) const;
   // Returns the index of the innermost definition that contains byte `at`.
   std::optional<size_t> definition_around(size_t at) const;
 };
 
-// Never fails: what is no name is skipped. `kind` must be Pyrender, Repr, Uops, Json or Repro.
+// Returns the definitions and uses in `text`. Skips damaged parts, and never fails. `kind` must be Pyrender, Repr,
+// Uops, Json or Repro.
 Links find_links(InputKind kind, std::string_view text);
 
 // An error or note about the bytes `begin` to `end` of a section's text.
 struct Problem {
   size_t begin, end;
-  bool is_error = true;  // else a note
+  bool is_error = true;  // false for a note
   std::string message;
 };
 
+// What was found in the text of a section.
 struct Analysis {
   InputKind kind;
   std::string text;
-  std::string producer;                // the release of a text in a recording
+  std::string producer;                // the release that made the recording with the text; else empty
   std::shared_ptr<Graph> graph;
   GraphInfo info;
-  std::shared_ptr<const Repro> repro;  // for a repro bundle
-  std::vector<UOp> order;              // the nodes of the graph in toposort order, or the list; empty: unreadable
-  std::vector<NodeAt> nodes;           // the nodes by their place in the text
-  bool is_valid = false;               // the nodes are well formed, so their facts can be computed
+  std::shared_ptr<const Repro> repro;  // the content of a repro bundle; null for other texts
+  std::vector<UOp> order;              // the nodes of the graph in toposort order, or the list; empty if unreadable
+  std::vector<NodeAt> nodes;           // the nodes with their positions, in the order of the text
+  bool is_valid = false;               // the nodes are well formed, so that shapes and other facts can be computed
   bool is_tensor_graph = false;
   std::vector<Problem> problems;
   Links links;
 
-  // Returns the node that is defined at, or whose name is at, the byte `at`; the empty UOp if there is none.
+  // Returns the node of the name or definition at byte `at`; the empty UOp if there is none.
   UOp node_at(size_t at) const;
-  // Returns the definition that makes `node`; null if there is none.
+  // Returns the definition of `node`; null if the text has none.
   const Definition* definition_of(UOp node) const;
-  UOp node_of(const Definition& definition) const;
+  UOp node_of(const Definition& definition) const;  // returns the node that `definition` defines
 };
 
-// `producer` is the release of a text in a recording. `is_tensor` is set if the section is of a tensor record.
+// Analyzes the text of a section. `producer` is the release that made the recording with the text, or empty.
+// `is_tensor` says that the section is of a record of a tensor graph. Never fails: errors become problems.
 std::shared_ptr<const Analysis> analyze(std::string text, const Section& section, std::string_view producer,
                                         bool is_tensor);
 
-// Returns the description of a node, as Markdown. `origin` says which rule made the node; it may be empty.
+// Returns the text that an editor shows for `node` under the mouse, as Markdown. `origin` is a text about the rule that
+// made the node; it may be empty.
 std::string hover_text(const Analysis& analysis, UOp node, const std::string& origin);
 
 }  // namespace tgc

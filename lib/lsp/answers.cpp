@@ -41,7 +41,7 @@ void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
   for (const Definition& d : a.links.definitions) {
     const UOp u = a.node_of(d);
     const std::string what = u ? std::string(shown_op(u)) + " " + std::string(u.dtype().repr()) : "";
-    const bool is_numbered = !d.name.empty() && d.name[0] >= '0' && d.name[0] <= '9';  // in JSON and listings
+    const bool is_numbered = !d.name.empty() && d.name[0] >= '0' && d.name[0] <= '9';  // a node of JSON or a listing
     write_symbol(json, text,
                  {is_numbered && u ? d.name + " " + std::string(shown_op(u)) : d.name, what, u ? kVariable : kFunction,
                   place(d.begin), place(d.end), place(d.name_begin), place(d.name_end)},
@@ -129,18 +129,18 @@ void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string&
   });
 }
 
-// The text that an editor shows for a node under the mouse.
+// ---- the text that an editor shows for a node under the mouse
 
 namespace {
 
-constexpr size_t kLongest = 400;  // bytes of one fact; a longer one is cut
+constexpr size_t kLongest = 400;  // most bytes of one fact; a longer one is cut
 
 std::string cut(std::string text) {
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return visible(text);
 }
 
-// Returns a fact as code in Markdown.
+// Returns `text`, on one line and cut if it is long, as code in Markdown.
 std::string code(const std::string& text) {
   std::string out = cut(text);
   std::ranges::replace(out, '\n', ' ');
@@ -151,7 +151,7 @@ std::string fact(std::string_view name, const std::string& value) {
   return "- " + std::string(name) + ": " + value + "\n";
 }
 
-// Returns the facts that tinygrad derives from a node. A fact that cannot be computed is left out.
+// Returns facts about a node, such as its shape and its bounds, as Markdown. Leaves out facts that cannot be computed.
 std::string facts(const Analysis& a, UOp u) {
   std::string out;
   auto add = [&](auto&& make) {
@@ -209,7 +209,7 @@ std::string code_span(std::string_view text) {
 }
 
 std::string plain_markdown(std::string_view text) {
-  constexpr std::string_view kSpecial = "\\`*_{}[]<>()#+!|~&:.@";  // also those that make a bare address a link
+  constexpr std::string_view kSpecial = "\\`*_{}[]<>()#+!|~&:.@";  // ':', '.' and '@' would make a web address a link
   constexpr std::string_view kWord = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   if (text.find_first_not_of(kWord) == text.npos) return std::string(text);
   std::string out;

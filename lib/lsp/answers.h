@@ -1,4 +1,4 @@
-// Writes what the language server answers, as JSON of the protocol.
+// Writes the answers of the language server, as JSON of the protocol.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,31 +11,34 @@ namespace tgc {
 
 // A command that the editor offers above each graph.
 struct LspCommand {
-  const char *name, *title, *word;  // name in the protocol, title of the code lens, command of tgc
+  const char* name;   // the command's name in the protocol
+  const char* title;  // the text that the editor shows above the graph (the title of the code lens)
+  const char* word;   // the name of tgc's command
 };
 inline constexpr LspCommand kLspCommands[] = {
     {"tgc.run", "run", "run"}, {"tgc.bisect", "bisect", "bisect"}, {"tgc.view", "view", "view"}};
 
-// Writes what the server can do, for the answer to `initialize`.
+// Writes the capabilities of the server, for the answer to `initialize`.
 void write_capabilities(JsonWriter& json);
+// Writes the problems of all sections that were searched so far.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
-// Writes the place of the bytes `begin` to `end` of the section `read`.
+// Writes the bytes `begin` to `end` of the section `read` as a Location: the document and the range in it.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
                     size_t begin, size_t end);
 void write_position(JsonWriter& json, TextPosition position);
-// Writes the range of these bytes.
+// Writes the bytes `begin` to `end` of the document as a Range.
 void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end);
-// Writes the nodes of a text or, for a recording, its records with their stages.
+// Writes the outline of a text: its nodes or, for a recording, its records with their stages.
 void write_symbols(JsonWriter& json, OpenDocument& text);
-// Writes the commands of each graph or record.
+// Writes the commands that the editor offers above each graph or record (code lenses).
 void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);
 
-// Writes the tokens of the bytes `begin` to `end`, as numbers of the protocol; none of a recording, whose lines are too
-// long to be colored.
+// Writes the tokens between the bytes `begin` and `end` in the number format of the protocol. Writes none for a
+// recording, whose lines are too long to be colored.
 void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
-// Writes the parts that can be folded; none of a recording.
+// Writes the parts of a text that can be folded; none for a recording.
 void write_folds(JsonWriter& json, OpenDocument& text);
-// Writes the shapes of the nodes that are defined between the bytes `begin` and `end`; none of a recording.
+// Writes the shapes of the nodes that are defined between the bytes `begin` and `end`; none for a recording.
 void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
 void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read, const Completions& found);
 // Writes the definition and the uses of the name at byte `at` of a section.
@@ -44,12 +47,12 @@ void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSect
 void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
                     const std::vector<std::pair<size_t, size_t>>& places, const std::string& name);
 
-// Texts from files as Markdown. A name may contain characters that make links, images or headings of it.
-
-// Returns `text` as code: between more backticks than any row of backticks in it has.
+// Texts of a document may contain characters that Markdown would turn into links, images or headings, so such texts are
+// shown only through the two functions below. code_span() returns `text` as code, between more backticks than any row
+// of backticks in `text` has.
 std::string code_span(std::string_view text);
 // Returns `text` with all characters escaped that have a meaning in Markdown or HTML; line breaks become blanks. A
-// single word stays as it is.
+// single word is returned unchanged.
 std::string plain_markdown(std::string_view text);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Completions and renaming.
+// Computes completions, and the edits of a renaming.
 #include <algorithm>
 #include <ranges>
 
@@ -11,7 +11,7 @@ namespace tgc {
 
 namespace {
 
-// The names of all releases of tinygrad that tgc knows.
+// The ops and members of enums of all releases of tinygrad that tgc knows.
 constexpr std::string_view kOps[] = {
 #define RELEASE(name)
 #define OP(name) #name,
@@ -21,7 +21,7 @@ constexpr std::string_view kOps[] = {
 #undef OP
 #undef NAME
 };
-constexpr std::string_view kMembers[] = {  // "dtypes.half", "AxisType.LOOP"
+constexpr std::string_view kMembers[] = {  // such as "dtypes.half" and "AxisType.LOOP"
 #define OP(name)
 #define NAME(name) name,
 #include "lib/uop/releases.def"
@@ -80,7 +80,8 @@ class Completer {
         add({std::string(op), Completion::Kind::Op});
   }
 
-  // Adds the names that begin with `qualifier`, without it; only those that begin with `only`.
+  // Adds the members whose names begin with `qualifier`, such as "dtypes.", and with `only`. Their labels are the names
+  // without the qualifier.
   void members(std::string_view qualifier, std::string_view only = "") {
     if (qualifier == "Ops.") return ops();
     for (std::string_view name : kMembers)
@@ -89,9 +90,10 @@ class Completer {
              name.starts_with("dtypes.") ? Completion::Kind::Type : Completion::Kind::Op});
   }
 
-  // Adds the names of the definitions above. A function's names are visible in the function only, which sees no others.
+  // Adds the names that are defined above. Names in a function are visible only in this function, and no other names
+  // are.
   void names() {
-    std::vector<const Definition*> functions;  // the functions around the current place, from the outside in
+    std::vector<const Definition*> functions;  // the functions that contain the current definition, the outermost first
     std::vector<std::vector<const Definition*>> visible(1);
     auto leave_functions = [&](size_t at) {
       for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();
@@ -99,7 +101,7 @@ class Completer {
     for (const Definition& d : a_.links.definitions) {
       if (d.begin >= out_.begin) break;
       leave_functions(d.begin);
-      if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // not the statement of this place
+      if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // not the statement that is edited
       if (!is_function(d)) continue;
       functions.push_back(&d);
       visible.emplace_back();
@@ -172,7 +174,7 @@ Result<Unit> check_renaming(const Analysis& a, const std::vector<std::pair<size_
   if (!std::ranges::equal(links.links, a.links.links, {}, &Link::target, &Link::target) ||
       links.definitions.size() != a.links.definitions.size())
     return Diag{shown + " has another meaning in this text"};
-  if (a.order.empty()) return Unit{};  // the text was not readable before
+  if (a.order.empty()) return Unit{};  // nothing to compare with: the text was unreadable before
   ReadReport report{.producer = a.producer};
   std::vector<NodeAt> nodes;
   auto read = read_graph_with_nodes(*a.graph, a.kind, text, {}, report, nodes);

@@ -22,7 +22,8 @@ void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& r
   });
 }
 
-// Calls write(section, its read text) for each section between two bytes of a text that is no recording.
+// Calls write(section, read section) for each section that overlaps the bytes `begin` to `end` of the document. Calls
+// it for no section of a recording.
 template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
   const std::vector<Section>& list = text.sections().list;
@@ -30,7 +31,8 @@ void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& writ
     if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
 }
 
-// Finds positions of increasing bytes. It does not begin at the start of the line for each, as Document::position does.
+// Finds the positions of increasing bytes. Faster than Document::position, because it continues from the previous
+// position instead of the beginning of the line.
 class PositionsInOrder {
  public:
   explicit PositionsInOrder(const Document& document) : document_(document) {}

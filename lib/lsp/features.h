@@ -1,6 +1,6 @@
-// Computes from a graph what an editor shows besides problems, links and hover texts: tokens to color, parts
-// to fold, shapes to show beside nodes, completions, and the edits of a renaming. All positions are bytes of the
-// section's text.
+// Computes what an editor shows for a section besides problems, links and hover texts: tokens to color, parts to fold,
+// shapes beside nodes, completions, and the edits of a renaming. All positions are bytes of the section's text; an
+// `end` is the byte behind the last one, except in a Fold.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,22 +23,22 @@ struct Token {
     TGC_TOKEN_KINDS(X)
 #undef X
   };
-  size_t begin, end;  // on one line
+  size_t begin, end;  // a token does not span lines
   Kind kind;
-  bool is_definition = false;
+  bool is_definition = false;  // the token is the name in a definition
 };
-// Returns the tokens of a text in its order. Never fails: a part that is no token is left out.
+// Returns the tokens of a text, in order. Skips text that is no token, and never fails.
 std::vector<Token> tokens_of(const Analysis& analysis);
 
-// A part of a text, of several lines, that an editor can hide.
+// A part of several lines that an editor can hide.
 struct Fold {
   size_t begin, end;  // the first and the last byte
   bool is_comment = false;
 };
-// Returns the functions, the comments, the brackets and, in a listing, the loops that have several lines.
+// Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines.
 std::vector<Fold> folds_of(const Analysis& analysis);
 
-// A text that an editor shows behind the byte `at`, though it is not in the document.
+// A text that an editor shows behind the byte `at`, although the document does not have it (an inlay hint).
 struct Hint {
   size_t at;
   std::string text;
@@ -51,22 +51,22 @@ struct Completion {
   enum class Kind : uint8_t { Name, Function, Op, Type, Class };
   std::string label;
   Kind kind;
-  std::string detail = {};  // op and dtype of a named node
+  std::string detail = {};  // for a named node: its op and dtype
 };
 struct Completions {
   size_t begin, end;  // the bytes that a completion replaces
   std::vector<Completion> list;
-  bool is_cut = false;  // there are more than the listed ones
+  bool is_cut = false;  // the list is not complete
 };
-// Returns what can follow at byte `at`: ops behind "Ops.", members behind "dtypes." and "AxisType.", else the names
-// that are defined above, the nearest first. Only ops and members of the graph's tinygrad release are offered, if it is
-// known.
+// Returns the words that can stand at byte `at`: ops behind "Ops.", members behind "dtypes." and "AxisType.", else the
+// names that are defined above, the nearest first. Includes only ops and members of the graph's tinygrad release, if
+// the release is known.
 Completions completions_at(const Analysis& analysis, size_t at);
 
-// Returns the bytes of a name, its definition first, then its uses, if the name at byte `at` can be renamed. Fails if
-// there is no such name: the nodes of listings and JSON have numbers, not names.
+// Returns the bytes of the name at byte `at` in its definition, then in its uses. Fails if there is no name that can be
+// renamed: nodes of listings and JSON have numbers instead of names.
 Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& analysis, size_t at);
-// Returns an error if the text is not the same graph when `places` have the name `name`.
+// Fails if the text would be another graph, or no graph, after `places` are renamed to `name`.
 Result<Unit> check_renaming(const Analysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 

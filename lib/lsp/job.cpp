@@ -13,7 +13,7 @@ namespace tgc {
 
 namespace {
 
-constexpr size_t kMostOutput = size_t{1} << 24;  // bytes; the output behind is dropped
+constexpr size_t kMostOutput = size_t{1} << 24;  // most bytes of output that are kept; later output is dropped
 
 }  // namespace
 
@@ -45,7 +45,7 @@ std::optional<int> Job::read() {
     break;
   }
   int status = 0;
-  ::waitpid(std::exchange(pid_, 0), &status, 0);  // the output has ended, so the process ends, too
+  ::waitpid(std::exchange(pid_, 0), &status, 0);  // does not block for long: the process has closed its output
   return exit_code_of(status);
 }
 

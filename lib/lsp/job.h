@@ -1,4 +1,4 @@
-// A tgc command that the user started from the editor.
+// Job: a tgc command that the user started from the editor.
 #pragma once
 #include <sys/types.h>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Runs a tgc command as a child process.
+// A tgc command that runs as a child process.
 class Job {
  public:
   // Starts the program words[0], a path, in the folder `folder`, without standard input. Fails if it cannot start.
@@ -18,15 +18,15 @@ class Job {
   Job& operator=(Job&&) = delete;
   ~Job();  // kills the process, and the processes that it started, if it has not ended
 
-  int output() const { return fd_; }  // readable if read() has something to do
-  // Reads the output that is there. Returns the exit code, or 128 + the signal, if the process has ended.
+  int output() const { return fd_; }  // a file descriptor, which is readable when read() should be called
+  // Reads the available output. If the process has ended, returns its exit code, or 128 + the signal that killed it.
   std::optional<int> read();
-  const std::string& text() const { return text_; }  // standard output and standard error so far
+  const std::string& text() const { return text_; }  // the standard output and standard error so far
 
  private:
   Job(pid_t pid, int fd) : pid_(pid), fd_(fd) {}
 
-  pid_t pid_;  // 0: ended
+  pid_t pid_;  // the process; 0 if it has ended
   int fd_;
   std::string text_;
 };

@@ -24,7 +24,7 @@ constexpr const char* kKernel =
     "c14 = c0.index(c6, ptr=True).store(c8.index(c6)).end(c2, c5)\n"
     "ast = c14.sink()\n";
 
-// A server whose messages are collected.
+// A server, and the messages that it has sent.
 struct Session {
   std::vector<std::string> sent;
   LspServer server{[this](const std::string& json) { sent.push_back(json); }, "/bin/echo"};
@@ -267,7 +267,7 @@ TEST_CASE("lsp: no damaged message and no damaged text stops the server") {
       s.at(what, int(pick(8)), int(pick(i % 10 ? 60 : 9000)));
     s.at("rename", int(pick(8)), int(pick(60)), R"(,"newName":"c2")");
   }
-  std::string many;  // texts whose parts do not end: the time must be linear
+  std::string many;  // repeats a part that is not closed; the time for it must be linear
   for (const char* part : {"{\"op\":\"", "{\"op\":\"A\",", "\"src\":[", "\"uop\":1", "1 Ops.A \n", "x:=UOp(",
                            "c1 = \"", "def k()"}) {
     many.clear();

@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-constexpr size_t kMostRead = 32;  // sections that are kept, and that are searched for problems at once
+constexpr size_t kMostRead = 32;  // most sections that are kept in memory; a text of more is searched one by one
 
 OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::move(text)), version_(version) {
   begin();
@@ -66,7 +66,7 @@ std::string OpenDocument::input(size_t number) const {
 
 namespace {
 
-// Returns the number of UTF-16 code units that the character with the first byte `c` has; 0 for its other bytes.
+// Returns the number of UTF-16 code units of the character whose first byte is `c`; 0 if `c` is a later byte.
 int utf16_units(char c) { return (uint8_t(c) & 0xC0) == 0x80 ? 0 : uint8_t(c) >= 0xF0 ? 2 : 1; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A text that is open in the editor: its sections, and what was found in them.
+// OpenDocument: a text that is open in the editor, with its sections and their problems.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// An open text of an editor. The language server protocol counts characters of a line in UTF-16 code units.
+// A position in a text, as the language server protocol counts.
 struct TextPosition {
   int64_t line = 0, character = 0;  // both from 0; `character` counts UTF-16 code units
   bool operator==(const TextPosition&) const = default;
@@ -25,7 +25,7 @@ class Document {
   explicit Document(std::string text);
 
   std::string_view text() const { return text_; }
-  // Returns the byte at a position. A position behind the end of its line, or of the text, counts as that end.
+  // Returns the byte at a position. A position behind the end of its line, or of the text, is taken as this end.
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
   // Returns the number of UTF-16 code units of the bytes `begin` to `end`.
@@ -36,10 +36,10 @@ class Document {
  private:
   std::string text_;
   std::vector<size_t> lines_;  // the byte at which each line begins
-  bool is_ascii_ = true;       // then characters are bytes
+  bool is_ascii_ = true;       // all characters are ASCII, so each is one byte and one UTF-16 code unit
 };
 
-// A section that was read.
+// The decoded text of a section, and its analysis.
 struct ReadSection {
   SectionText text;
   std::shared_ptr<const Analysis> analysis;
@@ -54,20 +54,22 @@ class OpenDocument {
   const Sections& sections() const { return sections_; }
   int64_t version() const { return version_; }
   bool is_recording() const { return sections_.kind == InputKind::Golden; }
-  // Returns the number of graphs, or of records, that commands can take.
+  // Returns the number of graphs or, for a recording, records, on which commands can be run.
   size_t graphs() const { return is_recording() ? sections_.records.size() : sections_.list.size(); }
 
-  // Returns a section of the list. Valid until the next call of a function that is not const.
+  // Returns the section sections().list[index], which is read if necessary. The reference is valid until the next call
+  // of a function that is not const.
   const ReadSection& section(size_t index);
   std::optional<size_t> section_at(size_t offset) const;
 
-  // The sections of a recording, or of a text of many graphs, are searched for problems one by one, by work().
+  // Returns true if sections are still to be searched for problems. work() searches the next one. A text with few
+  // graphs is searched at once.
   bool has_work() const { return next_ < sections_.list.size(); }
   void work();
-  // Returns the problems of each section that was searched so far.
+  // Returns the problems of the sections that were searched so far, in the order of sections().list.
   const std::vector<std::vector<Problem>>& problems() const { return problems_; }
 
-  // Returns a text with only the graph or record `number`, which every command of tgc can read.
+  // Returns a text with only the graph or record number `number`, as an input for tgc's commands.
   std::string input(size_t number) const;
 
  private:
@@ -78,9 +80,9 @@ class OpenDocument {
   int64_t version_;
   size_t next_ = 0;
   std::vector<std::vector<Problem>> problems_;
-  // the problems of sections by a hash of their text, so that an edit of one of many sections is fast
+  // The problems of sections by a hash of their text, so that only changed sections are searched again after an edit.
   std::unordered_map<size_t, std::vector<Problem>> known_;
-  std::list<std::pair<size_t, ReadSection>> read_;  // the sections that were read last, by index
+  std::list<std::pair<size_t, ReadSection>> read_;  // the sections that were used last, with their indices
 };
 
 }  // namespace tgc

@@ -17,13 +17,13 @@
 namespace tgc {
 namespace {
 
-// Answers the question about its node when a kernel has been traced, because the graph is freed afterwards.
+// Follows the trace of a kernel, and answers the question at its end, before the graph is freed.
 class OriginConsumer : public Provenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
   void kernel_end() override { answer(); }
   void kernel_given_up() override { answer(); }
-  // Returns the text and, on lines below, the places.
+  // Returns OriginAnswer::text, followed by the places on lines of their own.
   std::string answer_text() const { return text_ + places_; }
 
  private:
@@ -33,7 +33,7 @@ class OriginConsumer : public Provenance {
       const auto nodes = toposort(result_of(stage));
       if (nodes.size() != question_.nodes || question_.position >= nodes.size()) return;
       const UOp node = nodes[question_.position];
-      if (shown_op(node) != question_.op) return;  // another graph than the recorded one
+      if (shown_op(node) != question_.op) return;  // the traced graph is not the recorded one
       bool from_ast = false;
       const std::vector<Step> steps = back(node, stage, from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)
@@ -73,7 +73,7 @@ Result<std::string> origin(const std::string& file, const OriginQuestion& questi
   auto pipeline = session.pipeline(std::move(**in));
   if (!pipeline) return pipeline.diag();
   StageSelection every;
-  (void)(*pipeline)->trace(consumer, every);  // a stage after the node's may fail
+  (void)(*pipeline)->trace(consumer, every);  // ignore errors: a stage after that of the node may fail
   return consumer.answer_text();
 }
 

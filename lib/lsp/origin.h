@@ -1,5 +1,5 @@
-// Finds the rule that made a node of a recorded stage. A recording with rewrites says so itself. For a recording of
-// 0.12.0 without them, tgc's own pipeline compiles the kernel again.
+// find_origin: finds the rule that made a node of a recorded stage. Uses the recorded rewrites or, for a recording of
+// 0.12.0 without rewrites, compiles the kernel again by tgc's own pipeline.
 #pragma once
 #include <functional>
 #include <future>
@@ -17,30 +17,31 @@ namespace tgc {
 struct OriginQuestion {
   std::string stage;    // the stage whose result has the node
   size_t position = 0;  // the node's index in the toposort of that result
-  size_t nodes = 0;     // the number of nodes there
+  size_t nodes = 0;     // the number of nodes of that result
   std::string op;       // name of the node's op
-  std::string producer;  // the release that made the recording: "tinygrad 0.14.0"
+  std::string producer;  // the release that made the recording, such as "tinygrad 0.14.0"
 };
 
 struct OriginAnswer {
-  std::string text;  // the rule, with its place and its stage, as Markdown; "" if it is unknown
-  std::vector<std::string> places;  // where the rule is in tinygrad and in tgc, each as "FILE:LINE"
+  std::string text;  // the rule with its file and line and its stage, as Markdown; "" if it is unknown
+  std::vector<std::string> places;  // the file and line of the rule in tinygrad and in tgc, each as "FILE:LINE"
 };
 
-// Returns the rule that made a node. `file` is a recording with one
-// record. Runs in a worker process for at most `seconds`, because the recording is not trusted. Any thread may call it.
+// Returns the rule that made a node. `file` is a recording with one record. Works in a worker process for at most
+// `seconds`, because the recording is not trusted. Any thread may call find_origin().
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds);
 
 // Finds origins in threads, so that the server can answer other messages.
 class OriginFinder {
  public:
   OriginFinder();
-  // Returns the answer to a question, which is searched for in a thread if it was not asked before; nullopt if too many
-  // searches are running. `section` identifies the text with the node. `write` writes the recording, which is removed
-  // later, and returns its path. Blocks for a short time, so that a fast answer is ready.
+  // Returns the future answer to a question. If the question is new, starts a thread that searches for the answer;
+  // returns nullopt if too many threads are searching. `section` identifies the text with the node. `write` writes the
+  // recording to a file, which is removed later, and returns the path. Waits for a short time, in case the answer is
+  // fast.
   std::optional<std::shared_future<OriginAnswer>> find(const std::string& section, const OriginQuestion& question,
                                                        const std::function<std::string()>& write);
-  // Returns a file descriptor that is readable when an answer has become ready, until clear() is called.
+  // Returns a file descriptor that becomes readable when an answer is ready. clear() makes it unreadable again.
   int ready() const { return ready_->read(); }
   void clear();
 

@@ -1,4 +1,4 @@
-// Finds the source of a rule: in the folders that the editor names, or on the web.
+// Finds the source of a rule: in the folders that the editor names, or its address on the web.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,23 +9,24 @@ namespace tgc {
 
 class JsonWriter;
 
-// A line of a rule's file: "codegen/simplify.py" in tinygrad, or "passes/symbolic/simple.cpp" in tgc.
+// The file and line of a rule. The file is as "codegen/simplify.py" in tinygrad, or "passes/symbolic/simple.cpp" in
+// tgc.
 struct RulePlace {
   std::string file;
   int64_t line = 0;  // the first line is 1
 };
-// Returns the place that `text`, "FILE:LINE", names; a place without a file if `text` is anything else. The file is a
-// relative path that ends in .py, .cpp or .h and has no other dot, because recordings are not trusted.
+// Parses `text`, "FILE:LINE". Returns a place without a file if the text has another form. Because recordings are not
+// trusted, FILE must be a relative path that ends in .py, .cpp or .h and has no other dot.
 RulePlace parse_rule_place(std::string_view text);
 
-// Returns the path of the place's file below one of `folders`: a checkout of tinygrad or tgc, or an installed package
-// tinygrad. Returns "" if no folder has the file.
+// Returns the path of the place's file in one of `folders`, each of which is a checkout of tinygrad or tgc, or the
+// folder of an installed tinygrad; "" if none has the file.
 std::string file_of_rule(const RulePlace& place, const std::vector<std::string>& folders);
-// Returns the address of the place in tinygrad's repository; "" if the place is in tgc, or if `producer` is no release
-// such as "tinygrad 0.14.0".
+// Returns the web address of the place in tinygrad's repository; "" if the place is in tgc, or if `producer` is not a
+// release such as "tinygrad 0.14.0".
 std::string web_address(const RulePlace& place, std::string_view producer);
 
-// Writes the lines of `places`, "FILE:LINE", in files of these folders, as locations of the protocol.
+// Writes those of `places` ("FILE:LINE") whose files are in `folders`, as locations of the protocol.
 void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,
                         const std::vector<std::string>& folders);
 

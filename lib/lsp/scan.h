@@ -1,4 +1,4 @@
-// Finds names, strings and lines in the text of a graph, which may be damaged.
+// Functions that find names, strings and lines in the text of a graph, which may be damaged.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -24,7 +24,7 @@ inline size_t string_end(std::string_view text, size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// Returns the end of the part from `begin` to `end` without the blanks and line ends at its end.
+// Returns the end of the text from `begin` to `end` without its trailing blanks and line ends.
 inline size_t without_blanks(std::string_view text, size_t begin, size_t end) {
   while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\r' || text[end - 1] == '\n')) end--;
   return end;

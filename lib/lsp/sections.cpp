@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Reads the graphs of one record without decoding them.
+// Finds the graphs in the line of one record. Does not decode them.
 class RecordScan {
  public:
   RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
@@ -36,7 +36,7 @@ class RecordScan {
   }
 
  private:
-  // Adds the next value of the record as a section, if it is a string that is not empty.
+  // Skips the next value of the record. If it is a string that is not empty, adds it as a section.
   void add(Section::Part part, std::string name) {
     const bool is_text = in_.peek() == JsonScanner::Type::String;
     const size_t at = begin_ + in_.position();
@@ -121,7 +121,7 @@ SectionText::SectionText(std::string_view document, const Section& section) {
     const size_t escape = std::min(raw.find('\\', at), raw.size());
     text_ += raw.substr(at, escape - at);
     if (escape == raw.size()) break;
-    // an escape of six bytes, "\u1234"; two of them stand for one character beyond U+FFFF
+    // "\u1234" has six bytes; a character beyond U+FFFF is written as two of them
     size_t end = escape + (raw.substr(escape, 2) == "\\u" ? 6 : 2);
     if (raw.substr(escape, 3) == "\\ud" || raw.substr(escape, 3) == "\\uD")
       if (raw.substr(end, 2) == "\\u") end += 6;

@@ -1,5 +1,5 @@
-// Finds the graphs in a document. A document is a text of one or several graphs, a repro bundle, or a recording, whose
-// records have graphs inside JSON strings.
+// find_sections: finds the graphs in a document, which is a text of one or several graphs, a repro bundle, or a
+// recording, whose records have graphs in JSON strings.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,12 +18,12 @@ struct Section {
 
   size_t begin, end;
   Part part = Part::Graph;
-  std::string name = {};       // of a record: "ast", the name of the stage, "kernel 2" or "linear"
-  size_t record = kNoRecord;   // index into Sections::records
+  std::string name = {};       // in a record: "ast", the name of the stage, "kernel 2" or "linear"; else empty
+  size_t record = kNoRecord;   // index of the section's record in Sections::records
 };
 
 struct RecordSection {
-  size_t begin, end;  // the line of the record
+  size_t begin, end;  // the bytes of the record's line
   std::string id, target;
   size_t first = 0, last = 0;  // the record's sections are list[first] to list[last - 1]
 };
@@ -34,23 +34,23 @@ struct Sections {
   std::vector<RecordSection> records;
   GoldenHeader header;         // the header of a recording
   size_t header_end = 0;       // the end of the header's line
-  std::vector<std::pair<size_t, Diag>> errors;  // unreadable lines of a recording: where they begin, and the error
+  std::vector<std::pair<size_t, Diag>> errors;  // unreadable lines of a recording: the first byte, and the error
 };
 
 Sections find_sections(std::string_view document);
 
-// The decoded text of a section, with the way back to the bytes of the document.
+// The decoded text of a section. Maps bytes of the text to bytes of the document, and back.
 class SectionText {
  public:
   SectionText(std::string_view document, const Section& section);
   const std::string& text() const { return text_; }
-  // Return the byte of the document for a byte of the text, and the other way round.
+  // Return the byte of the document for the byte `at` of the text, and the byte of the text for one of the document.
   size_t in_document(size_t at) const;
   size_t in_text(size_t at) const;
 
  private:
   std::string text_;
-  // bytes of the text and of the document: where the text begins, and behind each escape
+  // Pairs of a byte of the text and the same byte in the document: the beginning, and the byte behind each escape.
   std::vector<std::pair<size_t, size_t>> pieces_;
 };
 

@@ -1,4 +1,4 @@
-// The loop of the language server: it answers messages first, then reads the output of jobs, then works.
+// The loop of the language server. It answers messages first, then reads the output of jobs, then calls work().
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ int serve_lsp(int in, int out, const std::string& program) {
   bool is_connected = true;
   LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)) == 0; },
                    program);
-  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // so that a large answer needs few switches between processes
+  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // a larger pipe: a large answer needs fewer switches between processes
   MessageReader reader;
   while (is_connected) {
     while (auto message = reader.next()) {
@@ -47,7 +47,7 @@ namespace {
 
 constexpr size_t kLongestHeader = 1 << 13;
 
-// Returns the Content-Length of a header; nullopt if it has none, or one that is no number or too large.
+// Returns the Content-Length of a header; nullopt if it is missing, no number, or too large.
 std::optional<size_t> content_length(std::string_view header) {
   constexpr std::string_view kName = "content-length:";
   for (std::string_view line : lines_of(header)) {
@@ -79,7 +79,7 @@ std::optional<std::string> MessageReader::next() {
   size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
   if (end == left.npos) {
     if (left.size() < kLongestHeader) return std::nullopt;
-    at_ += kLongestHeader;  // too long for a header
+    at_ += kLongestHeader;  // skip the bytes, which are too long for a header
     return "";
   }
   const auto length = content_length(left.substr(0, end + 2));

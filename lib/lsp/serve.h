@@ -1,4 +1,4 @@
-// The base protocol of language servers: messages of JSON, each below a header with its length in bytes:
+// The base protocol of language servers. A message is JSON below a header with its length in bytes:
 //   Content-Length: 52\r\n\r\n{"jsonrpc":"2.0",...
 #pragma once
 #include <optional>
@@ -7,19 +7,20 @@
 
 namespace tgc {
 
-// Splits the bytes that a client sends into messages. Damaged headers are skipped.
+// Splits the bytes that a client sends into messages.
 class MessageReader {
  public:
   void add(std::string_view bytes);
-  // Returns the next whole message; an empty text for a damaged header; nullopt if more bytes are needed.
+  // Returns the next whole message. Returns an empty text for a damaged header, which is skipped, and nullopt if more
+  // bytes are needed.
   std::optional<std::string> next();
 
  private:
   std::string buffer_;
-  size_t at_ = 0;  // the bytes of buffer_ before at_ were returned
+  size_t at_ = 0;  // the first byte of buffer_ that next() has not returned
 };
 
-// Returns `json` below its header.
+// Returns `json` with its header before it.
 std::string framed(std::string_view json);
 
 }  // namespace tgc

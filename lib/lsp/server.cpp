@@ -43,8 +43,8 @@ TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
 }
 
-// Returns the folders in which rules are searched: the editor's option `tinygrad`, and the folders of its workspace.
-// `params` are those of `initialize`.
+// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, and the folders of the
+// workspace. `params` are those of `initialize`.
 std::vector<std::string> source_folders(const Json& params) {
   std::vector<std::string> out;
   auto add = [&](const char* pointer, bool is_uri) {
@@ -73,7 +73,7 @@ struct LspServer::Impl {
     if (message.is_discarded()) return send_error("null", kParseError, "the message is not JSON");
     if (!message.is_object()) return send_error("null", kInvalidRequest, "the message is not an object");
     const auto id = message.find("id"), method = message.find("method");
-    if (method == message.end() && id != message.end()) return;  // the answer to a request of this server
+    if (method == message.end() && id != message.end()) return;  // the client's answer to a request of this server
     const std::string id_json = id == message.end() ? "" : id_text(*id);
     if (method == message.end() || !method->is_string())
       return send_error(id_json.empty() ? "null" : id_json, kInvalidRequest, "the message has no method");
@@ -162,7 +162,7 @@ struct LspServer::Impl {
     if (!text.has_work() || !text.sections().errors.empty()) publish(uri, &text);
   }
 
-  // Sends the problems of a text; of a closed text, none.
+  // Sends the problems of a text. A null `text` is a closed one, which has none.
   void publish(const std::string& uri, OpenDocument* text) {
     notify("textDocument/publishDiagnostics", [&](JsonWriter& json) {
       json.member("uri", uri);
@@ -189,12 +189,12 @@ struct LspServer::Impl {
     });
   }
 
-  // A place in a section.
-  struct Spot {
-    const ReadSection* read = nullptr;  // null: outside all sections
-    size_t index = 0, at = 0;
+  // A position in a section.
+  struct SectionPosition {
+    const ReadSection* read = nullptr;  // the section; null if the position is outside of all sections
+    size_t index = 0, at = 0;           // the index of the section, and the byte of its text
   };
-  Spot spot(OpenDocument& text, const Json& params) {
+  SectionPosition section_position(OpenDocument& text, const Json& params) {
     const size_t offset = text.document().offset(position_of(params.at("position")));
     const auto index = text.section_at(offset);
     if (!index) return {};
@@ -203,7 +203,7 @@ struct LspServer::Impl {
   }
 
   void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
     if (!node) return answer(id, [](JsonWriter& json) { json.null(); });
     const Analysis& analysis = *at.read->analysis;
@@ -219,7 +219,7 @@ struct LspServer::Impl {
   }
 
   void definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
     answer(id, [&](JsonWriter& json) {
       if (!target) return void(json.null());
@@ -229,7 +229,7 @@ struct LspServer::Impl {
   }
 
   void references(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
     const auto context = params.find("context");
     const bool with_definition = context != params.end() && context->value("includeDeclaration", false);
@@ -246,7 +246,7 @@ struct LspServer::Impl {
   }
 
   void highlights(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     answer(id, [&](JsonWriter& json) {
       if (at.read) write_highlights(json, text, *at.read, at.at);
       else json.array([] {});
@@ -263,7 +263,7 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_folds(json, text); });
   }
 
-  // Returns the bytes of the range of a request; those of the whole text if the request has none.
+  // Returns the bytes of a request's range; if it has none, the bytes of the whole text.
   static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
     const auto range = params.find("range");
     if (range == params.end()) return {0, text.document().text().size()};
@@ -280,7 +280,7 @@ struct LspServer::Impl {
   }
 
   void completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     if (!at.read) return answer(id, [](JsonWriter& json) { json.null(); });
     const Completions found = completions_at(*at.read->analysis, at.at);
     answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
@@ -288,7 +288,7 @@ struct LspServer::Impl {
 
   // Answers with the range of the name, or with null if there is nothing to rename.
   void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     auto places = at.read ? renamed_places(*at.read->analysis, at.at) : Diag{"no graph is here"};
     answer(id, [&](JsonWriter& json) {
       if (!places) return void(json.null());
@@ -299,7 +299,7 @@ struct LspServer::Impl {
   }
 
   void rename(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     const std::string name = params.at("newName").get<std::string>();
     if (!at.read) return send_error(id, kRequestFailed, "no graph is here");
     const auto places = renamed_places(*at.read->analysis, at.at).value_or_throw();
@@ -308,7 +308,8 @@ struct LspServer::Impl {
   }
 
   using Origin = std::optional<std::shared_future<OriginAnswer>>;
-  // Returns the rule that made `node` of section `index`, when it is found; nullopt if it cannot be searched.
+  // Starts the search for the rule that made `node` in section `index`, and returns the future answer; nullopt if the
+  // rule cannot be searched.
   Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
     const Section& s = text.sections().list[index];
     const auto at = std::ranges::find(a.order, node);
@@ -321,9 +322,9 @@ struct LspServer::Impl {
     });
   }
 
-  // The rule of the node here. Answers when it is found, which may take seconds.
+  // Answers with the source of the rule that made the node at the position. Finding the rule may take seconds.
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
-    const Spot at = spot(text, params);
+    const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
     const Origin found = node ? origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
     if (found) questions_.push_back({id, *found});
@@ -347,7 +348,7 @@ struct LspServer::Impl {
   struct RunningJob {
     std::string id;
     const LspCommand* command;
-    std::string page;  // the page that `view` writes
+    std::string page;  // path of the page that the command `view` writes
     Job job;
   };
 
@@ -362,8 +363,8 @@ struct LspServer::Impl {
     return path;
   }
 
-  // Runs a command on a graph of an open text. The words of the command are fixed here, and the text only gets into the
-  // file that they name, so that a text cannot choose what is run.
+  // Runs a command on a graph of an open text. The words of the command line are fixed, and the text is only written to
+  // the file that they name, so a text cannot decide what is run.
   void execute(const Json& params, const std::string& id) {
     const std::string name = params.at("command").get<std::string>();
     const auto command = std::ranges::find(kLspCommands, name, &LspCommand::name);
@@ -455,7 +456,7 @@ struct LspServer::Impl {
   std::optional<int> exit_code;
   bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
   std::map<std::string, OpenDocument> texts_;
-  std::optional<TemporaryFolder> folder_;  // inputs and results of commands, until the server ends
+  std::optional<TemporaryFolder> folder_;  // has the inputs and results of commands; removed when the server ends
   OriginFinder origins_;                   // destroyed before folder_, because it reads files in the folder
   std::list<RunningJob> jobs_;
   struct Question {
@@ -463,7 +464,7 @@ struct LspServer::Impl {
     std::shared_future<OriginAnswer> answer;
   };
   std::vector<Question> questions_;
-  std::vector<std::string> folders_;  // where the sources of rules may be
+  std::vector<std::string> folders_;  // the folders in which sources of rules are searched
   size_t files_ = 0;
 };
 

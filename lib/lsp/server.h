@@ -16,17 +16,18 @@ class LspServer {
   LspServer(std::function<void(const std::string& json)> send, std::string program);
   ~LspServer();
 
-  // Takes a message of the client and sends the answer. Damaged messages are answered with an error.
+  // Handles a message of the client and sends the answer, which may come later. The answer to a damaged message is an
+  // error.
   void receive(std::string_view message);
 
-  // Work that can wait while messages come in: the diagnostics of recordings.
+  // Returns true if there is work that can wait while messages come in, such as diagnostics of recordings. work() does
+  // a part of it.
   bool has_work() const;
   void work();
 
-  std::vector<int> job_outputs() const;  // when one is readable, call read_jobs()
-  void read_jobs();
-
-  // Returns the exit code of the server after the client's message `exit`.
+  std::vector<int> job_outputs() const;  // file descriptors; when one is readable, call read_jobs()
+  void read_jobs();  // reads the output of commands, and answers the requests that were waiting for it
+  // Returns the exit code of the server once the client has sent `exit`; nullopt before.
   std::optional<int> exit_code() const;
 
  private:

@@ -1,4 +1,4 @@
-// Tokens, folds and shapes of a text.
+// Computes the tokens, folds and shapes of a text.
 #include <algorithm>
 #include <map>
 
@@ -19,12 +19,12 @@ class Lexer {
   }
 
   std::vector<Token> tokens;
-  std::vector<Fold> brackets;  // the pairs of brackets outside strings and comments
+  std::vector<Fold> brackets;  // the text between each pair of brackets, outside of strings and comments
 
  private:
   using Kind = Token::Kind;
 
-  // Adds the token at `at`, if there is one, and returns the byte behind it.
+  // Adds the token at `at`, if there is one. Returns the byte behind it, at which to continue.
   size_t token(size_t at) {
     const char c = text_[at];
     if (c == '\n') starts_line_ = true;
@@ -32,7 +32,7 @@ class Lexer {
     const bool is_first = std::exchange(starts_line_, false);
     if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
       return add(at, without_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
-    if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // a color of a listing
+    if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // skip a listing's escape code
     if (c == '\'' || c == '"') return is_json(kind_) ? json_string(at) : add(at, string_end(text_, at), Kind::String);
     if (is_digit(c)) return number(at);
     if (is_name_start(c)) return name(at);
@@ -50,7 +50,7 @@ class Lexer {
     return end;
   }
 
-  // Return whether a definition's name, or a use of a name, begins at `at`. Calls must have increasing arguments.
+  // Return true if the name in a definition, or a use of a name, begins at `at`. Calls must have increasing arguments.
   bool is_definition(size_t at) {
     const auto& all = links_.definitions;
     while (definition_ < all.size() && all[definition_].name_begin < at) definition_++;
@@ -110,14 +110,14 @@ class Lexer {
   std::string_view text_;
   InputKind kind_;
   const Links& links_;
-  std::vector<size_t> open_;  // brackets
-  size_t definition_ = 0, link_ = 0;  // the next ones in the order of the text
+  std::vector<size_t> open_;  // the bytes of the brackets that are open
+  size_t definition_ = 0, link_ = 0;  // indices of the next definition and the next use, in the order of the text
   bool starts_line_ = true;
 };
 
 // Adds the loops of a listing: from a range or condition to the node that ends it.
 void add_loops(const Analysis& a, std::vector<Fold>& out) {
-  std::map<uint32_t, size_t> begins;  // by the id of the node
+  std::map<uint32_t, size_t> begins;  // by node id of a RANGE or IF: the first byte of its line
   for (const Definition& d : a.links.definitions) {
     const UOp node = a.node_of(d);
     if (!node) continue;
@@ -146,7 +146,7 @@ std::vector<Fold> folds_of(const Analysis& a) {
   std::ranges::stable_sort(out, [](const Fold& x, const Fold& y) {
     return x.begin != y.begin ? x.begin < y.begin : x.end > y.end;
   });
-  // of the parts that begin on one line, an editor can only fold one: the first, which ends last
+  // keep only the first of the parts that begin on one line, which is the longest, because an editor can only fold one
   size_t line_end = 0;
   std::erase_if(out, [&](const Fold& f) {
     const size_t end = end_of_line(a.text, f.begin);
@@ -162,12 +162,12 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
   auto add = [&](UOp node, size_t at) {
     auto text = catch_failures([&]() -> std::string {
       const auto shape = shape_or_none(node);
-      // the dtype of a pointer says its size already
+      // no hint for a pointer, because its dtype has the size
       return shape && !shape->empty() && !node.dtype().is_ptr() ? str(*shape) : "";
     });
     if (text && !text->empty()) out.push_back({at, *text});
   };
-  if (a.kind == InputKind::Repr) {  // most nodes of a repr have no name
+  if (a.kind == InputKind::Repr) {  // use the nodes, because most nodes of a repr have no name
     for (const NodeAt& n : a.nodes)
       if (n.at >= begin && n.at < end) add(n.node, without_blanks(a.text, n.at, end_of_line(a.text, n.at)));
     return out;

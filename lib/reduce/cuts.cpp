@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // largest number of elements of a buffer that replaces a node
+constexpr int64_t kMostStored = 1 << 16;  // most elements of a buffer that replaces a node
 
 // Returns the loops (RANGEs and SPECIALs) that the node depends on.
 std::vector<UOp> loops_of(UOp u) {
@@ -21,8 +21,8 @@ std::vector<UOp> loops_of(UOp u) {
   return out;
 }
 
-// Returns the row-major number of the current iteration of `loops`, of which the last runs fastest. `size` receives the
-// number of iterations. Returns the empty UOp if that number is too large or not constant.
+// Returns a node that computes the row-major number of the current iteration of `loops`; the last loop varies fastest.
+// `size` gets the number of iterations. Returns the empty UOp if this number is too large or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -44,7 +44,7 @@ DType stored_dtype(UOp u) {
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the type of a loop of type `type` after it is moved out of a reduction.
+// Returns the type that a loop of the type `type` gets if it is moved out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;

@@ -1,5 +1,6 @@
-// Cuts a kernel: keeps only one of its nodes, or replaces nodes by loads from buffers that hold the values that REF
-// computed for the nodes, so that the rest of the kernel computes the same. The resulting graph is well formed.
+// Large cuts of a kernel. A cut keeps only one node, or replaces nodes by loads from buffers with the values that REF
+// computed for the nodes, so that the rest of the kernel computes the same. The resulting graph is well formed. Also
+// has ddmin(), which removes sets of nodes.
 #pragma once
 #include <functional>
 #include <span>
@@ -10,30 +11,31 @@
 
 namespace tgc {
 
-// Returns whether values of the node can be stored in an array, because they are numbers or vectors of numbers.
+// Returns true if the values of `u` can be stored in an array, because they are numbers or vectors of numbers.
 bool is_storable(UOp u);
 // Returns the dtype of the graph's indices: dtypes.index, or an integer dtype if a stage lowered the indices already.
 DType index_dtype_of(UOp root);
-// Returns a kernel that stores only `u` (only element 0 of a vector) to buffer number `buffer`, for each iteration of
-// the loops around `u`. Returns the empty UOp if there are too many iterations.
+// Returns a kernel that stores only `u` (of a vector, only element 0) to buffer number `buffer`, for each iteration of
+// the loops around `u`. `index` is the dtype of indices. Returns the empty UOp if there are too many iterations.
 UOp stored_alone(UOp u, int64_t buffer, DType index);
 // Returns the value that the only store of a kernel stores; the empty UOp if there are several stores.
 UOp stored_value(UOp root);
 // Returns the case reduced to a kernel that stores only `u`; a case without a root if no such kernel exists.
 TestCase alone(const TestCase& c, UOp u);
-// Returns a load of the value of `u` from the buffer that stored_alone() filled; the empty UOp if there can be no load.
+// Returns a load of the value of `u` from the buffer that stored_alone() filled; the empty UOp if it cannot be loaded.
+// `has_loads` says that the stage of the kernel has LOADs, and not only INDEXes.
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
-int64_t first_free_buffer(UOp root);
-// Returns the case with each node of `parts` replaced by a load from a buffer, whose contents REF computes with
-// `variables` and `in_ref`. Keeps nodes that cannot be stored. Returns a case without a root if it replaces no node.
+int64_t first_free_buffer(UOp root);  // returns the smallest number that is larger than those of all buffers
+// Returns the case with each node of `parts` replaced by a load from a buffer. REF computes the contents of the buffers
+// with the values `variables` and the options `in_ref`. Keeps nodes that cannot be stored. Returns a case without a
+// root if no node is replaced.
 TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
 
-// Delta debugging (Zeller's ddmin) on the nodes of a test case. The test is usually the prefilter.
-
-// Removes sets of nodes from the case `given` until no single node can be removed. A removed node `u` is replaced by
-// replacement(u) (steps.h). Returns `given` and then all accepted cases in order: may_fail() is true for each of them,
-// and each was made from the previous one.
+// Delta debugging (Zeller's ddmin) on the nodes of a test case: removes sets of nodes from the case `given` until no
+// single node can be removed. A removed node `u` is replaced by replacement(u) (steps.h). may_fail() decides whether a
+// smaller case is accepted; it is usually the prefilter. Returns `given`, followed by all accepted cases, each of which
+// was made from the previous one.
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
                             const std::function<bool(const TestCase&)>& may_fail);
 

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Minimum of the time limit for tinygrad, in seconds. The limit is needed because tinygrad hangs for some candidates.
+// Smallest time limit for tinygrad in seconds. A limit is needed because tinygrad hangs for some candidates.
 constexpr double kLeastSeconds = 2;
 
 // Returns the cache key of a case: a text of all that the interestingness test's answer depends on.
@@ -77,7 +77,7 @@ Result<ObservedFailure> InterestingnessTest::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!failure) return failure;
   auto verdict = failure->blamed.find("verdict");
-  // A wrong index may make a device store wrong values, but stop REF at an access out of bounds: accept both.
+  // A wrong index may make a device store wrong values, but make REF stop at an access out of bounds: accept both.
   is_either_ = criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
   if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -113,7 +113,7 @@ InterestingnessTest::Answer InterestingnessTest::answer(const TestCase& c, const
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
   }
-  // tinygrad does not check that loops end: it prints a source without the closing brace
+  // reject a loop without an END, which tinygrad accepts: it prints a source without the closing brace
   const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
   bool may = ends_loops && is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
   if (may && has_prefilter()) {
@@ -160,7 +160,7 @@ Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const Ob
   FaultHere fault(c.fault);
   ObservedFailure out;
   if (criterion_.kind == Kind::Script) {
-    if (script_says_so(c)) out.symptom = {Kind::Script, criterion_.script, ""};
+    if (script_accepts(c)) out.symptom = {Kind::Script, criterion_.script, ""};
     return out;
   }
   if (criterion_.kind == Kind::Differs) return difference(c);
@@ -179,8 +179,8 @@ Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const Ob
   return out;
 }
 
-// Returns whether a recorded stage of the case computes something else than the AST, for the arrays of the case or for
-// others. This needs no rewrites, which make tinygrad slow.
+// Returns true if a recorded stage of the case computes something else than the AST, for the arrays of the case or for
+// drawn ones. Does not record rewrites, because recording them makes tinygrad slow.
 bool InterestingnessTest::differs_live(const TestCase& c, FailingInputs& failing) const {
   InputGraph in = compiled(c, false);
   BisectReport report;
@@ -188,7 +188,7 @@ bool InterestingnessTest::differs_live(const TestCase& c, FailingInputs& failing
   return bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing).kind != Verdict::Kind::Same;
 }
 
-// Returns the failure of `c` if a live pipeline compiles it, as `tgc bisect` finds it.
+// Returns the failure of `c`, which a live pipeline compiles, as `tgc bisect` finds it. `same` is as in examine().
 ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const ObservedFailure* same,
                                                   FailingInputs& failing) const {
   ObservedFailure out;
@@ -208,7 +208,8 @@ ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const Obser
   return out;
 }
 
-// Returns the graph of `c` for tgc's own stages; without these, what the live pipeline makes of it. Throws Failure.
+// Returns the input of `c` for tgc's own stages; for a live pipeline, the input with the record that the pipeline
+// makes. Throws Failure.
 InputGraph InterestingnessTest::compiled(const TestCase& c, bool with_rewrites) const {
   InputGraph in = c.loaded();
   if (has_stages_) return in;
@@ -230,7 +231,7 @@ ObservedFailure InterestingnessTest::difference(const TestCase& c) {
   return out;
 }
 
-bool InterestingnessTest::script_says_so(const TestCase& c) const {
+bool InterestingnessTest::script_accepts(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
   InputGraph in = c.loaded();

@@ -1,6 +1,6 @@
-// The interestingness test decides whether a candidate (a smaller test case) fails in the same way: with the same
-// failure signature and, if bisect names a rewrite, by the same rule in the same stage. Candidates must also pass
-// validity_checks.h.
+// InterestingnessTest: decides whether a candidate (a smaller test case) fails in the same way as the initial case:
+// with the same failure signature and, if bisect names a rewrite, by the same rule in the same stage. Candidates must
+// also pass the checks of validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -16,24 +16,25 @@
 
 namespace tgc {
 
-// The failure to preserve (--while). `script`: for Kind::Script, a shell command, with {} for the candidate's file; for
-// Kind::Differs, the Python or command that runs tinygrad (lib/live/tinygrad_process.h).
+// The failure to preserve (--while).
 struct Criterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
+  // For Kind::Script: a shell command, in which {} stands for the candidate's file. For Kind::Differs: the Python or
+  // the command that runs tinygrad (lib/live/tinygrad_process.h). Else empty.
   std::string script;
 };
 
-// The failure that a test case has. A candidate must have the same failure as the initial case.
+// The failure that was found in a test case. A candidate must have the same failure as the initial case.
 struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
-  uint64_t rewrite = 0;  // number of the application to blame among those of the rule in its stage, from 1
+  uint64_t rewrite = 0;  // number of the culprit among the rewrites by the rule in its stage, from 1; 0 if unknown
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
-  std::string text() const;  // for example "wrong: rewrite mul-distribute, postopt symbolic"
+  std::string text() const;  // returns a text such as "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
-// Returns whether the session has a live pipeline of another release than 0.12.0.
+// Returns true if the session has a live pipeline of another release than 0.12.0.
 bool is_of_other_release(const Session& session);
 
 class InterestingnessTest {
@@ -46,27 +47,30 @@ class InterestingnessTest {
         is_wrong_live_(criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
         tinygrad_(criterion_.script, session.stop()) {}
 
-  // Determines the failure of the initial case `c`; must be called first. Fails if `c` does not fail as the criterion
-  // says.
+  // Determines the failure of the initial case `c`. Must be called before the other functions. Fails if `c` does not
+  // fail as the criterion says.
   Result<ObservedFailure> first(const TestCase& c);
-  // Returns whether the case is valid and fails in the same way. Caches the answer. Several threads may call fails() if
-  // each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in it.
+  // Returns true if the case is valid and fails in the same way as the initial case. Caches the answer. Several threads
+  // may call fails() if each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in
+  // it.
   bool fails(const TestCase& c);
-  // Returns the answer of fails() if no run is needed (cached, invalid, rejected by the prefilter); else nullopt.
+  // Returns the answer of fails() if it needs no run, because it is cached, or the case is invalid or rejected by the
+  // prefilter; else nullopt.
   std::optional<bool> known(const TestCase& c);
-  // Returns whether the prefilter can reject any candidate for this failure.
+  // Returns true if there are candidates that the prefilter can reject for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
-  // Returns whether tgc's own stages compile the cases, so that a case can begin after a stage.
+  // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
-  // Returns whether cases are tried with arrays that are drawn anew, not with those of the case.
+  // Returns true if cases are tried with newly drawn arrays, and not with those of the case.
   bool draws_arrays() const { return is_wrong_live_; }
 
   // Returns the kind of failure that fails() found for `c`; if fails() found none, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
-  // Returns the arrays with which fails() saw the failure of `c`. A live pipeline's cases are tried with several draws.
+  // Returns the arrays with which fails() found the failure of `c`; cases of a live pipeline are tried with several
+  // draws.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
-  // Returns the values of the variables with which first() saw the failure.
+  // Returns the values of the variables with which first() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
   const ObservedFailure& failure() const { return failure_; }
@@ -82,7 +86,7 @@ class InterestingnessTest {
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer(const TestCase& c, const std::string& key);
   InputGraph compiled(const TestCase& c, bool with_rewrites = true) const;
-  bool script_says_so(const TestCase& c) const;
+  bool script_accepts(const TestCase& c) const;
   ObservedFailure difference(const TestCase& c);
 
   const Session& session_;
@@ -94,7 +98,7 @@ class InterestingnessTest {
   bool has_stages_ = true;
   bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
-  // both are set by first(), which determines the failure of the initial case
+  // first() sets the prefilter and the validity checks.
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
@@ -102,12 +106,12 @@ class InterestingnessTest {
   struct CachedAnswer {
     Answer answer;
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
-    std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are others than the case's
+    std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are not those of the case
   };
-  std::map<std::string, CachedAnswer> known_;  // by a text of all that the answer depends on (identity())
+  std::map<std::string, CachedAnswer> known_;  // by identity(), a text of everything on which the answer depends
 };
 
-// Returns whether `tgc verify` accepts the graph of the case.
+// Returns true if `tgc verify` accepts the graph of the case.
 bool is_sound(const TestCase& c);
 
 }  // namespace tgc

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also records which applications of its rule the seeded fault changed.
+// An ApplicationLog that also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp replace(const Hit& hit, UOp before, UOp after) override {
@@ -40,8 +40,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Returns the texts that a compiler's message quotes from the source, without digits, because reduction changes the
-// numbers in names.
+// Returns the parts of the source that the compiler's message `said` quotes. Removes digits, because a reduction
+// changes the numbers in names.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
@@ -54,7 +54,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
-// Returns whether the case has a seeded fault that changes one application of a rule of a kernel stage.
+// Returns true if the case has exactly one seeded fault, in a rule of a kernel stage.
 bool is_seeded(const TestCase& c) { return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty(); }
 
 }  // namespace
@@ -98,7 +98,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
   return true;
 }
 
-// Returns whether bisect can run on the case: REF must accept it, and it must store something.
+// Returns true if bisect can run on the case: REF must accept it, and it must store something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
@@ -111,8 +111,8 @@ bool Prefilter::is_refused(const TestCase& c) const {
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// Returns whether the stage that bisect named also exceeds its limit in a compilation with a watcher, as bisect has
-// one: with a watcher, the stack limit may be exceeded at other nodes.
+// Returns true if the stage that bisect named also exceeds the stack limit in a compilation with a watcher, which
+// bisect uses: with a watcher, other nodes may exceed the limit.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
@@ -123,8 +123,8 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
 }
 
-// Returns whether vmin and vmax allow an access out of bounds in the graph and in the linear list. Checks stores if the
-// failure is one, else loads.
+// Returns true if vmin and vmax allow an access out of bounds in the graph and in the linear list. Checks stores if the
+// failure is a store, else loads.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -145,9 +145,9 @@ std::string Prefilter::source_of(const TestCase& c) const {
   return source ? without_digits(*source) : std::string();
 }
 
-// Returns whether the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
-// seeded fault, only applications that the fault changed count. If bisect's verdict is a divergence from tinygrad, the
-// sides need not differ.
+// Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
+// seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
+// any application suffices.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -167,14 +167,14 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns whether the linear list changes without the blamed rule or, if a fault is seeded, without the fault. Also
-// returns true if the kernel then does not compile. If the list does not change, later rewrites discard the error.
+// Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, or if
+// the kernel then does not compile. If the list does not change, later rewrites discard the error.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultHere fault(c.fault);
   auto with = session_.begin(c.loaded());
   if (!with || !with->list() || with->list()->empty()) return false;
-  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, an END is missing
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, if an END is missing
   auto without = session_.begin(c.loaded());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);

@@ -1,4 +1,5 @@
-// Rejects candidates that cannot have the failure, without running them. Conditions that a candidate must meet:
+// Prefilter: rejects candidates that cannot have the failure, without running them. The condition that a candidate must
+// meet depends on the failure:
 //   a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list
 //   another text than tinygrad  the rule that bisect names applies in its stage
 //   refused, endless            a stage refuses the candidate, or does not terminate, with the same message
@@ -24,7 +25,7 @@ class Prefilter {
   Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
             std::map<std::string, std::string> blamed, VariableValues variables);
 
-  // Returns whether the prefilter can reject any candidate.
+  // Returns true if there are candidates that the prefilter can reject.
   bool is_useful() const { return what_ != What::Nothing; }
   // Returns false if the case cannot have the failure. Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
@@ -45,7 +46,7 @@ class Prefilter {
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
   VariableValues variables_;
-  std::vector<std::string> quoted_;  // what the compiler's message quotes from the source, without digits
+  std::vector<std::string> quoted_;  // the parts of the source that the compiler's message quotes, without digits
   What what_ = What::Nothing;
 };
 

@@ -18,11 +18,11 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // a case of at most this many nodes is reduced no further
+constexpr size_t kFew = 6;        // chains for smaller ends are not tried for a case of at most this many nodes
 constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps, without large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// One reduction of one kernel. Its functions throw Failure.
+// The reduction of one kernel. The functions throw Failure.
 class Reduction {
  public:
   Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion,
@@ -43,18 +43,18 @@ class Reduction {
     report_.before = best_.nodes();
     show();
     const TestCase given = best_;
-    if (!stopped()) approach();
+    if (!stopped()) make_large_cuts();
     if (interesting_.has_prefilter()) try_smallest_end(given);
     else make_plain(plainer_steps());
     sweep();
     if (interesting_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
-    (void)take_fault_warnings();  // drop warnings about candidates; those about the initial case were reported
+    (void)take_fault_warnings();  // drop the warnings about candidates
   }
 
  private:
-  // Returns options without device and arrays, which each case has, and without reference, so that this is REF.
+  // Returns the options for runs of test cases, which have their own device and arrays. The reference is REF.
   RunOptions options_of_cases() const {
     RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
@@ -76,7 +76,7 @@ class Reduction {
   }
   bool is_rewrite() const { return interesting_.failure().names_rewrite(); }
 
-  // ---- chains ("ways") of cases that the prefilter accepts; the interestingness test tests only some of their cases
+  // ---- chains ("ways") of cases that the prefilter accepts, of which the interestingness test tests only some
 
   // A chain of test cases, each made smaller from the previous one.
   using Way = std::vector<TestCase>;
@@ -86,8 +86,8 @@ class Reduction {
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns other beginnings, for a chain that ended at `left` nodes: the whole graph of the stage, if it is not much
-  // larger, and beginnings for ddmin, which may end at other cases than single steps do.
+  // Returns beginnings of other chains, if a chain ended with a case of `left` nodes: the whole graph of the stage, if
+  // it is not much larger, and beginnings for ddmin, which may end with other cases than single steps do.
   std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
@@ -113,7 +113,7 @@ class Reduction {
     trusts_prefilter_ = true;
     (void)slice_to_rewrite();
     best_ = std::move(reduced);
-    return std::exchange(ahead_, std::nullopt);
+    return std::exchange(untested_slice_, std::nullopt);
   }
 
   // Returns the chain that begins with `start`, extended by smaller cases until the prefilter accepts no further case.
@@ -125,9 +125,9 @@ class Reduction {
     return way;
   }
 
-  // Makes the chains of all beginnings, and tests the smallest case at an end. Mostly, this case fails.
+  // Makes the chains of all beginnings, and tests the smallest case with which a chain ends. Usually this case fails.
   void try_smallest_end(const TestCase& given) {
-    Way smallest = filtered_way({ahead_ ? Way{best_, *ahead_} : Way{best_}});
+    Way smallest = filtered_way({untested_slice_ ? Way{best_, *untested_slice_} : Way{best_}});
     const size_t left = smallest.back().nodes();
     if (left <= kFew || stopped()) return;
     bool is_own = true;
@@ -137,19 +137,20 @@ class Reduction {
       smallest = std::move(way), is_own = false;
     }
     if (is_own || !interesting_.fails(smallest.back())) return;
-    ahead_.reset();
+    untested_slice_.reset();
     try_way(smallest);
   }
 
-  // Tries the chains that end at a smaller case than best_. If the prefilter turns out to accept a case that does not
-  // fail, runs ddmin with the interestingness test instead of the prefilter, at most once.
+  // Tries the chains that end with a smaller case than best_. If the prefilter accepted a case that does not fail, runs
+  // ddmin with the interestingness test instead of the prefilter, at most once.
   void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
       if (is_few()) return;
-      if (!misled_ || !start.replacement) try_way(filtered_way(start));
-      if (!misled_ || !start.replacement || asked_by_ddmin_ || is_few() || !interesting_.fails(start.way[0])) continue;
-      asked_by_ddmin_ = true;
+      if (!prefilter_was_wrong_ || !start.replacement) try_way(filtered_way(start));
+      const bool needs_exact_ddmin = prefilter_was_wrong_ && start.replacement && !has_run_exact_ddmin_;
+      if (!needs_exact_ddmin || is_few() || !interesting_.fails(start.way[0])) continue;
+      has_run_exact_ddmin_ = true;
       auto fails = [&](const TestCase& c) { return !stopped() && interesting_.fails(c); };
       try_way({ddmin(start.way[0], start.replacement, fails).back()});
     }
@@ -160,7 +161,7 @@ class Reduction {
   void try_way(const Way& way) {
     if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
-    misled_ |= last + 1 < way.size();
+    prefilter_was_wrong_ |= last + 1 < way.size();
     if (last == 0 && !(is_smaller(way[0]) && interesting_.fails(way[0]))) return;
     TestCase reduced = std::exchange(best_, way[last]);
     sweep();
@@ -175,14 +176,14 @@ class Reduction {
     return fails;
   }
 
-  // Makes the large cuts. If bisect names a rewrite, slices the kernel to it, or begins at the graph before its stage.
-  // Otherwise keeps only parts of the AST that still fail.
-  void approach() {
-    const bool has_stages = is_rewrite() && interesting_.has_stages();  // else only a whole AST can be compiled
+  // Makes the large cuts. If bisect names a rewrite, slices the kernel to the rewrite, or begins at the graph before
+  // its stage. Otherwise keeps only parts of the AST that still fail.
+  void make_large_cuts() {
+    const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
     if (has_stages && (slice_to_rewrite() || stopped())) return;
     if (has_stages) begin_at_stage();
     else if (!interesting_.has_prefilter()) try_first_application();
-    if (interesting_.has_prefilter() && (ahead_ || best_.nodes() < kSmall))
+    if (interesting_.has_prefilter() && (untested_slice_ || best_.nodes() < kSmall))
       return;  // single steps are fast for such a case
     accept_first(single_stores(best_));
     while (descend()) {}
@@ -190,7 +191,7 @@ class Reduction {
     for (size_t depth = 2; cut_level(depth); depth++) {}
   }
 
-  // Moves the seeded fault to an earlier application of its rule, because later cuts can then remove more nodes.
+  // Moves the seeded fault to an earlier application of its rule, so that later cuts can remove more nodes.
   void try_first_application() {
     if (!best_.fault) return;
     for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
@@ -201,12 +202,12 @@ class Reduction {
   }
 
   void begin_at_stage() {
-    TestCase in_ref = best_;  // in REF, because a wrong rewrite is wrong on all devices
+    TestCase in_ref = best_;  // use REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
     bool is_likely = later && later->nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
-      ahead_ = std::move(later);
+      untested_slice_ = std::move(later);
       return;
     }
     if (best_.device != "REF" && interesting_.fails(in_ref)) take(std::move(in_ref));
@@ -216,7 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices the kernel to the blamed rewrite: to the nodes that the pattern matches, or to as few more as needed.
+  // Slices the kernel to the blamed rewrite: to the nodes that the pattern matches, and as few others as are needed.
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
@@ -241,13 +242,13 @@ class Reduction {
     const size_t least = slice.looked_at(), most = slice.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
-    if (found && trusts_prefilter_) ahead_ = std::move(found);
+    if (found && trusts_prefilter_) untested_slice_ = std::move(found);
     else if (found) take(std::move(*found));
-    return found.has_value() || ahead_.has_value();
+    return found.has_value() || untested_slice_.has_value();
   }
 
   // Makes the slice again with the interestingness test, because the prefilter accepted a slice that does not fail.
-  void slice_with_oracle() {
+  void slice_with_test() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
   }
@@ -262,7 +263,7 @@ class Reduction {
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // the bytes of the case's arrays say nothing
+    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // ignore the size of arrays that are not used
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
@@ -301,7 +302,7 @@ class Reduction {
   // ---- replacing the stored value by a node below it
 
   // Walks from the stored value down, each time to the source with the most nodes below it. Binary-searches this path
-  // for the deepest node that fails if it alone is stored; else tries other sources. Returns whether best_ changed.
+  // for the deepest node that fails if only it is stored; else tries other sources. Returns true if best_ changed.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
@@ -335,7 +336,7 @@ class Reduction {
     return accept_first(others).has_value();
   }
 
-  // ---- replacing large parts by buffers with their values: all parts at once, else half of them, down to one part
+  // ---- replacing large parts by buffers with their values: all parts at once, then half of them, down to one part
   void cut_parts() {
     std::set<std::string> needed;  // keys of parts that must stay, because the kernel passes without them
     while (!stopped()) {
@@ -351,7 +352,7 @@ class Reduction {
     }
   }
 
-  // Returns the nodes that dominate the most other nodes, without those in `needed`. No returned node is below another.
+  // Returns the nodes that dominate the most other nodes, except those in `needed`. No returned node is below another.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);
@@ -365,8 +366,8 @@ class Reduction {
     return out;
   }
 
-  // Replaces nodes `depth` levels below the SINK's sources by constants: all at once, else in halves, down to pairs.
-  // Returns false if there are no nodes at this depth.
+  // Replaces the nodes `depth` levels below the SINK's sources by constants: all at once, then halves of them, down to
+  // pairs. Returns false if there are no nodes at this depth.
   bool cut_level(size_t depth) {
     std::vector<UOp> level{best_.root}, values;
     UOpSet seen(*best_.graph);
@@ -384,7 +385,7 @@ class Reduction {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
         if (!c || !is_smaller(*c) || !interesting_.fails(*c)) continue;
-        take(std::move(*c));  // same Graph, so the nodes in `values` stay valid
+        take(std::move(*c));  // the case has the same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
       }
@@ -405,24 +406,24 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // Applies single steps until none gives a failing case. Steps that may_fail() or is_likely() accepts are applied one
-  // after another; only the last case is tested. If that case passes, a binary search looks for the failing part of the
-  // chain, and the next chains are shorter. If no step is accepted and there is no prefilter, each step is tested.
+  // Applies single steps until none gives a failing case. Applies steps that may_fail() or is_likely() accepts one
+  // after another, and tests only the last case. If this case passes, binary-searches the chain for the last failing
+  // case, and makes the next chains shorter. If no step is accepted and there is no prefilter, tests each step.
   void sweep() {
     const bool has_prefilter = interesting_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
       std::vector<TestCase> way{best_};
-      const bool is_sliced = ahead_.has_value();
-      if (is_sliced) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
+      const bool is_sliced = untested_slice_.has_value();
+      if (is_sliced) way.push_back(std::move(*std::exchange(untested_slice_, std::nullopt)));
       while (way.size() - 1 < most)
         if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
         else break;
       if (way.size() > 1) {
         const size_t fails = last_that_fails(way);
         most = fails == 0 ? 1 : 2 * fails;
-        if (fails + 1 < way.size()) learn(way[fails], way[fails + 1]);
+        if (fails + 1 < way.size()) note_needed_ops(way[fails], way[fails + 1]);
         if (fails) take(std::move(way[fails]));
-        else if (is_sliced && !stopped()) slice_with_oracle(), most = SIZE_MAX;
+        else if (is_sliced && !stopped()) slice_with_test(), most = SIZE_MAX;
       } else {
         auto taken = has_prefilter ? std::nullopt : accept_first(all_steps(best_), from);
         if (!taken) return;
@@ -431,8 +432,8 @@ class Reduction {
     }
   }
 
-  // `fails` fails, but `passes` does not. Records that the failure needs one of the ops that `passes` lacks.
-  void learn(const TestCase& fails, const TestCase& passes) {
+  // `fails` fails, and `passes` does not. Records that the failure seems to need one of the ops that `passes` lacks.
+  void note_needed_ops(const TestCase& fails, const TestCase& passes) {
     if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
   }
   bool is_likely(const TestCase& c) const {
@@ -440,7 +441,8 @@ class Reduction {
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
-  // Tries steps cyclically from index `from` on. Returns the first smaller case that may fail; sets `from` to its step.
+  // Tries the steps from index `from` on, then the others. Returns the first smaller case that may fail, and sets
+  // `from` to the index of its step.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
@@ -477,11 +479,11 @@ class Reduction {
   InterestingnessTest interesting_;
   ReduceReport& report_;
   TestCase best_;
-  bool trusts_prefilter_ = true;  // the prefilter, not the interestingness test, decides on slices
-  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted but the interestingness test has not tested
-  std::vector<OpSet> needed_;  // the failure seems to need one op of each of these sets
-  bool misled_ = false;  // the prefilter accepted a case that does not fail
-  bool asked_by_ddmin_ = false;  // ddmin has run with the interestingness test as its test
+  bool trusts_prefilter_ = true;  // the prefilter decides on slices, instead of the interestingness test
+  std::optional<TestCase> untested_slice_;  // a slice that the prefilter accepted, before it is tested
+  std::vector<OpSet> needed_;  // the failure seems to need an op of each of these sets
+  bool prefilter_was_wrong_ = false;  // the prefilter accepted a case that does not fail
+  bool has_run_exact_ddmin_ = false;  // ddmin has run with the interestingness test instead of the prefilter
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reduces a failing kernel to a small kernel that fails in the same way, for `tgc reduce`. Begins at the rewrite that
-// bisect blames, makes large cuts first, and ends when no single step gives a smaller failing kernel.
+// `tgc reduce`: reduces a failing kernel to a small kernel that fails in the same way. Begins at the rewrite that
+// bisect names, makes large cuts first, and ends when no single step gives a smaller failing kernel.
 #pragma once
 #include <string>
 
@@ -11,7 +11,7 @@ struct ReduceReport {
   size_t before = 0, after = 0;  // number of nodes of the original kernel; of the reduced kernel
   size_t calls = 0;  // number of cases that the interestingness test compiled and ran ("tries")
   size_t prefiltered = 0;  // number of cases that the prefilter examined
-  double seconds = 0;
+  double seconds = 0;      // wall time of the reduction
   std::string verdict;  // text of the reduced kernel's failure
   bool interrupted = false;  // the reduction was cancelled; the result is the smallest case so far
   std::string bundle;  // text of a repro bundle of the reduced kernel
@@ -25,11 +25,13 @@ struct ReduceReport {
 // Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}".
 Result<Criterion> parse_criterion(const std::string& text);
 
-// Reduces the kernel `in`. With `options`, it must fail as the criterion says.
+// Reduces the kernel `in`, which must fail as the criterion says if it is run with `options`. Errors are in
+// ReduceReport::error.
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion);
 
-// Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, that is the first kernel whose results differ
-// from REF's for the arrays of the tensor graph. For other kinds, it is the first kernel that fails with random arrays.
+// Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, this is the first kernel whose results differ
+// from those of REF for the arrays of the tensor graph. For other kinds, it is the first kernel that fails with random
+// arrays.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
                           const Criterion& criterion);
 // Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.

@@ -11,7 +11,8 @@ namespace tgc {
 
 namespace {
 
-// Reduces the first kernel whose results differ from REF's on the same arrays. run() runs all kernels of the input.
+// Reduces the first kernel whose results differ from those of REF on the same arrays. run() runs all kernels of the
+// input.
 ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Criterion& criterion,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
@@ -106,7 +107,7 @@ Result<Criterion> parse_criterion(const std::string& text) {
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }
 
-// Formats the report of `tgc reduce` about a reduced failing kernel, as text and as JSON.
+// ---- the report as text and as JSON
 
 std::string ReduceReport::text() const {
   std::string looked = prefiltered ? " (" + std::to_string(prefiltered) + " candidates prefiltered)" : "";

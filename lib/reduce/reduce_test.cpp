@@ -95,7 +95,7 @@ TEST_CASE("reduce: the result does not depend on the number of threads") {
     ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
-    CHECK(report.after <= 7);  // expected: a stored REDUCE of a constant, without a loop
+    CHECK(report.after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
     CHECK(loaded(InputKind::Repro, report.bundle).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
@@ -130,7 +130,8 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
-  // The faulty rule gives two merged loops a wrong end. No failure is possible if a loop is unused, or an END missing.
+  // The faulty rule gives two merged loops a wrong size. No failure is possible if a loop is unused or an END is
+  // missing.
   auto loops = [&](const std::string& index, const std::string& end) {
     InputGraph in = loaded(InputKind::Pyrender,
                            "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
@@ -161,7 +162,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
-  // The stages remove this load, because its value is multiplied by 0.
+  // The stages remove the load out of bounds, because its value is multiplied by 0.
   UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
   CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
@@ -373,7 +374,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   CHECK(report.interrupted);
   CHECK(report.after <= report.before);
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
-  CHECK(report.error == "cancelled");  // the given case itself was not examined
+  CHECK(report.error == "cancelled");  // cancelled before the initial case was examined
 }
 
 TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut parts") {

@@ -22,7 +22,8 @@ size_t levels_of(const pat::PatNode* p) {
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Returns whether the node is index algebra. A slice keeps such nodes, because rules depend on their bounds.
+// Returns true if the node is index algebra: it computes integers or bools without loads. A slice keeps such nodes,
+// because rules depend on their bounds.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -34,7 +35,7 @@ struct Region {
   std::vector<UOp> parts;  // the lowest nodes of the region, which loads may replace
 };
 
-// Returns the loops and lowest nodes of a region: all nodes down to `depth` levels below `root`, and all index algebra.
+// Returns the region below `root`: all nodes down to `depth` levels below it, and all index algebra.
 Region region_below(UOp root, size_t depth) {
   Region out;
   UOpSet seen(root.graph());
@@ -44,7 +45,7 @@ Region region_below(UOp root, size_t depth) {
     next.pop_front();
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
-    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // the region keeps vectors
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay in the region
     if (at >= depth && may_go && !is_algebra(u)) {
       out.parts.push_back(u);
       continue;
@@ -67,11 +68,11 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
   return g.sink(ends.empty() ? u : u.end(ends));
 }
 
-// Returns whether `u`, a node from the middle of a stage, can be in an input of the stage. It cannot if it contains
-// UNROLLs, CONTRACTs or CATs that the stage makes and that its real input `input` does not have.
+// Returns true if `u`, a node from the middle of a stage, can be in an input of the stage. It cannot if it contains
+// UNROLLs, CONTRACTs, CATs or PTRCATs, which the stage makes, and the stage's real input `input` has none.
 bool is_taken_in(UOp u, UOp input) {
-  constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
-  return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
+  constexpr OpSet kMadeByExpander = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
+  return op_in_backward_slice_with_self(input, kMadeByExpander) || !op_in_backward_slice_with_self(u, kMadeByExpander);
 }
 
 // Compiles the case until `stage` is the next stage to run. Returns nullopt if the compilation does not get there.
@@ -86,7 +87,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// Returns the case with the current graph of the compilation. A seeded fault then affects the rule's next application.
+// Returns the case with the current graph of the compilation. A seeded fault affects the next application of its rule.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -163,7 +164,7 @@ size_t RewriteSlice::depth() const {
 TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
-  Replacements fixed;  // loops outside of the region become their first iteration
+  Replacements fixed;  // replaces loops outside of the region by their first iteration
   for (UOp u : toposort(before_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));

@@ -1,5 +1,5 @@
-// Slices a kernel to the nodes around the rewrite that bisect names. The slice is a kernel that stores only the
-// rewritten node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
+// RewriteSlice: slices a kernel to the nodes around the rewrite that bisect names. The slice is a kernel that stores
+// only the rewritten node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
 #pragma once
 #include <optional>
 
@@ -22,11 +22,10 @@ class RewriteSlice {
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
-  // Returns the slice of the rewrite around this one; nullopt if this rewrite is not nested in another.
+  // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested.
   std::optional<RewriteSlice> outer() const;
-  // looked_at() returns the number of levels of the rule's pattern, depth() that of the rewritten node's graph.
-  size_t looked_at() const { return looked_at_; }
-  size_t depth() const;
+  size_t looked_at() const { return looked_at_; }  // returns the number of levels of the rule's pattern
+  size_t depth() const;  // returns the number of levels of the graph below the rewritten node
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
   // index algebra. Returns a case without a root if the node cannot be stored. Throws Failure.
   TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
@@ -37,7 +36,8 @@ class RewriteSlice {
                                                 Find find);
 
   TestCase input_;
-  UOp before_, outer_;  // the rewritten node; the node of the rewrite around this one, or null
+  UOp before_;  // the rewritten node
+  UOp outer_;   // the node of the rewrite that contains this one; null if there is none
   size_t looked_at_ = 1;
 };
 

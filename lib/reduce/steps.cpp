@@ -13,7 +13,7 @@ namespace {
 bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
 // Returns a constant with the value `value` and the dtype of `u`.
-UOp plain(UOp u, int value) {
+UOp constant_for(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
   return u.graph().constant(d, c);
@@ -21,7 +21,7 @@ UOp plain(UOp u, int value) {
 
 // ---- steps at one node
 
-// Returns the first and the last of the constants before `u` in toposort order that have the dtype of `u`.
+// Returns the first and the last constant with the dtype of `u` that comes before `u` in toposort order.
 std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
@@ -32,7 +32,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   return out;
 }
 
-// Returns up to four nodes that may replace `u`: on each path down from `u`, the first node with its dtype.
+// Returns up to four nodes that may replace `u`: on each path down from `u`, the first node with the dtype of `u`.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
@@ -66,7 +66,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
   } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // false if a constant was folded wrongly
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrongly folded constant may not be
     if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }
@@ -75,7 +75,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
-  UOp last = range.const_like(range.vmax());  // the last iteration, because many accesses out of bounds occur there
+  UOp last = range.const_like(range.vmax());  // try the last iteration, where many accesses out of bounds occur
   out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
@@ -103,7 +103,7 @@ TestCase no_opts(const TestCase& c) {
   return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : TestCase();
 }
 
-// Replaces constants by 2 or 1.0, and shortens loops to two iterations.
+// Replaces integers above 2 by 2, which also shortens loops to two iterations, and floats other than 0 and 1 by 1.0.
 TestCase small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
@@ -116,7 +116,7 @@ TestCase small_numbers(const TestCase& c) {
   return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
 }
 
-// Replaces float dtypes by float32 and integer dtypes by int32, in the graph and in the arrays.
+// Replaces float dtypes by float32 and integer dtypes by int32. Arrays whose dtype changes become random.
 TestCase plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
@@ -135,13 +135,13 @@ TestCase plain_dtypes(const TestCase& c) {
   }
   if (now[c.root] == c.root) return {};
   TestCase out = with_root(c, now[c.root]);
-  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // become random
+  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });
   return out;
 }
 
 // Shrinks each buffer to the size that its largest index needs.
 TestCase small_buffers(const TestCase& c) {
-  std::map<uint32_t, int64_t> reached;  // by node id of a buffer: number of elements needed
+  std::map<uint32_t, int64_t> reached;  // by node id of a buffer: number of elements that it needs
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     Const most = u.src(1).get_idx().vmax();
@@ -193,7 +193,7 @@ void fewer_settings(Candidates& out, const TestCase& c) {
 void fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
-  if (!is_ast(c)) {  // after the AST, the opts have been applied: drop all of them
+  if (!is_ast(c)) {  // after a stage, the opts may have been applied: drop all of them together
     out.push_back([&c] { return no_opts(c); });
     return;
   }
@@ -213,7 +213,7 @@ void fewer_opts(Candidates& out, const TestCase& c) {
   }
 }
 
-// Adds steps that store a source of the stored value in place of the value, for sources that have another dtype.
+// Adds steps that store a source of the stored value instead of the value, for sources with another dtype.
 void sources_alone(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
@@ -253,7 +253,7 @@ TestCase with_constants(const TestCase& c, std::span<const UOp> values) {
   Replacements pairs;
   for (UOp u : values) {
     bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
-    pairs.emplace_back(u, plain(u, is_place ? 0 : 2));
+    pairs.emplace_back(u, constant_for(u, is_place ? 0 : 2));
   }
   return with_root(c, replaced(c.root, pairs));
 }
@@ -273,11 +273,11 @@ Candidates single_stores(const TestCase& c) {
 UOp replacement_of(UOp u) {
   for (UOp s : u.src())
     if (s.dtype() == u.dtype()) return s;
-  return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? plain(u, 1) : UOp();
+  return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? constant_for(u, 1) : UOp();
 }
 
 UOp runnable_replacement_of(UOp u) {
-  if (u.in({Op::RANGE, Op::SPECIAL})) return plain(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
+  if (u.in({Op::RANGE, Op::SPECIAL})) return constant_for(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
   return replacement_of(u);
 }
 
@@ -309,11 +309,11 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(plain(u, 2));  // try 2 first, because rules fold 1 and 0 away
-    become(plain(u, 1));
-    if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
+    if (!is_bool) become(constant_for(u, 2));  // try 2 first, because rules fold 1 and 0
+    become(constant_for(u, 1));
+    if (is_bool || u.dtype().is(Scalar::Index)) become(constant_for(u, 0));
   }
-  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop its loops
+  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop the REDUCE's loops
   return out;
 }
 

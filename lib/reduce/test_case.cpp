@@ -18,7 +18,7 @@ namespace tgc {
 namespace {
 
 // Returns 1 for a rare dtype and 0 for a common one, so that a case with common dtypes counts as smaller.
-double oddness(DType d) {
+double rarity(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
   for (Scalar plain : {Scalar::Void, Scalar::Index, Scalar::Bool, Scalar::Int32, Scalar::Float32})
@@ -75,7 +75,7 @@ bool is_ast(const TestCase& c) { return spec_after(c.info.stage) == Spec::Kernel
 std::vector<double> size_of(const TestCase& c) {
   double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
   for (UOp u : toposort(c.root)) {
-    nodes++, odd += oddness(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
+    nodes++, odd += rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
     if (u.is(Op::CONST)) numbers += magnitude(u.arg());
     if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
   }
@@ -83,7 +83,7 @@ std::vector<double> size_of(const TestCase& c) {
     settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
   if (c.root.arg().kind() == Arg::Kind::Record) {
     auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
-    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // the optimizer chooses
+    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // 100: the optimizer chooses
     else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
   }
   if (c.fault) settings += double(c.fault->application - 1);
@@ -108,7 +108,7 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
       bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});
       if (!ends || !is_loop || !s.is(Op::CONST)) src.push_back(s);
     }
-    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all its ranges became constants
+    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all ranges became constants
     now[u] = is_empty ? src[0] : u.with_src(src);
     bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
     if (is_place) now[u] = now[u].with_dtype(src[0].dtype());
@@ -166,7 +166,7 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
                .info = in.info,
                .device = runs_nowhere ? "REF" : place.device_option()};
   if (place.target) out.info.target = place.target->name();
-  if (session.compiler()->compiles(in)) out.info.settings.clear();  // the graph has tgc's
+  if (session.compiler()->compiles(in)) out.info.settings.clear();  // the settings are in the Graph
   out.root = copy_into(*out.graph, in.root);
   if (!session.over.opts.empty())
     out.root = with_opts(out.root, read_opts(*out.graph, session.over.opts, "--opts").value_or_throw());

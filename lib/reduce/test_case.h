@@ -1,5 +1,5 @@
-// A test case: the graph of a kernel, with its settings, target, device, arrays and seeded fault. The interestingness
-// test (interestingness.h) decides whether a smaller case fails in the same way.
+// TestCase: the graph of a kernel, with its settings, target, device, arrays and seeded fault. The interestingness test
+// (interestingness.h) decides whether a smaller case fails in the same way.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,50 +18,52 @@ namespace tgc {
 
 struct TestCase {
   std::shared_ptr<Graph> graph;  // the graph and the settings of the case
-  UOp root;  // the SINK; the empty UOp if there is no such case
+  UOp root;  // the SINK; the empty UOp if a function could not make the case
   GraphInfo info;  // name, stage and target; for a live pipeline, the recorded settings, too
   std::string device;  // value of --device
   std::vector<ReproArray> inputs;  // arrays with fixed values; all other inputs are random
-  std::optional<FaultSpec> fault;
+  std::optional<FaultSpec> fault;  // the seeded fault; unset if there is none
 
   InputGraph loaded() const;  // returns a copy in a new Graph, like one that was read from a bundle
   size_t nodes() const;
 };
 
-// As long as a FaultHere exists, compilations on its thread have the seeded fault, as with TGC_FAULT.
+// While a FaultHere exists, compilations on its thread have the seeded fault, as with TGC_FAULT.
 struct FaultHere {
   explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
   ~FaultHere() { set_fault_of_thread(std::nullopt); }
 };
 
-bool is_ast(const TestCase& c);  // whether the graph is an AST, before the first stage
-// Returns a copy of the case in a new Graph, because threads cannot share a Graph; a case without a root unchanged.
+bool is_ast(const TestCase& c);  // returns true if the graph is an AST, before the first stage
+// Returns a copy of the case in a new Graph, because threads cannot share a Graph. A case without a root is returned
+// unchanged.
 TestCase in_own_graph(const TestCase& c);
 // Returns the case with the root `root`, and without arrays that this graph does not use.
 TestCase with_root(const TestCase& c, UOp root);
 
-// Returns the size of a case as a list that compares lexicographically: number of nodes; of loops; of opts, changed
-// settings and the fault's application; of rare dtypes; magnitudes of constants and buffers; bytes of arrays.
+// Returns the size of a case as numbers that are compared lexicographically: nodes; loops; opts, changed settings and
+// the fault's application; rare dtypes; magnitudes of constants and buffers; bytes of arrays.
 std::vector<double> size_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// Replaces the first node of each pair by the second. If the second node is below the first and is replaced, too, uses
-// its replacement instead. If `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
+// Replaces the first node of each pair by the second. If the second node is below the first one and is itself replaced,
+// uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of all nodes below it.
 OpSet ops_of(UOp root);
-// Returns the nodes below `root` with the number of nodes that each dominates (with itself), largest number first.
+// Returns the nodes below `root`, each with the number of nodes that it dominates (itself included), the largest number
+// first.
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);
 
-// Makes the test case that a reduction begins with.
-
-// Returns a copy of the input `in`: its graph in a new Graph, its target, opts and seeded fault, and the arrays that it
-// reads (from the options or a bundle, else random). If `runs_nowhere`, the case is only compiled and needs no device.
-// Throws Failure for a linear list, an unknown device or target, or arrays that do not fit.
+// Returns the test case with which a reduction of `in` begins: a copy of the graph in a new Graph, the target, opts and
+// seeded fault, and the arrays that the kernel reads (from the options or a bundle, else random). If `runs_nowhere`,
+// the case is only compiled, and needs no device. Throws Failure for a linear list, an unknown device or target, or
+// arrays that do not fit.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
-// Returns the session without --opts, --from and --target, because each test case has its own, and without a listener.
+// Returns the session without --opts, --from and --target, because each test case has its own, and without a listener
+// for progress.
 Session without_overrides(const Session& session);
 
 }  // namespace tgc

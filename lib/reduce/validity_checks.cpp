@@ -15,7 +15,7 @@ bool stores_anything(UOp root) {
 
 bool may_leave_any(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
 
-// Returns whether one of the `width` elements from the INDEX on may be out of bounds.
+// Returns true if one of the `width` elements that begin at the INDEX may be out of bounds.
 bool may_leave_its_buffer(UOp index, int64_t width) {
   DType buffer = index.src(0).dtype();
   if (index.num_src() < 2 || !buffer.is_ptr()) return false;
