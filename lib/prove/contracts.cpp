@@ -20,7 +20,8 @@ constexpr int64_t kMostIterations = 1 << 20;
 
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
-// Evaluates integer expressions of loops. run() returns false if an op is not known.
+// Evaluates integer expressions of loops for given values of the loops. run() returns false for an op that is not
+// supported.
 class LoopEvaluator {
  public:
   explicit LoopEvaluator(std::span<const UOp> roots) {
@@ -49,7 +50,7 @@ class LoopEvaluator {
  private:
   struct Step {
     UOp node;
-    size_t src[3];  // places of the first three sources
+    size_t src[3];  // indices in steps_ of the first three sources
   };
   bool evaluate(const Step& step, int64_t& out) const {
     const UOp u = step.node;
@@ -70,12 +71,12 @@ class LoopEvaluator {
     }
   }
 
-  std::vector<Step> steps_;  // sources first
+  std::vector<Step> steps_;  // the nodes, sources first
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
 };
 
-// Returns the size of a loop, -1 if it is not constant.
+// Returns the size of a loop; -1 if it is not constant.
 int64_t constant_size(UOp loop) {
   if (!loop.num_src() || !dtypes::is_int(loop.src(0).dtype()) || !py_equal(loop.src(0).vmin(), loop.src(0).vmax()))
     return -1;
@@ -83,7 +84,7 @@ int64_t constant_size(UOp loop) {
   return size ? *size : -1;
 }
 
-// The operands of nested ops `op`, from left to right.
+// Appends the operands of nested ops `op`, from left to right, to `out`.
 void operands_of(UOp u, Op op, std::vector<UOp>& out) {
   std::vector<UOp> stack{u};
   while (!stack.empty()) {
@@ -105,11 +106,11 @@ std::unordered_set<UOp> set_of(std::span<const UOp> nodes) { return {nodes.begin
 
 namespace {
 
-// Returns the size of the number that the loops are the digits of: a * 12 + b * 4 + c. 0 if `u` is no such number.
+// If `u` is a number whose digits are loops, such as a * 12 + b * 4 + c, returns how many values it has; else 0.
 int64_t number_size(UOp u) {
   std::vector<UOp> terms;
   operands_of(u, Op::ADD, terms);
-  std::vector<std::pair<int64_t, int64_t>> digits;  // factor, size
+  std::vector<std::pair<int64_t, int64_t>> digits;  // pairs of the factor and the size of a loop
   std::unordered_set<UOp> loops;
   for (UOp term : terms) {
     const bool is_scaled = term.is(Op::MUL) && term.src(1).is_const() && term.src(1).arg().is_int();
@@ -125,10 +126,10 @@ int64_t number_size(UOp u) {
   return next;
 }
 
-// An index as a digit of a loop, or of a number whose digits are loops: (number / divisor) % size.
+// A digit of a number: (of / divisor) % size.
 struct Digit {
-  UOp of;
-  int64_t whole = 0;  // the size of the number
+  UOp of;             // a loop, or a number whose digits are loops
+  int64_t whole = 0;  // how many values `of` has
   int64_t divisor = 1, size = 0;
 };
 
@@ -144,7 +145,8 @@ std::optional<Digit> digit_of(UOp u) {
   return of;
 }
 
-// Returns whether the targets are the digits of one number: each of its values has other digits, and all occur.
+// Returns true if the targets of the map are the digits of one number: then each value of the number has other digits,
+// and all combinations of digits occur.
 bool are_digits(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
@@ -159,11 +161,11 @@ bool are_digits(const RangeMap& map) {
   return next == digits[0].whole;
 }
 
-// Returns whether the target is the number that the loops are the digits of.
+// Returns true if `to` is a number whose digits are loops, and has as many values as the loop `range`.
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Returns whether each combination of the loops gives other indices of the ranges, and all occur, by trying them. If
-// not, sets `wrong` to an iteration that shows it.
+// Enumerates the values of the loops. Returns true if each combination gives other indices of the ranges, and all
+// indices occur. If not, sets `wrong` to an iteration that shows it.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1, after = 1;
@@ -234,7 +236,7 @@ bool is_one_to_one_into(UOp index, int64_t size) {
   return true;
 }
 
-// Returns the parts of the map that share no loop. They can be decided apart.
+// Splits the map into parts that share no loop and can be decided separately.
 static std::vector<RangeMap> parts_of(const RangeMap& map) {
   std::vector<RangeMap> parts;
   std::vector<std::unordered_set<UOp>> loops;
@@ -280,12 +282,12 @@ bool is_same_memory(UOp before, UOp after) {
 
 namespace {
 
-// Returns whether the operands have the same forms, in each lane, as the terms of the REDUCE.
+// Returns true if the operands have the same forms, in each lane, as the terms of the REDUCE.
 bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
   const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
     std::vector<LaneForms::Form> expected, actual;
-    if (is_scalar) {  // a sum of sums
+    if (is_scalar) {  // the term may be a sum itself, whose operands are the terms
       std::vector<UOp> parts;
       operands_of(reduce.src(0), reduce.arg().op(), parts);
       for (UOp u : parts) expected.push_back(lanes.value(u, 0, {}));
@@ -301,8 +303,8 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
 
 }  // namespace
 
-// Returns whether the first store to the register of a REDUCE runs outside of its loops, and in each iteration of the
-// loops around it.
+// Returns true if `first`, the first store to the register of a REDUCE, runs outside of the REDUCE's loops, and in each
+// iteration of the loops around the REDUCE.
 static bool is_once_for(UOp first, UOp reduce, const std::unordered_set<UOp>& loops) {
   std::unordered_set<UOp> around;
   for (UOp u : toposort(first))
@@ -323,7 +325,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   UOp reg = behind_after(after.src(0));
   if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2) return false;
   UOp end = after.src(0).src(1);
-  // A gate, as a third source, would leave out an iteration or read another value.
+  // fail for a gate, which is a third source: it would leave out an iteration or read another value
   auto has_gate = [](UOp u) { return u.num_src() != 2; };
   if (!end.is(Op::END) || !after.src(1).is_const() || has_gate(after)) return false;
   std::unordered_set<UOp> loops;
@@ -346,7 +348,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   };
   UOp store = store_in(end.src(0));
   if (!store) return false;
-  // One operand of the stored value is the register; the others are the terms.
+  // one operand of the stored value must be the register; the others are the terms
   std::vector<UOp> operands;
   operands_of(store.src(1), op, operands);
   UOp register_read;
@@ -359,7 +361,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
   }
   if (!register_read || has_gate(register_read) || !register_read.src(0).is(Op::AFTER)) return false;
   if (!(register_read.src(1).arg() == after.src(1).arg())) return false;
-  // The register is read after its initialization, once for each iteration of the loops.
+  // the register must be read after its initialization, once for each iteration of the loops
   UOp start = register_read.src(0);
   std::unordered_set<UOp> needs = set_of(start.src().subspan(1));
   for (UOp r : loops)
@@ -378,7 +380,7 @@ bool is_loop_in_parts(UOp before, UOp after) {
   if (!ends_one(before) || !after.is(Op::GROUP)) return false;
   const UOp loop = before.src(1), body = before.src(0);
   const int64_t size = constant_size(loop);
-  int64_t done = 0;  // iterations of the parts so far
+  int64_t done = 0;  // number of iterations of the parts so far
   for (UOp end : after.src()) {
     if (!ends_one(end)) return false;
     const UOp part = end.src(1);
@@ -419,8 +421,8 @@ UOp inside_ends(UOp u) {
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) {
   if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
   if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
-  bool has_axes = false;  // axes of vectors are loops, too
-  auto loops_of = [&](UOp u) {  // merged loops are expressions of the new one
+  bool has_axes = false;  // the REDUCE also has axes of vectors
+  auto loops_of = [&](UOp u) {  // includes loops in expressions, which are the sources for merged loops
     std::unordered_set<UOp> out;
     for (UOp s : u.src().subspan(1))
       for (UOp x : toposort(s)) {
@@ -435,7 +437,7 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
 }
 
 bool ends_same_loops(UOp before, UOp after) {
-  // Loops are the same if their names and sizes are, even if their indices have other dtypes.
+  // loops with the same numbers and sizes are the same, even if their indices have other dtypes
   auto loops = [](UOp u) {
     std::set<std::string> out;
     for (; u.is(Op::END); u = u.src(0))

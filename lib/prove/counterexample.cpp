@@ -40,7 +40,7 @@ std::vector<Const> integers_of(const Input& in) {
 std::vector<Const> usual_values(const Input& in) {
   if (dtypes::is_bool(in.dtype)) return {Const(false), Const(true)};
   if (dtypes::is_int(in.dtype)) return integers_of(in);
-  // few digits, so that most sums and products are exact
+  // numbers of few digits, so that most sums and products are exact
   std::vector<Const> out;
   for (double v : {1.0, 2.0,  0.0, -1.0, 0.5, 3.0,  -2.0, -0.5, 1.5,  4.0,   -3.0, 0.25,
                    -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0, -8.0, 16.0, 100.0, -100.0})
@@ -48,7 +48,7 @@ std::vector<Const> usual_values(const Input& in) {
   return out;
 }
 
-// Returns the least and the greatest positive number of a float dtype.
+// Returns the smallest and the largest positive number of a float dtype.
 std::pair<double, double> ends_of(DType d) {
   return d.is(Scalar::Float16)    ? std::pair(0x1p-24, 65504.0)
          : d.is(Scalar::Float64)  ? std::pair(0x1p-1074, std::numeric_limits<double>::max())
@@ -64,13 +64,13 @@ std::vector<Const> special_values(const Input& in) {
   }
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   auto [least, most] = ends_of(in.dtype);
-  // the last ones are exponents at which powers of two leave a dtype
+  // the last ones are exponents at which powers of two overflow or underflow a dtype
   return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
           std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns points, each with one of `values` for each input. If there are at most `most_points` combinations, returns
+// Returns points, which have one of `values` for each input. If there are at most `most_points` combinations, returns
 // all of them, ordered by the sum of the indices of their values. If there are more, returns the combinations of the
 // first values of each input, and random ones.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
@@ -85,7 +85,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
   size_t side = 1, longest = 0;
   for (const auto& v : values) longest = std::max(longest, v.size());
   while (side < longest && first(side + 1) <= double(most_points) * 3 / 4) side++;
-  std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // the sum of the indices, and the indices
+  std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // pairs of the sum of the indices and the indices
   std::vector<size_t> at(n, 0);
   for (bool more = true; more;) {
     size_t sum = 0;
@@ -112,7 +112,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
   return out;
 }
 
-// Adds random numbers between the bounds of each input, most of them of few bits.
+// Adds `count` points of random numbers between the bounds of each input. Most numbers have few bits.
 void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_t count) {
   std::mt19937_64 random(2);
   for (size_t i = 0; i < count; i++) {
@@ -131,8 +131,9 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-// Adds points at which one float has each exponent, or is a half, a multiple of pi / 4, nearly a half of the last place
-// of a narrower dtype, or a NaN with any bit. The others are as in earlier points.
+// Adds points in which one float is special and the other values are those of an earlier point. The special floats have
+// each exponent, are halves or multiples of pi / 4, lie near the middle of two numbers of a narrower dtype, or are NaNs
+// with different bits.
 void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();
@@ -183,7 +184,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (!sides.can_run()) return std::nullopt;
     std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
-    // large angles; other functions would only enlarge rounding errors
+    // large numbers for a sine only, because other functions would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
     if (auto out = search(sides, points, Kind::Value)) return out;
@@ -200,7 +201,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
 
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
   const SideExpressions e = isolator.of(sides);
-  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // the order of stores does not count
+  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // pairs of stores may be in another order
   for (const ComparedValues& v : e.values)
     if (auto found = v.ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit)) return found;
   return std::nullopt;
@@ -212,7 +213,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
     if (!sides.can_run()) return std::nullopt;
     const std::vector<Point> points = points_for(sides, special_values);
     if (auto out = search(sides, points, std::nullopt)) return out;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {  // a result may be too small for its dtype
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {  // in parts: one run has so many points
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)
@@ -250,7 +251,7 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
         if (right && differ_right[k]) continue;
         if (differ[k]) return sides.at(part, k, *differ[k]);
         const double allowed = right ? 100 * std::max(other.error(k), sides.rounding()) : 0;
-        // a number that is clearly another one, although it is tiny; rounding changes the very least ones
+        // tiny numbers that clearly differ, although their difference is small
         const bool is_tiny = right && sides.error(k, tiny) > 0.1 && other.error(k, tiny) < 0.01;
         if (sides.error(k, right ? -1 : 0) > allowed || is_tiny) return sides.at(part, k, Counterexample::Kind::Value);
       }
@@ -261,7 +262,7 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
 }
 
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
-  constexpr double kMostWork = 5e5;  // UOps that REF evaluates
+  constexpr double kMostWork = 5e5;  // most UOps that REF evaluates
   constexpr size_t kFewestPoints = 8;
   const SideExpressions e = isolator.of(sides);
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
@@ -277,7 +278,7 @@ std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) 
       std::vector<Point> points;
       add_random(points, both.inputs(), count);
       std::mt19937_64 random(3);
-      for (Point& p : points)  // floats with all their digits, so that operations round
+      for (Point& p : points)  // use floats with random last digits, so that operations round
         for (Const& c : p)
           if (c.is_float()) c = Const(double(int64_t(random() >> 20) - (int64_t(1) << 43)) * 0x1p-40);
       (void)both.differences(points);

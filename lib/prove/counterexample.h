@@ -1,6 +1,6 @@
-// Searches values of leaves for which the two sides of a rewrite differ. REF evaluates both sides at each point, so a
-// counterexample is always confirmed. The points are small numbers first, then the ends of the dtypes and random
-// numbers, then the models that Z3 finds.
+// find_counterexample: searches values of leaves for which the two sides of a rewrite differ. REF evaluates both sides
+// at each point, so a counterexample is always confirmed. The points are small numbers first, then the limits of dtypes
+// and random numbers, then the models that Z3 finds.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,33 +16,35 @@ struct Counterexample {
     Special,  // a NaN, an infinity, or the sign of zero differs
   };
   Kind kind = Kind::Value;
-  // The value of each leaf by its name ("data1" for an element of this memory), and the sides: "before" and "after".
+  // By name: the value of each leaf ("data1" for an element of this memory), and the values of the sides, "before" and
+  // "after".
   std::map<std::string, std::string> point = {};
 };
 
-// Returns the first counterexample of kind Value; nullopt if none is found, or if REF cannot evaluate the sides. Points
-// at which `before` is undefined do not count (lib/prove/README.md). With `rlimit` of 0, Z3 is not asked, and there are
-// fewer points.
+// Returns the first counterexample of kind Value; nullopt if none is found, or if REF cannot evaluate the sides. Skips
+// points at which `before` is undefined (lib/prove/README.md). `rlimit` is the limit for Z3's work; with 0, Z3 is not
+// asked, and fewer points are tried.
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// Returns the first counterexample to the equality of the two sides: one of any pair of their values.
+// Returns the first counterexample for any pair of values of the two sides.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
                                                   uint64_t rlimit = 300'000);
 
-// Returns a difference of any kind at points that contain NaN, infinities, -0.0, and the least and greatest floats.
+// Returns a counterexample of any kind, from points with NaN, infinities, -0.0, and the smallest and largest floats.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
-// Returns such a difference of any pair of values of the two sides.
+// Returns such a counterexample for any pair of values of the two sides.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
-// Returns a point at which `values` differ and `right` do not, in any way; or at which the error of `values` is 100
-// times that of `right` and of a few roundings. For wrong variants of right sides that are approximations. If `right`
-// is null, returns a point at which `values` differ in any bit of a number.
+// For a wrong variant of a rule whose right side is an approximation. `values` are the sides of the variant, and
+// `right` those of the rule. Returns a point at which `values` differ and `right` do not, or at which the error of
+// `values` is 100 times that of `right` and of a few roundings. If `right` is null, returns a point at which `values`
+// differ in any bit of a number. Returns nullopt if no such point is found.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 
-// Returns the largest error of a rewrite of floats at random points, in units of the last place; nullopt if REF cannot
-// evaluate the sides alone.
+// Returns the largest error of a rewrite of floats at random points, in units in the last place; nullopt if REF cannot
+// evaluate the sides without the rest of the kernel.
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides);
 
 }  // namespace tgc

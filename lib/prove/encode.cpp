@@ -12,7 +12,7 @@ using namespace smt;
 
 namespace {
 
-// Returns the number as an exact SMT-LIB Real.
+// Returns the exact value of `v` as an SMT-LIB Real.
 std::string rational(double v) {
   int exponent;
   double mantissa = std::frexp(std::fabs(v), &exponent);
@@ -33,14 +33,15 @@ bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
 
 namespace {
 
-// Returns n if the interval is that of the number 2**n.
+// Returns n if the interval has only the number 2**n.
 std::optional<int> shift_of(const Interval& i) {
   auto n = single(i);
   if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
   return int(n->bit_length()) - 1;
 }
 
-// Returns whether the sum a + b sets no bit of both operands, as in x*8 + y for y < 8. Z3 decides more about `or`.
+// Returns true if no bit is set in both operands of the sum a + b, as in x*8 + y for y < 8. The sum can be encoded as
+// `or` then, about which Z3 decides more.
 bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
   for (size_t i : {0, 1}) {
     const UOp scaled = sum.src(i);
@@ -101,7 +102,7 @@ std::string Encoder::float_literal(double value, DType d) {
     std::string exact = "((_ to_fp 11 53) " + std::string(bits) + ")";
     return d.is(Scalar::Float64) ? exact : "((_ to_fp " + w + ") RNE " + exact + ")";
   }
-  // an unknown constant of the sort, named after the value; NaN differs from no value by what is known
+  // an unknown constant of the sort, named after the value; nothing says that different constants differ
   char name[64];
   std::snprintf(
       name, sizeof name, "c_%016llx",
@@ -220,7 +221,7 @@ SmtValue Encoder::load(UOp u) {
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
     return fresh(u, d, intervals_.of(u, 0), 0);
   // load_from() of isolated_expr.cpp takes the offset modulo the memory's size, ((at % n) + n) % n. The text has the
-  // offset itself: what holds for a memory without bounds holds for this one.
+  // offset itself, because what is proven for a memory without bounds is true for this memory, too.
   UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
@@ -235,7 +236,7 @@ SmtValue Encoder::load(UOp u) {
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
   std::string f = function("m" + std::to_string(number), domain, sort(d));
-  has_unknown_ = was;  // the memory's contents are leaves, not an op that the text does not know
+  has_unknown_ = was;  // function() sets it, but the memory's contents are leaves and no unknown op
   std::string name = define(d, call(f, term));
   if (dtypes::is_int(d)) assert_interval(name, intervals_.of(u, 0), d);
   if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
@@ -244,7 +245,7 @@ SmtValue Encoder::load(UOp u) {
   return {name, intervals_.of(u, 0), both(offset.defined, is_inside)};
 }
 
-// Returns a formula: whether an offset lies inside a memory of `size` elements; "" if it always does.
+// Returns the formula that an offset lies within a memory of `size` elements; "" if it always does.
 std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
   if (size < 0 || (i.least && *i.least >= 0 && i.most && *i.most < size)) return "";
@@ -258,9 +259,9 @@ std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) co
   return out;
 }
 
-// An op that the senses cannot express: an unknown function of its sources.
+// Encodes an op that the senses cannot express as an unknown function of its sources.
 SmtValue Encoder::unknown(UOp u, int lane) {
-  // over the reals, a function does not depend on the dtypes of its operands
+  // over the reals, the function is the same for all float dtypes
   auto part = [&](DType d) {
     return "_" + (senses_.floats == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
   };
@@ -276,13 +277,13 @@ SmtValue Encoder::unknown(UOp u, int lane) {
   return out;
 }
 
-// Wraps an exact result that the dtype may not hold.
+// Returns the value of an integer op from its exact result `term`, which wraps around if the dtype cannot represent it.
 SmtValue Encoder::wrapped(const std::string& term, UOp u, int lane) {
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
   std::string out = term, unwrapped;
   if (!is_index(d)) {
-    // The interval is that of the dtype if the exact result may lie outside it, or just fills it.
+    // intervals_ returns the interval of the dtype if the exact result may lie outside of it
     bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
     if (may_wrap) {
       has_bit_ops_ = true;
@@ -313,7 +314,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
     case Op::MOD: {
       bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
       bool natural = is_natural(a.interval) && b.interval.least && *b.interval.least > 0;
-      // SMT-LIB's div rounds so that the remainder is not negative; the ops truncate toward zero.
+      // SMT-LIB's div makes remainders that are not negative, but the ops truncate toward zero
       auto magnitude = [&](const SmtValue& v) {
         return is_natural(v.interval)
                    ? v.term
@@ -321,7 +322,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       };
       const bool any_sign = !b.interval.least || (*b.interval.least < 0 && !(b.interval.most && *b.interval.most < 0));
       std::string q = natural ? call("div", a.term, b.term)
-                      : any_sign  // quotients of one pair of magnitudes are one term
+                      : any_sign  // both signs use the same quotient of magnitudes
                           ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
                                 call("div", magnitude(a), magnitude(b)),
                                 "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
@@ -332,7 +333,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
                               : "(- " + a.term + " (* " + define(dtypes::index, q) + " " + b.term + "))";
       SmtValue out = u.is(Op::MOD) ? made(r) : wrapped(q, u, lane);
       if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, "0")));
-      if (!natural) assert_interval(out.term, i, d);  // redundant, but Z3 finds it only with effort
+      if (!natural) assert_interval(out.term, i, d);  // redundant, but saves Z3 work
       return out;
     }
     case Op::SHL:
@@ -343,7 +344,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       return u.is(Op::SHL) ? wrapped(call("*", a.exact(), power), u, lane) : made(call("div", a.term, power));
     }
     case Op::AND: {
-      // a mask of low bits
+      // AND with a mask of the low bits is a remainder
       for (bool first : {false, true}) {
         const SmtValue &x = first ? b : a, &mask = first ? a : b;
         auto m = single(mask.interval);
@@ -366,7 +367,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
-  // An index op cannot overflow 64 bits if its interval fits.
+  // an index op whose interval fits into 64 bits cannot overflow them
   if (is_index(d) && !fits_64_bits(i)) throw Unencodable{"an index of more than 64 bits"};
   bool is_s = is_signed(d);
   std::string zero = literal(0, d);
@@ -385,7 +386,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
     case Op::XOR: return made(call("bvxor", a.term, b.term));
     case Op::SHL:
     case Op::SHR: {
-      // the count has a dtype of its own; a defined count fits into any dtype
+      // the count may have another dtype than the number; a count for which the shift is defined fits into any dtype
       DType of_count = u.src(1).dtype().scalar();
       const int w = width_of(d), v = width_of(of_count);
       std::string by = b.term;
@@ -434,7 +435,7 @@ SmtValue Encoder::comparison(UOp u, int lane) {
   if (is_real() && !(is_exact_real(u.src(0)) && is_exact_real(u.src(1)))) return rounded(u, lane);
   bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
   if (is_float && senses_.floats != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
-    if (is_narrow_float(d)) {  // REF compares narrow floats as float32
+    if (is_narrow_float(d)) {  // compare as float32, as REF does
       a.term = float_cast(d, dtypes::float32, a.term), b.term = float_cast(d, dtypes::float32, b.term);
       d = dtypes::float32;
     }
@@ -463,7 +464,7 @@ SmtValue Encoder::where(UOp u, int lane) {
   SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.defined};
   if (!a.unwrapped.empty() || !b.unwrapped.empty())
     out.unwrapped = define(dtypes::index, ite(c.term, a.exact(), b.exact()));
-  if (!a.defined.empty() || !b.defined.empty())  // the value that is not chosen may be undefined
+  if (!a.defined.empty() || !b.defined.empty())  // only the chosen value must be defined
     out.defined =
         both(out.defined, ite(c.term, a.defined.empty() ? "true" : a.defined, b.defined.empty() ? "true" : b.defined));
   return out;

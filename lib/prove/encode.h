@@ -1,5 +1,5 @@
-// Encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md says what each op
-// means; REF computes the same, and encode_test.cpp compares both on random points for every op and dtype.
+// Encoder: encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md says what
+// each op means; REF computes the same, and encode_test.cpp compares both on random points for every op and dtype.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,22 +13,23 @@
 
 namespace tgc {
 
-// How floats are encoded. Each sense but the first is weaker than the one before it.
+// How floats are encoded. A proof in one sense says less than a proof in any sense above it.
 enum class FloatSense : uint8_t {
-  Uninterpreted,  // each float op is an unknown function: what is proven holds bit by bit
-  Exact,  // IEEE 754, NaN as one value: bit by bit, but for the payload of NaN
-  ButNan,  // the same, and 0.0 equals -0.0
-  Finite,  // the same, if the inputs are numbers, and no operation of the left side makes an infinity or NaN of numbers
-  Rounding,  // equal up to a few units in the last place, by evaluation; no encoding
-  Real,  // numbers without rounding
+  Uninterpreted,  // each float op is an unknown function: the sides are equal to the last bit
+  Exact,          // IEEE 754, where all NaNs are one value: equal to the last bit, except for the payload of NaNs
+  ButNan,         // as Exact, and 0.0 equals -0.0
+  Finite,         // as ButNan, if inputs are finite and the left side makes no infinity or NaN from finite numbers
+  Rounding,       // equal up to a few units in the last place; found by evaluation, and never encoded
+  Real,           // floats are real numbers, without rounding
 };
-// Returns whether the sense is one of IEEE 754.
+// Returns true if the sense encodes floats as IEEE 754 does.
 inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatSense::Finite; }
-// Returns the name of a sense in reports: "bit-exact", "but-nan", "finite", "rounding" or "reals".
+// Returns the name of a sense in reports: "bit-exact" (Uninterpreted), "but-nan" (Exact and ButNan), "finite",
+// "rounding" or "reals".
 std::string_view name_of(FloatSense sense);
 
-// How integers are encoded: as unbounded integers, wrapped where an op of a fixed dtype may overflow, or as
-// bit-vectors. Bit-vectors cannot encode an index beyond 62 bits.
+// How integers are encoded. Numbers: as unbounded integers, which wrap around where an op of a fixed dtype may
+// overflow. Bits: as bit-vectors, which cannot encode an index beyond 62 bits.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct Senses {
@@ -36,24 +37,25 @@ struct Senses {
   IntSense ints = IntSense::Numbers;
 };
 
-// The least and the greatest value of an integer, computed with the wrapping of REF (UOp::bounds() ignores wrapping).
+// The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
 struct Interval {
-  std::optional<Int> least, most;  // empty: unbounded
+  std::optional<Int> least, most;  // nullopt if there is no bound
 };
 
-// Computes intervals of isolated expressions. One object serves all obligations of a graph.
+// Computes intervals of isolated expressions. One object is used for all obligations of a graph.
 class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
   Interval of(UOp u, int lane);
-  // Returns the number of scalars of the memory that an INDEX of isolated expressions addresses; -1 if it is not known.
+  // Returns the number of scalars of the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t elements_of(UOp index) const;
-  // Returns whether a leaf, or an element of a memory, is a number if the kernel's inputs are: no infinite constant and
-  // no NaN takes part in it. Then nothing but an arithmetic operation can make it infinite.
+  // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
+  // operation overflows: it does not depend on an infinite or NaN constant.
   bool is_number(UOp u);
-  // Says that registers and shared memory of the kernel may hold infinities.
+  // Tells that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { has_infinities_ = true; }
-  // Returns the leaf that a LOAD reads, and the number of the element within the leaf; nullptr if it reads memory.
+  // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
+  // LOAD reads memory.
   const Leaf* leaf_of(UOp load, int64_t* element = nullptr) const;
 
  private:
@@ -66,45 +68,45 @@ class Intervals {
 
 // The value of one lane of a node.
 struct SmtValue {
-  std::string term;
+  std::string term;  // the SMT-LIB term
   Interval interval = {};  // bounds of an integer
-  std::string defined = "";  // a formula: whether the value is defined; "": always
-  // With IntSense::Numbers, the value of a sum or product before it wraps around; "": the same as `term`. Further sums
-  // and products use it, and wrap around once at the end, so that Z3 can compare polynomials.
+  std::string defined = "";  // the formula under which the value is defined; "" if it always is
+  // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`.
+  // Further sums and products use this term and wrap around once, at the end, so that Z3 can compare polynomials.
   std::string unwrapped = "";
   const std::string& exact() const { return unwrapped.empty() ? term : unwrapped; }
 };
 
-// A leaf or a load as it occurs in the text, for counterexamples.
+// A variable of the text, which stands for a leaf, a load or a node that was cut off. Used to read counterexamples.
 struct SmtVariable {
-  std::string name;  // in the SMT-LIB text
-  UOp node;  // the leaf's node, the LOAD, or a node that was cut off
-  int64_t element = 0;
-  std::string at;  // of a load: the term of its offset; else ""
+  std::string name;     // the name in the SMT-LIB text
+  UOp node;             // the leaf's node, the LOAD, or the node that was cut off
+  int64_t element = 0;  // number of the element, if the node is a vector
+  std::string at;       // for a load: the term of its offset; else ""
 };
 
 class Encoder {
  public:
   Encoder(Intervals& intervals, Senses senses) : intervals_(intervals), senses_(senses) {}
 
-  // Makes all lanes of `u` unknown values within their intervals. Call it before the values are used.
+  // Makes all lanes of `u` unknown values within their intervals. Must be called before the values are used.
   void cut(UOp u) { cut_.insert(u.id()); }
-  // Makes `u` mean the same value as `other`.
+  // Encodes `u` as the value of `other`.
   void alias(UOp u, UOp other) { alias_[u.id()] = other; }
 
-  const SmtValue& value(UOp u, int lane);
-  // Returns a formula: whether two values of the dtypes `da` and `db` are equal.
+  const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws Unencodable
+  // Returns the formula that two values, of the dtypes `da` and `db`, are equal.
   std::string equal(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
-  std::string take_text() { return std::exchange(text_, {}); }
+  std::string take_text() { return std::exchange(text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }
-  // The terms of all float values so far that are no constants, for FloatSense::Finite.
+  // Returns the terms of all float values so far that are not constants, for FloatSense::Finite.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
-  // The formulas that FloatSense::Finite assumes of the values that were encoded so far.
+  // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
-  // Returns whether an op was encoded as an unknown function. Then a counterexample may be spurious.
+  // Returns true if an op was encoded as an unknown function, so that a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }
-  bool has_floats() const { return has_floats_; }  // whether floats occur
-  bool has_bit_ops() const { return has_bit_ops_; }  // whether bit-vectors may decide more than numbers
+  bool has_floats() const { return has_floats_; }    // true if a value is a float
+  bool has_bit_ops() const { return has_bit_ops_; }  // true if bit-vectors may decide more than unbounded integers
 
  private:
   SmtValue make(UOp u, int lane);
@@ -155,14 +157,14 @@ class Encoder {
   std::vector<std::string> float_terms_, assumptions_;
   std::string text_;
   size_t names_ = 0;
-  double ieee_cost_ = 0;  // effort of the IEEE ops so far; Z3's resource limit does not count it
+  double ieee_cost_ = 0;  // estimated effort of the IEEE ops so far, which Z3's resource limit does not count
   bool has_unknown_ = false, has_floats_ = false, has_bit_ops_ = false;
 };
 
 // If a lane of `u` is a lane of one of its sources (GEP, VECTORIZE, CAT), returns this source and its lane.
 std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 
-// Thrown if a sense cannot encode an expression: an index too large for bit-vectors, for example.
+// Thrown if an expression cannot be encoded in the senses: for example, if an index is too large for bit-vectors.
 struct Unencodable {
   std::string why;
 };

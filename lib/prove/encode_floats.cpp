@@ -1,4 +1,4 @@
-// Floats and casts as SMT-LIB text.
+// Functions of Encoder that encode floats and casts.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace tgc {
 
 using namespace smt;
 
-// With FloatSense::Finite, assumes that an operation on finite numbers has a finite result.
+// With FloatSense::Finite: adds the assumption that `result` is finite if the operands are.
 void Encoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
   if (senses_.floats != FloatSense::Finite) return;
   auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };
@@ -19,7 +19,8 @@ void Encoder::assume_finite(const std::string& result, const std::vector<std::st
   assumptions_.push_back(operands.empty() ? finite(result) : "(=> (and" + all + ") " + finite(result) + ")");
 }
 
-// Returns whether the value of a float is the same as that over the reals, so that a comparison may use it. Ops round.
+// Returns true if `u` is computed without rounding, so that its value is exact over the reals, and comparisons can use
+// it.
 bool Encoder::is_exact_real(UOp u, int depth) const {
   constexpr int kMostDepth = 16;
   if (!dtypes::is_float(u.dtype()) || cut_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD})) return true;
@@ -32,7 +33,7 @@ bool Encoder::is_exact_real(UOp u, int depth) const {
   return u.in({Op::MAX, Op::NEG, Op::VECTORIZE, Op::GEP, Op::CAT}) && all(0);
 }
 
-// A value that rounding may change by any amount, such as a comparison of sums: over the reals, nothing is known of it.
+// Encodes a value that rounding may change by any amount, such as a comparison of sums, as an unknown value.
 SmtValue Encoder::rounded(UOp u, int lane) {
   has_unknown_ = true;
   SmtValue out = fresh(u, u.dtype().scalar(), intervals_.of(u, lane), lane);
@@ -53,13 +54,13 @@ SmtValue Encoder::float_op(UOp u, int lane) {
       case Op::MULACC: return made(call("+", call("*", a.term, b.term), source(u, 2, lane).term));
       case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
       case Op::RECIPROCAL:
-      case Op::FDIV: {  // a quotient by zero is no real number
+      case Op::FDIV: {  // defined only if the divisor is not zero
         SmtValue out = made(u.is(Op::FDIV) ? call("/", a.term, b.term) : call("/", "1.0", a.term));
         out.defined = both(out.defined, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
         return out;
       }
       case Op::TRUNC:
-      case Op::MOD:  // jumps
+      case Op::MOD:  // both jump at some operands, so rounding may change them by any amount
         if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded(u, lane);
         [[fallthrough]];
       default: return unknown(u, lane);
@@ -72,12 +73,13 @@ SmtValue Encoder::float_op(UOp u, int lane) {
   return out;
 }
 
-// Z3 makes circuits of IEEE ops. Those of wide products and quotients are large, so only few of them are tried.
+// Adds the estimated effort of an IEEE op, and throws Unencodable if all ops together are too much: Z3 makes circuits
+// of them, which are large for wide products and quotients.
 void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
   const bool is_quotient = op == Op::FDIV || op == Op::RECIPROCAL || op == Op::SQRT;
-  auto is_literal = [](const std::string& term) { return term.starts_with('('); };  // other values have names
+  auto is_literal = [](const std::string& term) { return term.starts_with('('); };  // all other values are names
   if (std::ranges::all_of(x, is_literal)) return;
   const double by_operands = std::ranges::any_of(x, is_literal) ? 0.5 : 1;
   ieee_cost_ += by_operands * by_width *
@@ -88,14 +90,14 @@ void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
   if (ieee_cost_ > kMost) throw Unencodable{"too many products and quotients of IEEE 754"};
 }
 
-// An op as IEEE 754 defines it, or as an unknown function.
+// Returns the term of a float op: as IEEE 754 defines it, or as an unknown function.
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
     count_ieee(op, d, x);
     switch (op) {
       case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
       case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";
-      case Op::MUL:  // exact, and hard for Z3
+      case Op::MUL:  // encode a product with a special constant more simply, because products are hard for Z3
         for (size_t i : {0, 1})
           for (double sign : {1.0, -1.0})
             if (x[i] == float_literal(sign, d)) return sign > 0 ? x[1 - i] : call("fp.neg", x[1 - i]);
@@ -109,7 +111,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
       default: break;
     }
   }
-  if (is_narrow_float(d)) {  // REF computes in float32 and rounds the result
+  if (is_narrow_float(d)) {  // compute in float32 and round the result, as REF does
     std::vector<std::string> wide;
     for (const std::string& term : x) wide.push_back(float_cast(d, dtypes::float32, term));
     return float_cast(dtypes::float32, d, float_term(op, dtypes::float32, wide));
@@ -117,17 +119,18 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
   const std::string s = sort(d), scalar = name_of_scalar(d);
   std::string name = std::string(tgc::name_of(op)) + "_" + scalar, sorts, terms;
   std::vector<std::string> sorted = x;
-  // IEEE's sum and product do not depend on the order of their operands.
+  // sort the operands of a sum or product, because IEEE 754 gives the same result for both orders
   if (op == Op::ADD || op == Op::MUL) std::ranges::sort(sorted), name += "_c";
   for (const std::string& term : sorted)
     name += "_" + scalar, sorts += (sorts.empty() ? "" : " ") + s, terms += " " + term;
   return "(" + function(name, sorts, s) + terms + ")";
 }
 
-// Casts as REF does: narrow floats are float32 numbers, and a float64 is rounded once to half, twice to other ones.
+// Returns the term of a cast between floats, as REF computes it: narrow floats are float32 numbers, and a float64 is
+// rounded once to float16, but twice (through float32) to other narrow dtypes.
 std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (from == to) return x;
-  if (is_real()) {  // a wider float has the same value; a narrower one has less digits, or is infinite
+  if (is_real()) {  // a cast to a wider float keeps the value; one to a narrower float is an unknown function
     if (can_lossless_cast(from, to)) return x;
     const std::string name = "CAST_" + name_of_scalar(to) + "_real";
     const std::string f = function(name, "Real", "Real"), term = define(to, call(f, x));
@@ -141,7 +144,7 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (is_ieee() && has_ieee_sort(from) && has_ieee_sort(to)) return "((_ to_fp " + ieee_widths(to) + ") RNE " + x + ")";
   const std::string out = "CAST_" + name_of_scalar(to) + "_" + name_of_scalar(from);
   const std::string term = define(to, call(function(out, sort(from), sort(to)), x));
-  if (can_lossless_cast(from, to)) {  // the cast back gives the same value
+  if (can_lossless_cast(from, to)) {  // assert that the cast back gives the same value
     const std::string back = "CAST_" + name_of_scalar(from) + "_" + name_of_scalar(to);
     text_ += "(assert (= " + call(function(back, sort(to), sort(from)), term) + " " + x + "))\n";
   }
@@ -161,13 +164,13 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   if (bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
     return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.defined};
   SmtValue out = unknown(u, lane);
-  if (bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))  // a NaN has several bit patterns
+  if (bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))  // not a function, because NaN has many patterns
     text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
   return out;
 }
 
 namespace {
-// Returns whether each value of `from` is a value of the float `to`.
+// Returns true if the float dtype `to` can represent every value of `from`.
 bool holds_all(DType to, DType from) {
   if (is_index(from) || !dtypes::is_float(to) || to.bitsize() < 16) return false;
   if (dtypes::is_bool(from)) return true;
@@ -179,7 +182,7 @@ bool holds_all(DType to, DType from) {
 }
 }  // namespace
 
-// A cast of a value that was cast to a wider float before: a cast of the narrow value.
+// Encodes a cast of a value that was cast to a wider float before, as a cast of the narrow value.
 SmtValue Encoder::exact_cast(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();
@@ -200,7 +203,7 @@ SmtValue Encoder::cast(UOp u, int lane) {
   if (UOp s = u.src(0); s.is(Op::CAST) && !cut_.contains(s.id()) && !alias_.contains(s.id()) &&
                         !is_leaf_load(s.src(0)) && holds_all(from, s.src(0).dtype().scalar()))
     return exact_cast(u, lane);
-  // A float leaf is stored as a double. It may be any value of its own dtype.
+  // a float leaf is stored as a double, but its value may be any of its own dtype
   if (int64_t element = 0; dtypes::is_float(to) && is_leaf_load(u.src(0)))
     return fresh(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
   SmtValue a = source(u, 0, lane);
@@ -241,18 +244,18 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
     const bool fits = to.bitsize() >= 32 || can_lossless_cast(from, to);
     return made(fits ? real : float_cast(dtypes::float64, to, real));
   }
-  // REF converts to float or double, and rounds narrow floats from these
+  // REF converts an integer to float32 or float64, and rounds the result to a narrow float
   DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
   std::string term;
   if (is_ieee() && bits)
     term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
            a.term + ")";
-  else {  // the float depends on the number alone
+  else {  // an unknown function of the number, whatever the dtype of the integer
     const std::string name = "CAST_" + name_of_scalar(first) + "_" + (bits ? name_of_scalar(from) : "integer");
     term = call(function(name, sort(from), sort(first)), a.term);
   }
   SmtValue out = made(float_cast(first, to, term));
-  if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the same value
+  if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the integer
     const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
     for (auto& [name, result] :
          {std::pair("CAST_" + dtypes_of, sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
@@ -280,7 +283,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
                                         ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
     return out;
   }
-  // its value outside the integer's range is undefined
+  // a float outside of the integer's range is undefined
   const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
   SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
   assert_interval(out.term, out.interval, to);
@@ -306,7 +309,7 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
     if (da.scalar() != db.scalar() && senses_.floats != FloatSense::Real)
       throw Unencodable{"sides of different dtypes"};
     const bool is_any_zero = senses_.floats == FloatSense::ButNan || senses_.floats == FloatSense::Finite;
-    const std::string same = call("=", a.term, b.term);  // two NaNs count as the same, too
+    const std::string same = call("=", a.term, b.term);  // true for two NaNs, too
     if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
     return call("or", same, call("fp.eq", a.term, b.term));
   }
@@ -317,10 +320,10 @@ std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType
   };
   std::string same = call("=", wide(a, da), wide(b, db));
   if (a.unwrapped.empty() && b.unwrapped.empty()) return same;
-  return call("or", call("=", a.exact(), b.exact()), same);  // polynomials that are equal are so modulo 2**n
+  return call("or", call("=", a.exact(), b.exact()), same);  // equal polynomials are also equal modulo 2**n
 }
 
-// The Threefry 2x32 cipher with 20 rounds (Random123) as SMT-LIB text over bit-vectors.
+// ---- the Threefry 2x32 cipher with 20 rounds (Random123) as SMT-LIB text over bit-vectors
 
 using namespace smt;
 

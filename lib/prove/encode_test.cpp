@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kValues = 12;
 
-// Fills an array of the dtype with usual values, zeros, and both ends.
+// Fills an array of the dtype with small values, zeros, and both limits of the dtype.
 void fill(Array& array, DType d, std::mt19937_64& random) {
   for (int64_t i = 0; i < kValues; i++) {
     int64_t small = int64_t(random() % 41) - 20;
@@ -167,7 +167,7 @@ TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
     CHECK(compare(Op::TRUNC, dtypes::int32, dtypes::int32, {FloatSense::Uninterpreted, ints}, 1) > 3);
 }
 
-// Proves before == after for a variable n with these bounds.
+// Returns true if the two sides that `make` makes are proven equal. `sense` (may be null) gets the sense of the proof.
 bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* sense = nullptr) {
   Graph g;
   auto [before, after] = make(g);
@@ -194,7 +194,7 @@ TEST_CASE("prove: equal and different sides") {
     UOp n = var(g, -9, 99);
     return std::pair((n * Const(4) + Const(3)) / num(g, 4), n + Const(0));
   }));
-  // the remainder truncates: a mask is right only for numbers that are not negative
+  // the remainder rounds toward zero, so a mask is right only for numbers that are not negative
   auto masked = [&](int64_t least) {
     return proves([&](Graph& g) {
       UOp n = var(g, least, 99);
@@ -234,7 +234,7 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
   }));
-  // a float that holds all values of an integer, or of a narrower float
+  // casts through a float that can represent all values of an integer, or of a narrower float
   auto through = [&](DType from, DType wide, DType to) {
     bool equal = proves(
         [&](Graph& g) {
@@ -249,7 +249,7 @@ TEST_CASE("prove: equal and different sides") {
   CHECK(through(dtypes::float16, dtypes::float32, dtypes::bfloat16));
   CHECK(!through(dtypes::int32, dtypes::float32, dtypes::int64));
   CHECK(!through(dtypes::uint16, dtypes::float16, dtypes::float32));
-  // a narrow op is a float op, rounded
+  // an op on bfloat16 is the op on float32 with a rounded result
   CHECK(proves([&](Graph& g) {
     UOp x = load(g, dtypes::bfloat16);
     return std::pair(x.exp2(), x.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));

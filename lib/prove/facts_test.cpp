@@ -13,7 +13,8 @@
 namespace tgc {
 namespace {
 
-// Truncating division and remainder, and the least and the greatest of four numbers.
+// SMT-LIB functions: division and remainder that round toward zero, and the smallest and largest of two and four
+// numbers.
 constexpr const char* kFunctions =
     "(define-fun least ((a Int) (b Int)) Int (ite (< b a) b a))\n"
     "(define-fun most ((a Int) (b Int)) Int (ite (< a b) b a))\n"
@@ -67,7 +68,7 @@ TEST_CASE("bounds: the formulas hold for all operands") {
                                  "(declare-const a1 Int)(declare-const b0 Int)(declare-const b1 Int)"
                                  "(assert (and (<= a0 a a1) (<= b0 b b1) " + f.when + "))"
                                  "(assert (not (<= " + f.least + " " + f.value + " " + f.most + ")))(check-sat)";
-    // Z3's strategies for products have limits of time, which a busy machine exceeds
+    // try several times, because Z3's strategies for products have time limits, which a busy machine exceeds
     std::string said = "unknown";
     for (int tries = 0; tries < 5 && said.starts_with("unknown"); tries++) said = Z3Session().ask(question);
     INFO(name_of_fact(f), ": ", said);

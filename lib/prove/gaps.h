@@ -1,4 +1,4 @@
-// The differences between two graphs that should be the same.
+// graph_difference: finds the differences between two graphs that should be the same.
 #pragma once
 #include <vector>
 
@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-// Compares two graphs from their roots down. Returns pairs of nodes that differ in op, dtype, argument or number of
-// sources: the graphs compute the same if each pair does. The arguments of SINKs and tags do not count. Returns the
-// roots if there are more than `most` pairs.
+// Compares two graphs from their roots down. Returns the pairs of nodes that differ in op, dtype, arg or number of
+// sources: the graphs compute the same if the two nodes of each pair do. Ignores tags and the args of SINKs. Returns
+// only the roots if there are more than `most` pairs.
 std::vector<Sides> graph_difference(UOp before, UOp after, size_t most);
 
 }  // namespace tgc

@@ -1,4 +1,5 @@
-// Intervals of integers. They are sound with the wrapping of REF, while UOp::bounds() computes with unbounded numbers.
+// Computes intervals of integers. They are right if ops wrap around as in REF, while UOp::bounds() computes with
+// unbounded numbers.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,7 @@ bool known(const Interval& a) { return a.least && a.most; }
 
 Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
 
-// Returns the interval of a value that wraps around if it does not fit into the dtype.
+// Returns the interval of a value that wraps around if it does not fit into the dtype. `exact` is that before it does.
 Interval wrapped(const Interval& exact, DType d) {
   Interval all = of_dtype(d);
   if (!known(all)) return exact;
@@ -54,7 +55,7 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
     if (is_natural(b) && b.most) return {Int(0), b.most};
   }
   if (!known(a) || !known(b)) return {};
-  if (!is_natural(a) || !is_natural(b)) {  // the result has as many bits as the longer operand
+  if (!is_natural(a) || !is_natural(b)) {  // the result needs no more bits than the longer operand
     Int all =
         Int::pow2(std::max({a.least->bit_length(), a.most->bit_length(), b.least->bit_length(), b.most->bit_length()}));
     return {-all, all - 1};

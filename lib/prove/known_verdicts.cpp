@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Returns the build id that the linker wrote into the program; "" if it has none.
+// Returns the build id that the linker wrote into the program; "" if there is none.
 std::string build_id() {
   std::string out;
   auto visit = [](dl_phdr_info* info, size_t, void* to) {
@@ -32,7 +32,7 @@ std::string build_id() {
         at = bytes + padded(note.n_descsz);
       }
     }
-    return 1;  // the program itself comes first
+    return 1;  // stop after the first part, which is the program itself
   };
   dl_iterate_phdr(visit, &out);
   return out;
@@ -44,7 +44,7 @@ std::optional<Sha256> key_of_verdicts() {
   return cache_key({"verdicts of rewrites", id});
 }
 
-// The values of RewriteProof::by.
+// The values of RewriteProof::by. An entry has the index of one.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 
@@ -90,7 +90,7 @@ const Sha256& NodeKeys::of(UOp root) {
   return known_.at(root.id());
 }
 
-// An entry is the key, the size of the text in two bytes, and the text.
+// Reads the verdicts from the compile cache. An entry is the key, the size of the text in two bytes, and the text.
 void KnownVerdicts::read() {
   auto file = key_of_verdicts();
   auto bytes = file ? CompileCache::shared().get(*file) : std::nullopt;

@@ -1,5 +1,5 @@
-// The verdicts of rewrites that this program has decided before, in the compile cache. A rewrite is known by the
-// structure of its sides, a program by its build: another build decides again.
+// KnownVerdicts: the verdicts of rewrites that this build of tgc has decided before, in the compile cache. The key of a
+// rewrite is the structure of its sides.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -14,7 +14,7 @@ namespace tgc {
 
 struct RewriteProof;
 
-// Returns the 32 bytes of the SHA-256 of a text.
+// Returns the SHA-256 of a text, as 32 bytes.
 std::string hash_of(std::string_view text);
 
 // Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources. Each node is hashed once.
@@ -27,13 +27,14 @@ class NodeKeys {
   std::string text_;
 };
 
-// Threads may share it.
+// Several threads may use one object.
 class KnownVerdicts {
  public:
-  std::optional<RewriteProof> find(const std::string& key);
-  // Keeps a proven or sampled rewrite; others are decided again, because they take REF's values or time.
+  std::optional<RewriteProof> find(const std::string& key);  // the first call reads the compile cache
+  // Keeps the verdict of a proven or sampled rewrite. Ignores others, because REF computes their values, or because
+  // more time may decide them.
   void add(const std::string& key, const RewriteProof& proof);
-  void write();
+  void write();  // writes new verdicts to the compile cache
 
  private:
   void read();  // at the first use
@@ -41,7 +42,7 @@ class KnownVerdicts {
   std::mutex mutex_;
   std::once_flag is_read_;
   std::unordered_map<std::string, std::string> texts_;
-  size_t read_ = 0;  // number of verdicts that were read
+  size_t read_ = 0;  // number of verdicts that were read from the cache
 };
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMostPositions = 1024;
 
-// Returns the size of a RANGE that the expander expands; 0 for other nodes.
+// Returns the size of a RANGE that the expander will replace by an axis; 0 for other nodes.
 int64_t expanded_size(UOp u) {
   if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().size() != 2 || !u.src(0).is_const()) return 0;
   AxisType type = u.arg().items().back().axis_type();
@@ -31,7 +31,7 @@ int64_t positions_of(Arg arg) {
   return out;
 }
 
-// Returns the position in the order of `arg`, whose last axis varies fastest; -1 if `at` lacks an axis.
+// Returns the row-major number of the position `at` on the axes of `arg`; -1 if `at` lacks an axis.
 int64_t number_of(Arg arg, const LaneForms::Position& at) {
   int64_t out = 0;
   for (Arg axis : arg.items()) {
@@ -62,9 +62,10 @@ LaneForms::Position with(LaneForms::Position at, Arg arg, int64_t number) {
   return at;
 }
 
-// The axes that a REDUCE or END ends: those of its UNROLL sources, and its RANGEs that the expander will expand.
+// The axes and loops that a REDUCE or END ends.
 struct EndedAxes {
-  std::vector<std::pair<int64_t, int64_t>> axes = {};  // (axis, size)
+  // Pairs of an axis and its size: those of UNROLL sources, and RANGEs that the expander will replace by axes.
+  std::vector<std::pair<int64_t, int64_t>> axes = {};
   std::vector<UOp> loops = {};  // the other sources
 };
 EndedAxes ended_by(UOp u) {
@@ -74,13 +75,13 @@ EndedAxes ended_by(UOp u) {
     if (s.is(Op::UNROLL))
       for (Arg axis : s.arg().items()) out.axes.emplace_back(axis[0].small_int(), axis[1].small_int());
     else if (int64_t size = expanded_size(s)) out.axes.emplace_back(s.arg()[0].small_int(), size);
-    else if (!s.is_const()) out.loops.push_back(s);  // a loop of one iteration may have become its index
+    else if (!s.is_const()) out.loops.push_back(s);  // a constant is the index of a loop of one iteration
   }
   return out;
 }
 
-// Calls use(position) for each combination of positions on the axes, starting from `at`. Returns false if there are too
-// many.
+// Calls use(position) for each combination of positions on the axes; `at` has the positions on other axes. Returns
+// false if there are too many combinations.
 template <class Use>
 bool for_each_position(const std::vector<std::pair<int64_t, int64_t>>& axes, const LaneForms::Position& at,
                        const Use& use) {

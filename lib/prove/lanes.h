@@ -1,6 +1,6 @@
-// Compares vectors lane by lane: decides rewrites that only move lanes, axes and stores around (expanding, vectorizing,
-// splitting loads and stores, ending loops). Each lane, at each position of the expanded axes, has a form: a number
-// that is equal for two lanes only if both are the same expression. Equal forms are a proof; other forms say nothing.
+// LaneForms: compares vectors lane by lane. Decides rewrites that only move lanes, axes and stores (expanding,
+// vectorizing, splitting loads and stores, ending loops). Each lane, at each position of the expanded axes, has a form,
+// which is a number. Two lanes with equal forms are the same expression. Different forms prove nothing.
 #pragma once
 #include <map>
 #include <set>
@@ -15,7 +15,8 @@ namespace tgc {
 
 class LaneForms {
  public:
-  enum class Answer : uint8_t { Open, Same, SameSum };  // SameSum: but a REDUCE adds its terms in another order
+  // Open: nothing is known. SameSum: the same, except that a REDUCE adds its terms in another order.
+  enum class Answer : uint8_t { Open, Same, SameSum };
 
   // Compares two values, or two nodes that store.
   Answer compare(UOp before, UOp after);
@@ -30,11 +31,11 @@ class LaneForms {
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
   Form value(UOp u, int lane, const Position& at);
-  // Returns false if the node is not made of stores.
+  // Appends the stores of `u` to `out`. Returns false if `u` is something else than stores.
   bool effects(UOp u, const Position& at, std::vector<Effect>& out);
-  // The terms that one lane of a REDUCE adds up.
+  // Returns the forms of the terms that one lane of a REDUCE adds.
   std::vector<Form> terms(UOp reduce, int lane, const Position& at);
-  Form form_of(std::string text);
+  Form form_of(std::string text);  // returns the form of the expression that `text` describes
 
  private:
   using Axes = std::map<int64_t, int64_t>;  // axis -> size
@@ -50,12 +51,12 @@ class LaneForms {
   int depth_ = 0;  // depth of the recursion
 };
 
-// The values of lanes of nodes, which are computed from those of their sources.
+// Computes and keeps a value for each lane of nodes, from the values of the sources' lanes.
 template <class Value>
 class LaneValues {
  public:
-  // Returns the value of a lane. `for_sources(u, lane, need)` calls need(source, lane) for each value that
-  // `make(u, lane)` reads; these are computed first, without recursion on the C++ stack.
+  // Returns the value of a lane. for_sources(u, lane, need) must call need(source, lane) for each value that
+  // make(u, lane) reads. These values are computed first, without recursion on the C++ stack.
   template <class ForSources, class Make>
   const Value& of(UOp root, int root_lane, const ForSources& for_sources, const Make& make) {
     if (auto it = known_.find(key(root, root_lane)); it != known_.end()) return it->second;
@@ -81,7 +82,7 @@ class LaneValues {
   std::unordered_map<uint64_t, Value> known_;
 };
 
-// Calls need(source, lane) for the sources of an op on each lane by itself, the first source last.
+// Calls need(source, lane) for each source of an elementwise op, the first source last.
 template <class Need>
 void for_lane_sources(UOp u, int lane, const Need& need) {
   for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);

@@ -55,7 +55,8 @@ bool is_reduced_by_groups(UOp before, UOp after) {
   if (!partial.is(Op::REDUCE) || partial.arg() != before.arg() || partial.dtype() != before.dtype()) return false;
   if (partial.src(0) != before.src(0)) return false;
   const auto own = partial.src().subspan(1), loops = after.src().subspan(1);
-  std::unordered_set<UOp> rest(before.src().begin() + 1, before.src().end()), used;  // the loops of the group
+  std::unordered_set<UOp> rest(before.src().begin() + 1, before.src().end());  // loops that are still to be found
+  std::unordered_set<UOp> used;                                                // loops over the group
   for (UOp r : own)
     if (!rest.erase(r)) return false;
   for (size_t i = 1; i < buffer.num_src(); i++) {
@@ -84,14 +85,14 @@ bool is_shared_by_group(UOp before, UOp after) {
   if (!store.is(Op::STORE) || store.num_src() != 2 || store.src(1) != value) return false;
   const UOp place = store.src(0);
   if (!place.is(Op::INDEX) || place.num_src() != 2 || place.src(0) != memory || place.src(1) != at) return false;
-  // The threads' places are all elements of the memory, one each.
+  // each thread must store to another element of the memory, and together they must store to all elements
   Graph& graph = before.graph();
   if (!is_same_iterations({{graph.range(Const(p.size()), -1, AxisType::LOOP), at}})) return false;
   std::unordered_set<UOp> loops;
   for (UOp u : toposort(at))
     if (u.is(Op::RANGE)) loops.insert(u);
   if (loops != ended) return false;
-  // Other threads of the group have the same value, and no loop stores a second value.
+  // the value must not depend on other loops, which would store several values to one element
   auto ranges = value.ranges();
   return std::ranges::all_of(ranges, [&](UOp r) { return loops.contains(r) || is_of_grid(r); });
 }

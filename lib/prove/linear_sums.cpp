@@ -12,7 +12,7 @@ bool is_within(const Interval& i, const Int& least, const Int& most) {
   return i.least && i.most && *i.least >= least && *i.most <= most;
 }
 
-// Rounds down; by > 0.
+// Returns a / by, rounded down; `by` must be positive.
 Int floor_quotient(const Int& a, const Int& by) { return cdiv(a - floor_mod(a, by), by); }
 
 }  // namespace
@@ -75,8 +75,8 @@ Int LinearSums::common_factor(const LinearSum& s, Int by) {
   return by;
 }
 
-// floor((by * g + rest) / by) is g + floor(rest / by) for integers, and floor((floor(x / a) + k) / by) is
-// floor((x + k * a) / (a * by)).
+// Uses two identities: floor((by * g + rest) / by) = g + floor(rest / by) for integers, and
+// floor((floor(x / a) + k) / by) = floor((x + k * a) / (a * by)).
 LinearSum LinearSums::quotient(const LinearSum& a, const Int& by) {
   LinearSum whole, rest;
   auto split = [&](const Int& n, Int& q, Int& r) { r = floor_mod(n, by), q = floor_quotient(n, by); };
@@ -110,7 +110,7 @@ LinearSum LinearSums::quotient(const LinearSum& a, const Int& by) {
   return plus(whole, out);
 }
 
-// Replaces each factor by its remainder; with `is_symmetric`, by the one that is nearest to 0.
+// Replaces each factor by its remainder modulo `by`, which is in 0..by-1 or, with `is_symmetric`, nearest to 0.
 LinearSum LinearSums::reduced(const LinearSum& a, const Int& by, bool is_symmetric) const {
   auto remainder_of = [&](const Int& n) {
     const Int r = floor_mod(n, by);

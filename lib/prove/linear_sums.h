@@ -1,5 +1,6 @@
-// Sums of integers in normal form: a constant and factors of atoms. An atom is a number that no sum expresses: a leaf,
-// a quotient, or another op on normal forms. Sums are equal for all values of their atoms if their forms are.
+// LinearSum: a sum of integers in normal form, which is a constant and a factor for each atom. An atom is an integer
+// that is no sum: a leaf, a quotient, or another op on normal forms. Two sums are equal for all values of their atoms
+// if their forms are equal.
 #pragma once
 #include <map>
 #include <string>
@@ -11,39 +12,40 @@ namespace tgc {
 
 struct LinearSum {
   Int constant = 0;
-  std::map<uint32_t, Int> factors = {};  // by the number of the atom; none is 0
+  std::map<uint32_t, Int> factors = {};  // by the number of the atom; no factor is 0
 
   bool is_constant() const { return factors.empty(); }
   friend bool operator==(const LinearSum&, const LinearSum&) = default;
 };
 
-// Thrown for a form that is too large.
+// Thrown if a form is too large.
 struct LargeForm : Unencodable {};
 
-// Numbers atoms and other forms: two of them have one number if their texts are equal. Throws LargeForm.
+// Computes with sums, and gives numbers to atoms and other forms. Forms with equal texts have the same number. Throws
+// LargeForm.
 class LinearSums {
  public:
   uint32_t number_of(const std::string& text);
   // Returns the number of a form that is a sum.
   uint32_t number_of(const LinearSum& s) { return number_of(text_of(s)); }
-  // Returns the sum that is one atom. `interval` must hold the atom's value.
+  // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
   LinearSum atom(const std::string& text, const Interval& interval);
 
-  LinearSum plus(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // a + times * b
+  LinearSum plus(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
   LinearSum times(const LinearSum& a, const Int& by) const { return plus({}, a, by); }
   LinearSum product(const LinearSum& a, const LinearSum& b);
-  LinearSum quotient(const LinearSum& a, const Int& by);  // rounds down; by > 0
-  LinearSum remainder(const LinearSum& a, const Int& by);  // the remainder is 0 to by - 1
-  // Returns the sum modulo 2**bits, as an integer of `bits` bits has it.
+  LinearSum quotient(const LinearSum& a, const Int& by);   // returns a / by, rounded down; `by` must be positive
+  LinearSum remainder(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
+  // Returns the value that an integer of `bits` bits has after it wraps around.
   LinearSum wrapped(const LinearSum& a, int bits, bool is_signed);
-  Interval interval(const LinearSum& s) const;
+  Interval interval(const LinearSum& s) const;  // returns bounds of the sum
   struct Quotient {
     LinearSum of;
     Int by;
   };
-  // Returns the sum and the divisor of an atom that is a quotient; null for other atoms.
+  // Returns the dividend and the divisor of an atom that is a quotient; null for other atoms.
   const Quotient* quotient_of(uint32_t atom) const;
-  // Returns the largest number that divides all factors of atoms, and `by`.
+  // Returns the greatest common divisor of the factors of `s` and of `by`.
   static Int common_factor(const LinearSum& s, Int by = 0);
 
  private:

@@ -1,4 +1,4 @@
-// The verdicts of rules of a running tinygrad as text, JSON and a table.
+// Formats the verdicts of rules of a running tinygrad as text, JSON and a table.
 #include <algorithm>
 
 #include "lib/prove/live_rules.h"
@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostListed = 12;  // instances of a rule in a text
+constexpr size_t kMostListed = 12;  // most instances of a rule in a text
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
-// Says what else may differ if the rule is proven in a sense of floats that is not bit-exact.
+// If the rule is proven in a weaker sense of floats than bit-exact, returns a text about the remaining differences.
 std::string special_text(const LiveRuleProof& r) {
   if (!r.special.empty()) return ", but not where " + point_text(r.special);
   if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);

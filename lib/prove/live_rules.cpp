@@ -19,7 +19,7 @@ using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Prints a node that has no infix syntax: a memory, or a call.
+// Returns the text of a node without infix syntax: the name of a memory, or else a call.
 std::string named(UOp u) {
   if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
   std::string out;
@@ -47,18 +47,18 @@ std::string leaves_of(UOp root) {
   return out;
 }
 
-// Returns whether the node takes the bits of an integer for a float. REF does not keep the payload of a NaN.
+// Returns true if an expression takes the bits of an integer as a float. REF does not keep the payload of a NaN then.
 bool has_float_bits(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
 }
 
-constexpr std::string_view kFunction = "function:";  // the word of a recording that names a rule's function
-constexpr std::string_view kBecause = "because:";  // then the recording says why a rule has no sides for all operands
+constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
+constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
 
-constexpr double kRuleSeconds = 30;  // processor time for one rule, if no other limit is set
-constexpr size_t kLongSides = 160;  // longer sides do not help to read why a rule is not proven for all operands
-constexpr size_t kFewest = 4;  // instances that are evaluated at NaN and infinities without a look at the time
-constexpr size_t kMostSpecial = 24;  // instances of which such a value is sought
+constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
+constexpr size_t kLongSides = 160;   // longer sides are not shown in the reason why a rule is not proven for all operands
+constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
+constexpr size_t kMostSpecial = 24;  // most proven instances for which a NaN or infinity that differs is searched
 
 class LiveRulesProver {
  public:
@@ -83,7 +83,7 @@ class LiveRulesProver {
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.instances && !is_decided) {
-        number--;  // do not count an instance that was cut short
+        number--;  // do not count an instance that was not finished
         break;
       }
       if (proof && pairs.empty()) {
@@ -124,7 +124,7 @@ class LiveRulesProver {
       }
     }
     if (number < instances.size()) rule.untried = instances.size() - number;
-    // also of what is proven for numbers: a float may be a number on one side, and too large for its dtype on the other
+    // include instances that are only proven for finite numbers: a float may be finite on one side only
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
@@ -133,7 +133,8 @@ class LiveRulesProver {
                                              : "instances";
   }
 
-  // Makes a rule whose instances are proven a proven one, if its sides with unknown values are equal, too.
+  // If all instances of the rule are proven, tries to prove its sides with unknown values, and sets the verdict to
+  // proven.
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
@@ -175,8 +176,7 @@ class LiveRulesProver {
     return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
   }
 
-  // Returns the sides with indices as 64-bit integers, which hold each index: bits of unbounded numbers have no
-  // encoding.
+  // Returns the sides with 64-bit integers in place of indices, because bits of unbounded integers cannot be encoded.
   SidePairs as_int64(const SidePairs& pairs) {
     std::unordered_map<uint32_t, UOp> made;
     auto of = [&](UOp root) {
@@ -219,7 +219,8 @@ class LiveRulesProver {
     rule.list.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Looks for a NaN, an infinity or a sign of zero for which the sides of a proven instance differ.
+  // Searches values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to the
+  // rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special.empty()) return;
     auto found = prover_.special_counterexample(pairs);
@@ -233,13 +234,13 @@ class LiveRulesProver {
     };
     return is_zero("before") && is_zero("after");
   }
-  // Returns whether a value of a counterexample is a NaN or an infinity.
+  // Returns true if a value of a counterexample is NaN or infinite.
   static bool is_special(const std::pair<const std::string, std::string>& value) {
     return value.second.ends_with("nan") || value.second.ends_with("inf");
   }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
-  // Asks whether NaN, infinities or numbers that are too large show that an instance is wrong.
+  // Returns true if NaN, infinities or numbers that are too large for a dtype refute an instance.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
     for (size_t tried = 0; const Rewrite* m : undecided) {
       if (rule.has_context || rule.wrong.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over())) break;
@@ -256,7 +257,7 @@ class LiveRulesProver {
     return !rule.wrong.empty();
   }
 
-  // Moves an instance to the front that REF refutes: proofs of the others take time, and say nothing then.
+  // Moves an instance that REF refutes to the front, because the other instances need no proof then.
   void put_wrong_first(std::span<const Rewrite*> instances) {
     for (const Rewrite*& m : instances) {
       if (is_time_over()) return;
@@ -268,13 +269,13 @@ class LiveRulesProver {
     }
   }
 
-  // Adds instances for which REF computes different values.
+  // Adds instances to rule.wrong for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
       if (rule.wrong.size() >= most_wrong_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
-        LiveRuleProof copy;  // what explain() says of another instance
+        LiveRuleProof copy;  // gets what explain() writes about another instance
         RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
         if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
         if (proof.kind == Kind::Refuted) rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
@@ -295,7 +296,8 @@ class LiveRulesProver {
   }
 
 
-  // Asks whether a counterexample shows that the rule is wrong. If not, changes the kind of the proof.
+  // Finds out if the counterexample of `proof` shows that the rule is wrong. If it does not, changes the kind of
+  // `proof`.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
       proof.kind = Kind::Unknown, proof.why = std::move(why), proof.counterexample.clear();
@@ -310,13 +312,13 @@ class LiveRulesProver {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
       const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
-      if (!when || when.is_const()) return;  // nothing can overflow
+      if (!when || when.is_const()) return;  // no integer can overflow
       const UOp zero = s.before.const_like(0);
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
     const RewriteProof again = decide(restricted);
     if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
-    // a NaN or an infinity explains the difference, not an overflow
+    // the condition is only for overflows, and not for a NaN or an infinity
     if (std::ranges::any_of(proof.counterexample, is_special)) return;
     if (rule.condition.empty()) {
       rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
@@ -330,7 +332,7 @@ class LiveRulesProver {
     return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
   }
 
-  // Evaluates the sides in REF.
+  // Evaluates the sides in REF, and returns `proof` with the verdict.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
@@ -338,8 +340,8 @@ class LiveRulesProver {
     return proof;
   }
 
-  // Returns values for which the sides differ in every sense of floats: integers and bools that differ for a NaN or an
-  // infinity, and floats that are numbers on one side, and too large for a narrower float on the other.
+  // Returns values for which the sides differ in every sense of floats: integers or bools differ for a NaN or an
+  // infinity, or a float is finite on one side and too large for a narrower dtype on the other. Empty if none is found.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
@@ -358,7 +360,7 @@ class LiveRulesProver {
     });
   }
 
-  // Returns no pairs if a side cannot be imported, or if the sides have different shapes.
+  // Returns the pairs to compare; none if a side cannot be imported, or if the sides have different shapes.
   SidePairs sides_of(const Rewrite& m) {
     SidePairs out;
     if (const auto both = importer_.import(m.before, m.after))
@@ -371,7 +373,7 @@ class LiveRulesProver {
     return pairs.empty() ? RewriteProof{} : decide(pairs);
   }
 
-  const std::string producer_;  // the release
+  const std::string producer_;  // the release with the rules
   const size_t most_wrong_;
   const bool lists_;
   SidesImporter importer_;
@@ -382,7 +384,7 @@ class LiveRulesProver {
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = recorded_pipeline(in);
-  std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; "PLACE*": the sides for all operands
+  std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; at "PLACE*", the sides for all operands
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);

@@ -1,5 +1,5 @@
-// Proves the rules of a running tinygrad: instances that tgc.export.rules makes of each pattern, and what that tinygrad
-// makes of them.
+// prove_live_rules: proves the rules of a running tinygrad. tgc.export.rules makes instances of each pattern, and
+// records the nodes to which tinygrad rewrites them; both sides of each instance are compared here.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,60 +15,65 @@ namespace tgc {
 
 // One instance of a rule, for --list-instances.
 struct LiveInstance {
-  std::string before, after;  // expressions
-  std::string leaves;  // dtypes and bounds of what `before` reads: "data1 int32, v2 -5..6"
-  std::string verdict;  // "proven", with its float sense; "sampled", "refuted", "unknown", or "structural": no value
+  std::string before, after;  // the sides as expressions
+  std::string leaves;  // dtypes and bounds of the leaves of `before`, such as "data1 int32, v2 -5..6"
+  std::string verdict;  // "proven" with its float sense, "sampled", "refuted", "unknown", or "structural" (no value)
 };
 
 struct LiveRuleProof {
-  std::string place;  // file and line in tinygrad: "uop/symbolic.py:113"
-  std::string function = {};  // name of the rule's function; empty: a lambda
-  // "proven": all instances, and the sides with unknown values for all operands; "instances": all instances;
-  // "conditional": REF computes other values for an instance, but not where `condition` holds; "sampled": all
-  // instances, some only at sample points; "refuted": REF computes other values for an instance; "unknown": none of
-  // these; "structural": no instance is a value; "no instance": none could be made
+  std::string place;  // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
+  std::string function = {};  // name of the rule's function; empty if it is a lambda
+  // The verdict:
+  //   proven       all instances are proven, and so are the sides with unknown values in place of all operands
+  //   instances    all instances are proven
+  //   conditional  REF computes different values for an instance, but not where `condition` holds
+  //   sampled      all instances are proven or, some of them, equal at sample points
+  //   refuted      REF computes different values for an instance
+  //   structural   no instance is a value
+  //   no instance  no instance could be made
+  //   unknown      none of the above
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
-  size_t general = 0;  // proven pairs of sides with unknown values in place of all operands and captured constants
-  bool without_fp8 = false;  // pairs on floats of 8 bits are not proven, and are not part of the verdict
-  std::string limit = {};  // if all instances are proven, and the rule is not: why it is not proven for all operands
-  bool has_context = false;  // the function reads a context or tags, so both sides may mean other things
-  size_t instances = 0, proven = 0;
-  size_t untried = 0;  // instances for which there was no time
+  size_t general = 0;  // number of proven pairs of sides with unknown values for all operands and captured constants
+  bool without_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
+  std::string limit = {};  // for "instances": why the rule is not proven for all operands
+  bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
+  size_t instances = 0, proven = 0;  // numbers of decided and of proven instances
+  size_t untried = 0;  // number of instances for which there was no time
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
-  std::string before = {}, after = {}, why = {};  // an instance that is not proven: both sides, and the reason
+  std::string before = {}, after = {}, why = {};  // for an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
-  std::vector<std::string> before_nodes = {}, after_nodes = {};  // nodes of both sides with their values there
-  // values, among them NaN and infinities, at which the sides of an instance differ that is proven in a weak sense
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes with their values there
+  // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
   std::map<std::string, std::string> special = {};
-  std::map<std::string, std::string> zeros = {};  // values at which only the sign of a zero differs
-  // Instances in tgc's JSON, with the ops of that tinygrad, and values at which their sides differ: those that are
-  // refuted, and those that need the condition.
+  std::map<std::string, std::string> zeros = {};  // the same, if the sides differ only in the sign of a zero
+  // Refuted instances (`wrong`), and instances that need the condition (`conditional`). Each is a graph in tgc's JSON,
+  // with the ops of that tinygrad, and values for which its sides differ.
   using Shown = std::pair<std::string, std::map<std::string, std::string>>;
   std::vector<Shown> wrong = {}, conditional = {};
   ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance
-  std::vector<LiveInstance> list = {};  // if they are asked for
+  std::vector<LiveInstance> list = {};  // all instances, if LiveRuleOptions::lists_instances is set
 };
 
 struct LiveRuleOptions {
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
-  std::optional<double> seconds = {};  // time limit for one rule; 0: none; unset: 30 seconds of processor time
-  size_t most_wrong = 1;  // number of refuted instances to find of a rule
+  std::optional<double> seconds = {};  // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
+  size_t most_wrong = 1;  // number of refuted instances of a rule after which the search ends
   bool lists_instances = false;
 };
 
 // Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
-// Returns why a recording of rules has none: the message names the rules that are nearest to the wanted place.
+// Returns the error message for a recording without rules: names the rules that are nearest to the wanted place.
 std::string why_no_rules(const InputGraph& in);
 
-// Return one verdict, and the counts of all, as text.
+// Return the verdict of a rule, and the counts of all verdicts, as text.
 std::string live_rule_text(const LiveRuleProof& rule);
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all);
-// Return the verdicts as JSON and as a table of a Markdown file.
+// Return the verdicts as JSON, and as a table in Markdown.
 std::string live_rules_json(const std::vector<LiveRuleProof>& all);
 std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer);
 

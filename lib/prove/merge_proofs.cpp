@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns the first of each list, then the second of each, and so on.
+// Returns the first element of each list, then the second element of each, and so on.
 std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
   std::vector<Json> out;
   size_t longest = 0;
@@ -26,8 +26,9 @@ bool is_refuted(const Json& object) { return object.value("verdict", "") == "ref
 }  // namespace
 
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
-  std::vector<std::vector<Json>> kernels(files.size()), lists;  // by file; of each report of rules
-  std::string rules = "{}";  // the sums of their counts
+  std::vector<std::vector<Json>> kernels(files.size());  // the kernels in each file
+  std::vector<std::vector<Json>> lists;                  // the rules in each report
+  std::string rules = "{}";  // the sums of the counts in all reports of rules
   size_t reports = 0;
   const Status read = for_each_report(files, "tgc prove --json", [&](size_t file, const std::string& text) {
     const Json report = Json::parse(text);

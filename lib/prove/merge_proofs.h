@@ -1,4 +1,4 @@
-// Merges reports of `tgc prove --json`, for instance those of all shards, into the report of the whole.
+// merge_proofs: merges reports of `tgc prove --json`, such as those of all shards, into one report.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,12 +8,13 @@
 namespace tgc {
 
 struct MergedProofs {
-  std::string json;  // a line for each kernel, or one object for all rules
-  bool is_refuted = false;  // whether a kernel or a rule is refuted
+  std::string json;         // the merged report: a line for each kernel, or one object for all rules
+  bool is_refuted = false;  // a kernel or a rule is refuted
 };
 
-// Merges the reports in `files`, which are all of kernels or all of rules. The kernels or rules of shards in the order
-// 1/N, 2/N, ... come out in the order of the whole. Fails if a file cannot be read or is not such a report.
+// Merges the reports in `files`, which are all of kernels or all of rules. If the files are those of the shards 1/N,
+// 2/N, ... in this order, the kernels or rules have the order of a run without shards. Fails if a file cannot be read
+// or is not such a report.
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files);
 
 }  // namespace tgc

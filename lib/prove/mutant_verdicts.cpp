@@ -15,10 +15,11 @@
 namespace tgc {
 namespace {
 
-// The errors of an unmutated rule. An error of a mutant counts only if its rule does not make it, too.
+// The errors of an unmutated rule. A mutant is only refuted by an error that its rule does not have.
 struct RuleErrors {
-  bool has_value = false, has_special = false;  // whether the sides differ, and whether they do in a NaN, for example
-  std::optional<bool> is_exact = {};  // whether the rule is proven bit by bit; nullopt: not known yet
+  bool has_value = false;    // the sides of the rule differ
+  bool has_special = false;  // the sides differ in a NaN, an infinity or the sign of a zero
+  std::optional<bool> is_exact = {};  // the rule is proven to the last bit; nullopt until this is known
 };
 
 RuleErrors errors_of(const Rule& rule) {
@@ -35,15 +36,15 @@ RuleErrors errors_of(const Rule& rule) {
   return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
 }
 
-// Returns whether the instances of a rule are all nodes that its pattern matches, up to the form of its operands: it
-// binds no constants, and no guard reads the form of a node.
+// Returns true if the pattern binds no constants, so that instances with unknown values stand for all nodes that it
+// matches.
 bool binds_no_constants(const pat::PatNode* n) {
   const bool is_constant = !n->ops.empty() && OpSet{Op::CONST, Op::VCONST}.contains_all(n->ops) && !n->has_arg;
   return !is_constant && std::ranges::all_of(n->children, binds_no_constants);
 }
 
-// Returns the number of instances of a mutant if each of its right sides is proven equal to the right side of its rule
-// bit by bit, for all values; 0 if one is not, or if the instances do not cover all values of constants.
+// Returns the number of instances of a mutant if each of its right sides is proven equal to that of its rule, to the
+// last bit and for all values; 0 if one is not, or if the instances do not cover all values of constants.
 size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;
@@ -54,7 +55,7 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
     SideExpressions e = isolator.of(sides);
     if (e.kind == SideExpressions::Kind::Same) return true;
     if (e.kind != SideExpressions::Kind::Values) return false;
-    // IEEE arithmetic of long expressions takes minutes
+    // do not use IEEE arithmetic for long expressions, because it takes minutes
     const bool is_short = toposort(sides.before).size() + toposort(sides.after).size() < 100;
     Prover prover(isolator.isolator(), cache, {.ieee_rlimit = 200'000});
     return std::ranges::all_of(e.values, [&](const ComparedValues& v) {
@@ -66,7 +67,7 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   const bool are_all = for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
     Hit hit;
     UOp right = original.rewrite(before, nullptr, nullptr, hit);
-    // both directions: then both are defined for the same values
+    // prove both directions, so that both sides are defined for the same values
     const bool is_equal = right && (right == after || (is_proven({right, after}) && is_proven({after, right})));
     out = is_equal ? out + 1 : 0;
     return is_equal;
@@ -74,8 +75,8 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-// Looks for an instance and a point at which the mutant is wrong and its rule is not: a NaN, an infinity or the sign of
-// zero differs, or the mutant is a much worse approximation, or it rounds and its rule is proven bit by bit.
+// Searches a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero differs,
+// the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
 std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;
@@ -114,7 +115,7 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
     const double begin = thread_seconds();
     auto [it, is_new] = errors.try_emplace(&original);
     if (is_new) it->second = errors_of(original);
-    if (it->second.has_value) continue;  // the mutant may be refuted by the error of its rule
+    if (it->second.has_value) continue;  // skip the rule, because its own error could refute a mutant
     RuleProof proof{.rule = &m.rule};
     const size_t same = count_equal(m, cache);
     if (!same)

@@ -1,4 +1,5 @@
-// Decides mutants of rules as `tgc prove --rules` decides rules. lib/prove/README.md says what the verdicts mean.
+// prove_mutants: decides mutants of rules as `tgc prove --rules` decides rules. lib/prove/README.md defines the
+// verdicts.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,23 +11,23 @@
 namespace tgc {
 
 struct MutantOptions {
-  size_t count = 300;
-  uint64_t seed = 1;
-  std::vector<std::string> texts = {};  // if any: only mutants of which name, place or change contains one of them
+  size_t count = 300;  // number of mutants to draw
+  uint64_t seed = 1;   // seed of the random choice
+  std::vector<std::string> texts = {};  // if not empty: only mutants whose name, place or change contains one of these
 };
 
 struct MutantReport {
   size_t candidates = 0;  // number of mutants of all rules
-  size_t refuted = 0;  // each counterexample is confirmed by REF
-  // number of refuted mutants where the rule keeps a NaN, an infinity or a sign, or has a smaller error
+  size_t refuted = 0;  // number of refuted mutants; REF confirms each counterexample
+  // How many of these are refuted only by comparison with the rule, which keeps a NaN, an infinity or a sign of zero,
+  // or has a smaller error.
   size_t refuted_by_rule = 0;
-  size_t equivalent = 0;  // both sides are proven equal for all values of each instance
-  size_t open = 0;
+  size_t equivalent = 0;  // number of mutants whose sides are proven equal for all values of each instance
+  size_t open = 0;        // number of mutants that are neither
   size_t drawn() const { return refuted + equivalent + open; }
 };
 
-// Draws mutants of all value rules that are not refuted themselves. Decides each mutant as `tgc prove --rules` decides
-// a rule, and calls print(line) for each.
+// Draws mutants of the value rules that are not refuted themselves. Decides each mutant, and calls print(line) for it.
 MutantReport prove_mutants(const MutantOptions& options, const std::function<void(const std::string&)>& print);
 
 }  // namespace tgc

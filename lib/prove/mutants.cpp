@@ -13,9 +13,9 @@ namespace {
 using pat::PatNode;
 using Guard = MutantRight::Guard;
 
-constexpr size_t kMostInstances = 600;  // instances of a rule, or of a mutant, that are looked at
+constexpr size_t kMostInstances = 600;  // most instances of a rule or a mutant that are visited
 
-// The ops that a programmer may confuse with an op.
+// Returns the ops that a programmer may use in place of `op` by mistake.
 std::vector<Op> related_ops(Op op) {
   switch (op) {
     case Op::ADD: return {Op::SUB, Op::MUL};
@@ -35,14 +35,14 @@ std::vector<Op> related_ops(Op op) {
 }
 constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
 
-// Returns the bit set of the names that every match of the pattern binds.
+// Returns the names that every match of the pattern binds, as a bit set.
 uint64_t names_in(const PatNode* n) {
   uint64_t out = n->alternatives ? ~uint64_t(0) : 0;
   for (const PatNode* c : n->children) out = n->alternatives ? out & names_in(c) : out | names_in(c);
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
-// Returns the bit set of the names that are nodes of a right side, not only numbers.
+// Returns the names that a right side uses as nodes, and not only as numbers, as a bit set.
 uint64_t nodes_in(const PatNode* right) {
   if (!right || right->form == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
@@ -58,7 +58,7 @@ void for_each_name(uint64_t names, Visit visit) {
 
 // ---- changes of the right side
 
-// Returns the constant with another number; nothing if the dtype does not hold the number.
+// Returns the constant `u` with `by` added; the empty UOp if the dtype cannot represent the number.
 UOp changed_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();
@@ -68,7 +68,7 @@ UOp changed_constant(UOp u, int by) {
   return py_equal(other, c) ? UOp() : u.const_like(other);
 }
 
-// Returns the node that `change` makes of `u`; nothing if it does not apply.
+// Returns the node to which `change` changes `u`; the empty UOp if the change does not apply.
 UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   using Kind = ResultChange::Kind;
   if (change.kind == Kind::Name) {
@@ -92,7 +92,7 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   }
 }
 
-// Returns `u` with the node at `path` changed. Nodes of the left side stay as they are.
+// Returns `u` with the node at `path` changed. Does not change nodes of the left side.
 UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const Match& match,
                const UOpSet& left_side) {
   if (path.empty()) {
@@ -110,7 +110,7 @@ void add_nodes(UOpSet& to, UOp root) {
   for (UOp u : toposort(root)) to.insert(u);
 }
 
-// Adds the changes that apply to the node `u` at `path`, and to the nodes below it, to `to`.
+// Adds to `to` the changes that apply to the node `u` at `path`, and to the nodes below it.
 void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match,
                  uint64_t names, const UOpSet& left_side) {
   using Kind = ResultChange::Kind;
@@ -192,8 +192,8 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   return changed_at(out, right.change.path, right.change, match, left_side);
 }
 
-// Lists the right sides of a mutant as data, as far as it has them: those of the rule, without one guard or with a
-// negated one, or for another left side. A right side that only `call` can compute is listed as a function.
+// Returns the right sides of a mutant as data (Rule::list): those of its rule, with one guard dropped or negated. A
+// changed right side, which only call_mutant() can compute, is listed as a function.
 std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;
@@ -225,7 +225,8 @@ const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& child
   return pat::make(n);
 }
 
-// Calls add(pattern, text) for each change of the pattern node `n`. `seen` is the bit set of the names to its left.
+// Calls add(pattern, text) for each change of the pattern node `n`. `seen` has the names to the left of `n`, as a bit
+// set.
 using AddPattern = std::function<void(const PatNode* pattern, const std::string& text)>;
 void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   const bool is_literal = n->has_arg && n->arg.is_const() && n->ops == OpSet{Op::CONST};
@@ -266,7 +267,7 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   }
 }
 
-// Returns whether the mutant makes another node than its rule for some instance of its own pattern.
+// Returns true if the mutant makes another node than its rule for some instance of the mutant's pattern.
 bool differs(const Mutant& mutant) {
   const Matcher original({mutant.right->original});
   bool out = false;
@@ -286,7 +287,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
   for (size_t i = 0; i < kMostInstances; i++) {
     Graph graph;
     bool is_last = false, goes_on = true;
-    (void)catch_failures([&] {  // a choice may make a node that the graph or the rule refuses
+    (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
       auto before = instances.next(graph);
       is_last = !before;
       if (!before || !*before) return true;
@@ -304,7 +305,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
 std::vector<Mutant> mutants_of(const Rule& rule) {
   std::vector<Mutant> out;
   auto add = [&](MutantRight right, const PatNode* left, std::string what) {
-    if (names_in(left) != names_in(rule.left)) return;  // the right side needs them
+    if (names_in(left) != names_in(rule.left)) return;  // the right side needs the same names
     Mutant m = mutant_of(rule, std::move(right), left, std::move(what));
     if (differs(m)) out.push_back(std::move(m));
   };
@@ -318,7 +319,7 @@ std::vector<Mutant> mutants_of(const Rule& rule) {
   add_patterns(rule.left, seen,
                [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
   std::set<ResultChange> changes;
-  // a constant that the right side makes may be the same node as a captured one
+  // leave out captured constants that the right side uses only as numbers: a new constant may be the same node
   uint64_t names = names_in(rule.left), nodes = 0;
   for (const Folding& f : foldings) nodes |= nodes_in(f.right);
   for_each_name(names, [&](int name) {

@@ -68,15 +68,15 @@ MutantReport report_of(const std::string& name, const std::string& what) {
 TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {
   static const RuleSet set("test", {rule("equal", x.of(dtypes::bool_) != y, x ^ y)});
   Mutants equal(*set.rules()[0]);
-  // the number 3 ^ 1 is 2, not 1
+  // for integers, the mutant is wrong: 3 ^ 1 is 2
   CHECK(equal.verdict("left side: any dtype for x:bool") == Kind::Refuted);
   CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").equivalent == 1);
-  // !x is x < true
+  // for a bool x, !x equals x < true
   CHECK(report_of("not-and-not", "right side: CMPNE becomes CMPLT").equivalent == 1);
 }
 
 TEST_CASE("mutants: errors of single floats are refuted beside the rule") {
-  // a NaN of which only the lower half has other bits becomes an infinity
+  // the mutant turns a NaN whose payload is only in the lower half into an infinity
   CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").refuted_by_rule == 1);
 }
 

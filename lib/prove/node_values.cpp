@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostNodes = 60;
 
-// Returns the number that a counterexample's text means; nullopt for arrays and bits of floats.
+// Parses a number of a counterexample; nullopt for arrays and bits of floats.
 std::optional<Const> number_of(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   if (dtypes::is_float(d)) {
@@ -30,14 +30,14 @@ std::optional<Const> number_of(const std::string& text, DType d) {
   return dtypes::is_bool(d) ? Const(*v != 0) : truncate(Const(*v), d);
 }
 
-// Returns the memory that a load reads one element of; null for other nodes.
+// Returns the memory of which a load reads one element; null for other nodes.
 UOp memory_of(UOp u) {
   const UOp index = u.is(Op::LOAD) && u.num_src() == 1 ? u.src(0) : u;
   const bool is_element = index.is(Op::INDEX) && index.src(0).is(Op::DEFINE_GLOBAL) && index.src(0).arg().is_int();
   return is_element ? index.src(0) : UOp();
 }
 
-// Computes values as REF does: bools are 0 and 1 in its reports.
+// Computes the values of nodes for a counterexample, as REF does. Bools are 0 and 1, as in REF's reports.
 class Values {
  public:
   explicit Values(const std::map<std::string, std::string>& point) : point_(point) {}
@@ -47,7 +47,7 @@ class Values {
     auto made = catch_failures([&] { return make(u); });
     return known_[u] = made ? *made : std::nullopt;
   }
-  // Returns whether the node stands for a value that the counterexample gives, so that nothing below it counts.
+  // Returns true if the counterexample has the value of the node, so that the nodes below it are not evaluated.
   bool is_given(UOp u) const { return point_.contains(name_of(u)); }
   static std::string name_of(UOp u) {
     if (const UOp memory = memory_of(u)) return "data" + std::to_string(memory.arg().small_int());
@@ -79,7 +79,7 @@ class Values {
     return exec_alu(u.graph(), u.op(), d, operands).to_const();
   }
 
-  // Returns the value of a load that has an alternative value.
+  // Returns the value of a LOAD with an alternative value: that of the alternative if the gate is false.
   std::optional<Const> gated(UOp load) {
     const UOp index = load.src(0);
     const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? of(index.src(2)) : std::optional(Const(true));
@@ -114,7 +114,7 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
   if (!expected || text_of(*whole) != text_of(*expected)) return {};
   std::vector<std::string> out;
   std::unordered_map<UOp, std::string> names;
-  std::function<bool(UOp)> add = [&](UOp u) {  // returns false if there are too many nodes
+  std::function<bool(UOp)> add = [&](UOp u) {  // adds the lines of `u`; returns false if there are too many nodes
     if (names.contains(u)) return true;
     std::string operands;
     if (values.is_given(u)) operands = " " + values.name_of(u);
@@ -123,7 +123,7 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
         if (!add(s)) return false;
         operands += (operands.empty() ? " " : ", ") + names[s];
       }
-    const auto v = values.of(u);  // a value that is not chosen may have none
+    const auto v = values.of(u);  // nullopt for a node that is not evaluated, because a WHERE does not choose it
     const std::string name = names[u] = "%" + std::to_string(out.size());
     out.push_back(name + " = " + std::string(tgc::name_of(u.op())) + " " + std::string(u.dtype().repr()) + operands +
                   (v ? " = " + text_of(*v) : ""));
@@ -140,7 +140,8 @@ bool is_comparison(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ}) && (is_float_value(u.src(0)) || is_float_value(u.src(1)));
 }
 
-// Returns whether rounding may change the value of the op by more than its operand.
+// Returns true if a tiny change of an operand may change the value of `u` much: a comparison, TRUNC or BITCAST of
+// floats, or a cast that loses digits.
 bool is_decision(UOp u) {
   if (u.num_src() == 0 || u.dtype().is_ptr()) return false;
   if (is_comparison(u)) return true;
@@ -149,7 +150,7 @@ bool is_decision(UOp u) {
   return u.is(Op::CAST) && !can_lossless_cast(u.src(0).dtype().base().scalar(), u.dtype().base().scalar());
 }
 
-// Returns whether the sign of a zero among the operands may change the value of the op to another infinity.
+// Returns true if the sign of a zero operand may decide the sign of an infinite result.
 bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
 
 using Users = std::unordered_map<UOp, std::vector<UOp>>;
@@ -159,7 +160,7 @@ bool is_number(UOp u, double number) {
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && u.arg().to_const().to_double() == number;
 }
 
-// Returns whether `u` and `v` are equal where `a` is equal to `b`.
+// Returns true if `u` and `v` are equal wherever `a` equals `b`.
 bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   auto is_zero = [&](UOp x) {
     if (is_number(x, 0)) return true;
@@ -172,7 +173,8 @@ bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   return u == v || (is_side(u) && is_side(v)) || (is_zero(u) && is_zero(v));
 }
 
-// Returns whether a comparison only chooses between values that are equal where its operands are.
+// Returns true if a comparison only decides choices between values that are equal where the comparison's operands are.
+// `choice` is the comparison, or a bool that depends on it.
 bool is_continuous(UOp choice, UOp comparison, const Users& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;

@@ -1,5 +1,5 @@
-// Lists the nodes of one side of a refuted rewrite in the order of evaluation, each with its value at the
-// counterexample, so that a reader sees where the sides part.
+// node_values: lists the nodes of one side of a refuted rewrite in the order of evaluation, each with its value at the
+// counterexample, so that a reader sees where the sides differ.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,24 +12,23 @@
 namespace tgc {
 
 // Returns a line for each node, such as "%2 = ADD int %0, %1 = 7". `point` has the values of leaves by name, and
-// `result` is the value of `side` that REF computed. Returns nothing if the nodes do not give this value: memory that
-// the counterexample does not show takes part, for example.
+// `result` is the value of `side` that REF computed. Returns no lines if the nodes do not give this value, for example
+// because the side depends on memory that the counterexample does not show.
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result);
 
-// Returns a counterexample as text, the leaves before the sides: "data1 = 3, before = 1, after = 0".
+// Returns a counterexample as text, the leaves before the sides, such as "data1 = 3, before = 1, after = 0".
 std::string point_text(const std::map<std::string, std::string>& point);
 
-// How the graph around a rewrite uses values that are proven equal in a weak sense only. A comparison, a BITCAST, or a
-// cast to a narrower dtype or an integer may make a large difference of a tiny one. So the graph around a weakly proven
-// rewrite decides whether its proof holds.
-
-// Returns whether the graph has an op that may make a large difference of a tiny one.
+// ---- uses of values that are proven equal only in a weak sense. A comparison, a BITCAST, or a cast to a narrower
+// dtype or to an integer may turn a tiny difference into a large one, so the graph around such a value decides if the
+// proof holds.
+// Returns true if the graph has an op that may turn a tiny difference of its operands into a large one.
 bool has_discontinuous_op(UOp root);
 
-// Returns the op of the graph under `root` that depends on `weak`, a value that is proven in this sense only, and that
-// the proof does not cover; empty: there is none. A WHERE that chooses between values which are equal where the choice
-// changes, as in max(x, 0), does not count.
+// `weak` is a value that is proven only in the sense `sense`. Returns an op of the graph under `root` that depends on
+// `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores a WHERE that chooses
+// between values which are equal where the choice changes, as in max(x, 0).
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense);
 
 }  // namespace tgc

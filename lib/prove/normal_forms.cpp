@@ -35,7 +35,7 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
       const Value valid = value(v.after_valid, lane_of(v.after_valid));
       b_valid = valid.form, add(needed, valid.conditions);
     }
-    // floats that are compared as integers, and integers of other dtypes, are left to Z3
+    // do not decide pairs of a float and an integer
     const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
                            (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
     return are_alike && a_valid == b_valid && where_valid(a.form, a_valid) == where_valid(b.form, a_valid) &&
@@ -59,7 +59,7 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
   return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
     try {
       return make(u, lane);
-    } catch (const LargeForm&) {  // equal to itself alone, and defined where it is
+    } catch (const LargeForm&) {  // use a form that only this node has
       const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
       return of("node" + node, u, lane, {form("defined node" + node)});
     }
@@ -71,7 +71,7 @@ NormalForms::Value NormalForms::of(LinearSum sum, std::set<Form> conditions) con
   return {f, std::move(sum), std::move(conditions)};
 }
 
-// Returns the value that only this text describes.
+// Returns the value whose form is described by `text`.
 NormalForms::Value NormalForms::of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
   if (dtypes::is_int(u.dtype())) return of(sums_.atom(text, intervals_.of(u, lane)), std::move(conditions));
   return {form(text), {}, std::move(conditions)};
@@ -126,7 +126,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
     return of("node" + text_of(u.id()), u, 0, {});
-  UOp at = index.src(1);  // see Encoder::load()
+  UOp at = index.src(1);  // removes the modulo of load_from(), as Encoder::load() does
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
   if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
@@ -140,7 +140,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   return of("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
-// A sum of the same terms in the same order.
+// Returns the value of a REDUCE. Reductions of the same term over the same loops have the same form.
 NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
@@ -151,7 +151,7 @@ NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   return of(text, u, lane, of_term.conditions);
 }
 
-// An op of which nothing is known but that equal operands give equal results.
+// Returns the value of an op as an unknown function: equal operands give equal results.
 NormalForms::Value NormalForms::function(UOp u, int lane) {
   std::string text = std::string(name_of(u.op())) + " " + name_of_scalar(u.dtype());
   std::vector<Form> operands;
@@ -168,24 +168,25 @@ NormalForms::Value NormalForms::function(UOp u, int lane) {
 NormalForms::Value NormalForms::wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
   const DType d = u.dtype().scalar();
   if (is_index(d)) return of(sum, std::move(conditions));
-  const Interval i = intervals_.of(u, lane);  // the interval of the dtype if the result may wrap around
+  const Interval i = intervals_.of(u, lane);  // this is the dtype's interval if the result may wrap around
   const bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
   return of(may_wrap ? sums_.wrapped(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
-// Returns the sum that AND, OR or XOR makes, if one operand is a mask, or if no bit is set in both operands.
+// Returns the result of AND, OR or XOR as a sum; nullopt unless one operand is a mask or no bit is set in both
+// operands.
 std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const LinearSum& b) {
   for (bool first : {false, true}) {
     const LinearSum &x = first ? b : a, &other = first ? a : b;
     const Int mask = other.constant;
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
-      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder(x, mask + 1);  // the low bits
-      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.plus(x, sums_.remainder(x, -mask), -1);  // all others
+      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder(x, mask + 1);  // keeps the low bits
+      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.plus(x, sums_.remainder(x, -mask), -1);  // clears them
       continue;
     }
     if (other == LinearSum{}) return x;
-    const Int common = LinearSums::common_factor(x, x.constant.abs());  // all bits below its lowest one are 0 in x
+    const Int common = LinearSums::common_factor(x, x.constant.abs());  // bits below the lowest 1 of `common` are 0
     Int low = 1;
     while (common != 0 && floor_mod(common, low * 2) == 0) low = low * 2;
     const Interval i = sums_.interval(other);
@@ -247,7 +248,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   int64_t element = 0;
   const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
   const Leaf* leaf = may_be_leaf ? intervals_.leaf_of(s, &element) : nullptr;
-  if (leaf) {  // a float leaf is stored as a double, and is any value of its own dtype
+  if (leaf) {  // a float leaf is stored as a double, but its value may be any of its own dtype
     const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
     return of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
@@ -261,7 +262,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   const bool is_from_int = dtypes::is_int(from);
   if (is_from_int && dtypes::is_bool(to)) return {negated(is_zero(a.sum)), {}, a.conditions};
   if (is_from_int && dtypes::is_int(to)) return wrapped(a.sum, u, lane, a.conditions);
-  if (is_from_int)  // the float depends on the number alone
+  if (is_from_int)  // the float depends only on the number, and not on the dtype of the integer
     return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
   Value out = function(u, lane);
   if (dtypes::is_float(from) && dtypes::is_int(to))
@@ -283,19 +284,19 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   const Interval i = sums_.interval(s);
   if (i.least && *i.least >= 0) return true_;
   if (i.most && *i.most < 0) return false_;
-  LinearSum by = s;  // a common factor of the atoms rounds the constant down
+  LinearSum by = s;  // divide by the common factor of the atoms; the constant is rounded down
   if (const Int common = sums_.common_factor(s); common > 1) {
     for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
     by.constant = cdiv(by.constant - floor_mod(by.constant, common), common);
   }
-  // floor(x / n) + k >= 0 is x + k * n >= 0, and k - floor(x / n) >= 0 is k * n + n - 1 - x >= 0
+  // use that floor(x / n) + k >= 0 means x + k * n >= 0, and k - floor(x / n) >= 0 means k * n + n - 1 - x >= 0
   if (const Int factor = by.factors.begin()->second; by.factors.size() == 1 && factor.abs() == 1)
     if (const LinearSums::Quotient* found = sums_.quotient_of(by.factors.begin()->first)) {
       const LinearSums::Quotient q = *found;
       const Int constant = by.constant * q.by + (factor > 0 ? Int(0) : q.by - 1);
       return is_natural(sums_.plus({.constant = constant}, q.of, factor));
     }
-  if (by.factors.begin()->second < 0)  // s >= 0 or its negation, -s - 1 >= 0, so that both have one form
+  if (by.factors.begin()->second < 0)  // write it as the negation of -s - 1 >= 0, so that both have related forms
     return negated(form("natural" + text_of(sums_.number_of(sums_.plus({.constant = -1}, by, -1)))));
   return form("natural" + text_of(sums_.number_of(by)));
 }
@@ -373,7 +374,7 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
     return out;
   }
   if (a.conditions == b.conditions) add(conditions, a.conditions);
-  else {  // the value that is not chosen may be undefined
+  else {  // only the chosen value must be defined
     std::string text = "defined" + text_of(c.form);
     for (const Value* v : {&a, &b})
       for (text += " :"; Form f : v->conditions) text += text_of(f);

@@ -1,6 +1,6 @@
-// Decides most pairs of values without Z3: each value has a normal form, in which sums of integers are sorted, wrap
-// around once, and have constants folded, and in which each other op is an unknown function. Values with one form are
-// equal bit by bit; values with different forms may be equal, too.
+// NormalForms: decides most pairs of values without Z3. Each value has a normal form, in which sums of integers are
+// sorted, wrap around once and have their constants folded, and in which every other op is an unknown function. Values
+// with the same form are equal to the last bit. Values with different forms may be equal, too.
 #pragma once
 #include <set>
 #include <unordered_map>
@@ -11,19 +11,19 @@
 
 namespace tgc {
 
-// One object serves all pairs of a graph.
+// One object is used for all pairs of a graph.
 class NormalForms {
  public:
   explicit NormalForms(Intervals& intervals) : intervals_(intervals) {}
-  // Returns whether the forms of one lane show that `after` equals `before` wherever that is defined.
+  // Returns true if the forms of one lane show that `after` equals `before` wherever `before` is defined.
   bool are_equal(const ComparedValues& v, int lane);
 
  private:
-  using Form = uint32_t;  // equal for two values only if the values are
+  using Form = uint32_t;  // the number of a normal form; values with the same number are equal
   struct Value {
     Form form;
-    LinearSum sum = {};  // the normal form of an integer
-    std::set<Form> conditions = {};  // the value is defined where these hold
+    LinearSum sum = {};  // for an integer: its form as a sum
+    std::set<Form> conditions = {};  // the value is defined where all of these are true
   };
   const Value& value(UOp u, int lane);
   const Value& source(UOp u, size_t i, int lane);
@@ -44,12 +44,12 @@ class NormalForms {
   std::set<Form> conditions_of(UOp u, int lane);
 
   Form form(const std::string& text) { return sums_.number_of(text); }
-  Form is_natural(const LinearSum& s);  // whether s >= 0
+  Form is_natural(const LinearSum& s);  // returns the form of s >= 0
   Form is_zero(const LinearSum& s);
   Form negated(Form f);
   Form joined(bool is_and, Form a, Form b);
   Form chosen(Form c, Form a, Form b);
-  // Returns the form that a choice has where `valid` holds.
+  // Returns the form of `f` where `valid` is true: if `f` is a choice by `valid`, the form that is chosen.
   Form where_valid(Form f, Form valid) const;
 
   Intervals& intervals_;
@@ -60,7 +60,7 @@ class NormalForms {
   LaneValues<Value> known_;
   std::unordered_map<Form, Choice> choices_;
   std::unordered_map<Form, Form> negations_;
-  std::unordered_map<Form, std::set<Form>> parts_;  // the parts of each conjunction
+  std::unordered_map<Form, std::set<Form>> parts_;  // by conjunction: the conditions of which it consists
   const Form true_ = sums_.number_of("true"), false_ = sums_.number_of("false");
 };
 

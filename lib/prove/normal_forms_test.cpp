@@ -30,7 +30,7 @@ TEST_CASE("NormalForms: quotients and remainders of merged loops") {
   CHECK(f.are_equal((i * f.num(16) + j * f.num(2) + f.num(1)) / f.num(4), i * f.num(4) + j / f.num(2)));
   CHECK_FALSE(f.are_equal(i / f.num(64) * f.num(64) + i % f.num(32), i));
   CHECK_FALSE(f.are_equal((i * f.num(8) + j + f.num(1)) / f.num(8), i));
-  const UOp below = j - f.num(4);  // rounds toward zero
+  const UOp below = j - f.num(4);  // may be negative, and the division rounds toward zero
   CHECK_FALSE(f.are_equal(below / f.num(8) * f.num(8) + below % f.num(8), below + f.num(8)));
   CHECK_FALSE(f.are_equal((below + f.num(8)) / f.num(8), below / f.num(8) + f.num(1)));
 }
@@ -74,7 +74,7 @@ TEST_CASE("NormalForms: a node whose form is too large is equal to itself") {
   for (int64_t n = 2; n < 90; n++) sum = sum + f.i / f.num(n), other = other + f.i / f.num(n + 1);
   CHECK(f.are_equal(sum + f.num(1) + f.num(2), sum + f.num(3)));
   CHECK_FALSE(f.are_equal(sum, other));
-  UOp undefined = f.num(0);  // where j is 0
+  UOp undefined = f.num(0);  // gets terms that are undefined where j is 0
   for (int64_t n = 2; n < 90; n++) undefined = undefined + (f.i + f.num(n)) / f.j;
   CHECK(f.are_equal(undefined - undefined, undefined * f.num(0)));
   CHECK_FALSE(f.are_equal(f.num(0), undefined * f.num(0)));
@@ -88,8 +88,8 @@ TEST_CASE("NormalForms: what is undefined on the right must be so on the left") 
   CHECK_FALSE(f.are_equal(f.num(0), quotient * f.num(0)));
   const UOp gated = f.j.ne(zero).where(quotient, zero);
   CHECK_FALSE(f.are_equal(gated - gated, quotient * f.num(0)));
-  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // it is defined there, which
-  CHECK(f.forms.are_equal({gated, f.num(5), f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // Z3 may find
+  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // equal, but not by normal form
+  CHECK(f.forms.are_equal({gated, f.num(5), f.j.ne(zero), f.j.ne(zero)}, 0) == false);
 }
 
 TEST_CASE("NormalForms: a choice whose condition holds where the value is valid") {
@@ -108,8 +108,8 @@ TEST_CASE("NormalForms: a choice whose condition holds where the value is valid"
   CHECK_FALSE(f.are_equal(f.num(3).lt(f.i / f.num(64)), f.num(256).lt(f.i)));
 }
 
-// Evaluates an expression of constants and loops, as REF does. `known` maps nodes to values: at first the loops; then
-// also the nodes that were evaluated.
+// Evaluates an expression of constants and loops as REF does. `known` must have the values of the loops, and gets those
+// of the evaluated nodes.
 Const evaluated(UOp u, std::map<uint32_t, Const>& known) {
   if (auto it = known.find(u.id()); it != known.end()) return it->second;
   std::vector<Arg> operands;

@@ -25,14 +25,14 @@ void ProofCache::add(const std::string& text, SmtAnswer answer) {
 
 namespace {
 
-// Increase this number when a change of the encoder may change the meaning of a text.
+// The version of the encoding. To be increased when a change of the encoder changes the meaning of a text.
 constexpr const char* kEncoding = "4";
 
 Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
 
 }  // namespace
 
-// An entry is the key and one byte for the answer.
+// Reads the answers from the compile cache. An entry is the key, and one byte for the answer.
 void ProofCache::read_answers() {
   auto bytes = CompileCache::shared().get(key_of_answers());
   if (!bytes || bytes->size() % kEntry) return;
@@ -52,19 +52,19 @@ void ProofCache::write() {
   CompileCache::shared().put(key_of_answers(), bytes);
 }
 
-// The nodes at which the encoding of both sides ends. Nodes that both sides contain are unknown values, so that a proof
-// holds for all their values; `far` frontiers lie below these nodes.
+// The nodes at which the encoding of both sides ends; these nodes are unknown values. The near frontier is at the nodes
+// that both sides contain, so that a proof is valid for all of their values. A far frontier is below these nodes.
 struct Prover::Frontier {
-  std::vector<UOp> cuts;
-  std::vector<std::pair<UOp, UOp>> aliases;  // reductions of `after`, and equal ones of `before`
+  std::vector<UOp> cuts;                     // the nodes of the frontier
+  std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
   std::vector<UOp> before_reductions, after_reductions;
-  FloatSense sense = FloatSense::Uninterpreted;
-  bool is_whole = true;  // whether no node was cut
-  size_t nodes = 0;  // above the frontier
+  FloatSense sense = FloatSense::Uninterpreted;  // the weakest sense in which the aliases are equal
+  bool is_whole = true;                          // no node was cut
+  size_t nodes = 0;                              // number of nodes above the frontier
 };
 
-// Finds the frontier of one lane: the nodes that both sides contain; or, with `more` > 0, nodes below these, after
-// expanding `more` of them. Ends at all nodes that are deeper than `most_depth` below the sides.
+// Returns the frontier of one lane: the nodes that both sides contain or, with `more` > 0, nodes below them, after
+// `more` of them were expanded. Nodes deeper than `most_depth` below the sides are cut, too.
 Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
@@ -74,7 +74,7 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     size_t depth;
   };
   std::map<uint64_t, Item, std::greater<>> todo;
-  size_t depth = 0;  // depth of the nodes that push() adds
+  size_t depth = 0;  // the depth of the nodes that push() adds next
   auto push = [&](UOp u, int at, uint8_t sides) {
     if (!u) return;
     if (u.dtype().count() <= 1) at = 0;
@@ -110,7 +110,8 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
   return out;
 }
 
-// Looks for each reduction of `after` for a reduction of `before` that adds the same terms over the same ranges.
+// Finds for each reduction of `after` a reduction of `before` that adds the same terms over the same ranges. Adds the
+// pairs to `cuts`.
 void Prover::match_reductions(Frontier& cuts) {
   for (UOp a : cuts.after_reductions) {
     if (std::ranges::find(cuts.before_reductions, a) != cuts.before_reductions.end()) continue;
@@ -138,13 +139,13 @@ void Prover::match_reductions(Frontier& cuts) {
   }
 }
 
-// Asks in a shared context first, with few resources, because a new context costs more than most questions. A question
-// that this does not decide gets a context and all resources of its own, so that the answer does not depend on others.
-// A question about numbers is asked twice there: the older solver stays within its resources, and the newer one decides
-// more, but computes with ever larger numbers, which Z3 does not count.
+// Asks Z3. Uses the shared context first, with few resources, because a new context costs more than most questions. A
+// question that is not decided there gets a new context with all resources, so that the answer does not depend on other
+// questions. In the new context, a question about numbers is asked twice: the older solver keeps to its resources, and
+// the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
-  const std::string limited_key = std::to_string(rlimit) + " " + key;  // more resources may decide what is unknown
+  const std::string limited_key = std::to_string(rlimit) + " " + key;  // for Unknown, which depends on the resources
   for (const std::string* k : {&key, &limited_key})
     if (auto known = cache_.find(*k)) return counts_.cached++, *known;
   if (is_time_over()) return SmtAnswer::Unknown;
@@ -192,13 +193,13 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       constexpr uint64_t kOlderSolver = 300'000;
       question = limited(std::min(rlimit, kOlderSolver)) + text;
       out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.seconds);
-      question.clear();  // the session has it
+      question.clear();  // the session already has the text
     }
     if (out == SmtAnswer::Unknown && !session.is_over()) {
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
       out = ask(session, options + question + "(check-sat)\n", limits_.seconds);
     }
-    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // the option is global
+    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // restore the global
   }
   const double seconds = seconds_since(begin);
   counts_.z3_seconds += seconds;
@@ -207,7 +208,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
       return std::to_string(seconds) + " s for a question of " + std::to_string(text.size()) + " bytes, effort " +
              std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
     });
-  if (out == SmtAnswer::Unknown && is_time_over()) return out;  // another run may have more time
+  if (out == SmtAnswer::Unknown && is_time_over()) return out;  // do not cache it: another run may have more time
   cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }
@@ -227,7 +228,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
               after_valid = v.after_valid ? b_valid.term : "true", goal;
   if (a.term == b.term && before_valid == after_valid && a.defined == b.defined) return {.is_trivial = true};
   std::string text = encoder.take_text();
-  // Where the left side is undefined, the right side may have any value.
+  // assume that the left side is defined: elsewhere, the right side may have any value
   for (const std::string& d : {a.defined, a_valid.defined})
     if (!d.empty()) text += "(assert " + d + ")\n";
   for (const std::string& assumption : std::span(encoder.assumptions()).first(assumed))
@@ -235,7 +236,7 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   Obligation out{.assumptions = floats == FloatSense::Finite ? text : ""};
   std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
   if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
-  const bool is_index = v.before.dtype().is(Scalar::Index);  // Invalid indices are values: no access happens
+  const bool is_index = v.before.dtype().is(Scalar::Index);  // an Invalid index is a value: nothing is accessed
   if (v.before_valid || v.after_valid) {
     goal = "(and " + before_valid + " (or (not " + after_valid + ") " + differ + "))";
     if (is_index) goal = "(or " + goal + " (and (not " + before_valid + ") " + after_valid + "))";
@@ -246,15 +247,16 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   return out;
 }
 
-// Returns whether one side computes an op that the other side does without. Z3 knows nothing of these ops, so no sense
-// can show that both are equal.
+// Returns true if `before` is an op such as a sine, and `after` computes it without this op. No sense can show that
+// they are equal, because such an op is an unknown function for Z3.
 static bool is_approximation(const ComparedValues& v) {
   constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
   if (!v.before.in(kTranscendental) || v.before_valid) return false;
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
-// Returns whether Z3 finds values for which what a proof assumes of floats holds. Else the proof would say nothing.
+// Returns true if Z3 finds values for which the assumptions of a proof about floats are true; else the proof means
+// nothing.
 bool Prover::can_hold(const std::string& assumptions) {
   return answer(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
@@ -284,10 +286,10 @@ ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts
     out.why = "an approximation of " + std::string(name_of(v.before.op()));
     return out;
   }
-  // The sums of a cipher's rounds are the same on both sides, unless Z3 flattens sums of sums.
+  // keep Z3 from flattening sums of sums, so that the sums of a cipher's rounds stay the same on both sides
   if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
   const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
-  // Bit-vectors may decide sums that wrap around, so the first question about numbers may cost little.
+  // spend little on the first question about numbers if bit-vectors may decide sums that wrap around
   const Effort effort = is_hard && is_first && senses.floats > FloatSense::Uninterpreted ? Effort::Brief
                         : is_hard                                                       ? Effort::Hard
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
@@ -336,13 +338,13 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
     return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
   };
-  // An integer or a bool that differs for a NaN or an infinity is wrong, as in `x != x`, which asks for a NaN.
+  // Finite is only for floats: an integer or a bool that differs for a NaN or an infinity is wrong, as in `x != x`
   auto attempt_ieee = [&](auto&& try_sense) {
     return try_sense(FloatSense::Exact) || try_sense(FloatSense::ButNan) ||
            (dtypes::is_float(v.before.dtype()) && try_sense(FloatSense::Finite));
   };
   constexpr size_t kNear = 2;
-  // Tries the nodes near the root alone, because IEEE arithmetic takes much time, and a rule's operands are near.
+  // tries only the nodes near the root, because IEEE arithmetic takes much time and a rule's operands are near the root
   auto attempt_near_root = [&] {
     const Frontier shallow = frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
@@ -360,7 +362,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   if (!over_reals && dtypes::is_float(v.before.dtype()) &&
       attempt(frontier(v, lane, 0, kNear), FloatSense::Real, IntSense::Numbers, true))
     return out;
-  // Rounding may turn a comparison or change an integer, so that equal reals say nothing of them.
+  // only floats can be proven over the reals, because rounding may change comparisons and integers
   if (dtypes::is_float(v.before.dtype()) && attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
   if (!over_reals) attempt_ieee([&](FloatSense sense) { return attempt_all(sense, IntSense::Bits); });
   return out;

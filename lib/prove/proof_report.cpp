@@ -1,4 +1,4 @@
-// The reports of tgc prove INPUT.
+// Formats the reports of `tgc prove INPUT`.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ struct Counted {
   size_t count = 1;  // number of rewrites that are equal up to renaming
 };
 
-// Returns each refuted rewrite, and the first of those that are sampled or unknown by one rule for one reason.
+// Returns each refuted rewrite, and the first one of the sampled or unknown rewrites with the same rule and reason.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // index of `out`
@@ -41,7 +41,8 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns the first proven rewrite of each rule, stage and sense weaker than but-nan.
+// Returns, of the rewrites that are proven in a weaker sense than but-nan, the first one for each sense, stage and
+// rule.
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // index of `out`
@@ -55,7 +56,8 @@ std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Says what is decided of a schedule, and why the rest is not, the most frequent reason first.
+// Returns the text about a schedule: the result of the run in REF, and why rewrites are unknown, the most frequent
+// reason first.
 std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
   std::string out = proof.checked.empty() ? "" : "  " + proof.checked + "\n";

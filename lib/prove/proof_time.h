@@ -1,4 +1,4 @@
-// The time limit for the proof of one kernel. By default it is one of processor time, so that a busy machine proves as
+// The time limit for the proof of one kernel. By default it limits processor time, so that a busy machine proves as
 // much as an idle one.
 #pragma once
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Limits the processor time of the calling thread during the object's lifetime.
+// Limits the processor time of the calling thread while the object exists. Nothing is interrupted: code asks is_over().
 class ProcessorLimit {
  public:
   explicit ProcessorLimit(double seconds) : before_(end()) { end() = thread_seconds() + seconds; }

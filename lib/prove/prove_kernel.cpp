@@ -45,7 +45,7 @@ class KernelProver {
                     "a thread reads what others store, without a barrier between");
     check_arguments();
     auto checked = catch_failures([&] { return !ast_ || (check_stages(out_, ast_, options_.checks_stages), true); });
-    if (!checked) {  // only a run of the stage refutes a rewrite
+    if (!checked) {  // REF has not run the stages, and only such a run refutes a rewrite
       for (RewriteProof& r : out_.rewrites)
         if (r.kind == Kind::Refuted && !r.counterexample.contains("stored")) set_unknown(r, checked.diag().message);
       throw Failure(checked.diag());
@@ -61,7 +61,7 @@ class KernelProver {
   std::span<const HistoryStage> stages() const { return history_.stages(); }
   std::span<const Application> list() const { return history_.list(); }
 
-  // Returns whether a graph has a constant that is infinite or NaN, such as the first value of a maximum.
+  // Returns true if a graph has a constant that is infinite or NaN, such as the initial value of a maximum.
   bool has_infinities() const {
     auto is_infinite = [](UOp u) {
       return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
@@ -71,7 +71,8 @@ class KernelProver {
     });
   }
 
-  // A part of a proven rewrite is right as a part of it. A part of an attempt that was discarded has no whole.
+  // Decides nested rewrites by the rewrite that contains them: if that is proven, they are right as parts of it. Marks
+  // rewrites of an attempt that was discarded.
   void settle_parts() {
     for (size_t i = list().size(); i-- > 0;) {
       if (list()[i].depth == 0) {
@@ -105,9 +106,10 @@ class KernelProver {
     }
   }
 
-  // ---- whether the rewrites of a stage lead from its input to its result
+  // ---- checks that the rewrites of a stage lead from its input to its result
 
-  // Compares what the rewrites of a stage give with its result. Pairs of nodes that differ are decided like rewrites.
+  // Repeats the rewrites of a stage, and compares the graph with the stage's result. Pairs of nodes that differ are
+  // decided like the sides of rewrites.
   void check_links(size_t number) {
     constexpr size_t kMostPairs = 64;
     const HistoryStage& stage = stages()[number];
@@ -134,8 +136,9 @@ class KernelProver {
     }
   }
 
-  // A renderer makes arguments of the buffers in the order of the list, and the runtime passes them by number. A run of
-  // the list in REF does not show this, because REF finds buffers by number.
+  // Adds a finding if the linear list does not define buffers in the order of their numbers: a renderer makes arguments
+  // in the order of the list, and the runtime passes them by number. REF cannot show this, because it finds buffers by
+  // number.
   void check_arguments() {
     UOp last;
     for (UOp u : history_.linear()) {
@@ -148,7 +151,7 @@ class KernelProver {
     }
   }
 
-  // If a stage makes an axis parallel, no two threads may store to the same element.
+  // Adds a finding if a stage makes an axis parallel and several threads may store to the same element.
   void check_races(size_t number) {
     const HistoryStage& stage = stages()[number];
     const UOp input = history_.imported(stage.input), result = history_.imported(stage.result);
@@ -157,7 +160,8 @@ class KernelProver {
       add_finding(out_, number, Kind::Unknown, "several threads may store to one element").by = "races";
   }
 
-  // A value that is proven in a weak sense must not reach an op that may make a large difference of a tiny one.
+  // Makes a rewrite unknown that is proven in a weak sense if its value reaches an op that may turn a tiny difference
+  // into a large one.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -198,7 +202,7 @@ class KernelProver {
     r.after_nodes = node_values(s.after, r.counterexample, b->second);
   }
 
-  // Measures the first rewrite over the reals of each rule and stage.
+  // Measures the errors of proofs over the reals, for the first rewrite of each rule and stage.
   void measure_errors() {
     constexpr size_t kMost = 8;
     std::set<std::pair<std::string_view, std::string_view>> seen;
@@ -233,7 +237,7 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
-  // by default; the second limit is on the clock, for waits without work
+  // the default limits: processor time, and wall time in case the thread waits
   constexpr double kProcessorSeconds = 30, kSeconds = 1500;
   const DeadlineScope limit(options.timeout_seconds.value_or(kSeconds));
   std::optional<ProcessorLimit> processor_limit;
@@ -302,7 +306,7 @@ std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& c
   const GoldenRecord& record = *in.record;
   const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);
   if (has_kernel || in.is_tensor_graph || out->error) return out;
-  // The stages that tinygrad finished may be wrong, but without a compiled kernel nothing is right.
+  // tinygrad did not finish the kernel: it may be refuted, but it cannot be proven
   std::string why = "the record has no compiled kernel";
   for (const auto& raised : {record.error, record.source_error})
     if (raised) why += ": tinygrad raised " + raised->substr(0, std::min<size_t>(raised->find('\n'), 120));

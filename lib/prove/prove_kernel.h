@@ -1,5 +1,5 @@
-// Proves that a compilation keeps what the kernel computes: that the rewrites of each stage lead from its input to its
-// result, and that each rewrite computes the same.
+// prove_kernel: proves that a compilation does not change what the kernel computes. The rewrites of each stage must
+// lead from its input to its result, and the two sides of each rewrite must compute the same.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,36 +14,35 @@
 namespace tgc {
 
 struct KernelProof {
-  std::string kernel;
+  std::string kernel;  // name of the kernel or schedule
   RewriteProof::Kind verdict = RewriteProof::Kind::Unknown;
   std::vector<RewriteProof> rewrites;
-  std::vector<RewriteProof> findings = {};  // about whole stages; their places have no rule
+  std::vector<RewriteProof> findings = {};  // verdicts about whole stages; their places have no rule
   ProofCounts counts;
-  double seconds = 0;
-  std::optional<Diag> error;  // a stage failed
-  bool is_schedule = false;  // else it proves one kernel, not the schedule before it
-  size_t checked_stages = 0;  // stages whose graphs REF ran at sample inputs
-  std::string checked = {};  // for a schedule: what REF shows
+  double seconds = 0;         // time that the proof took
+  std::optional<Diag> error;  // set if a stage failed
+  bool is_schedule = false;   // true for a schedule, false for one kernel
+  size_t checked_stages = 0;  // number of stages whose graphs REF ran at sample inputs
+  std::string checked = {};   // for a schedule: the result of its run in REF, as text
   ShownProgram program = {};  // with --program: a program that shows a refuted rewrite
-
-  size_t count(RewriteProof::Kind kind) const;
-  size_t distinct(RewriteProof::Kind kind) const;  // the same; rewrites that are equal up to renaming count once
-  FloatSense weakest() const;  // the weakest sense of all proofs
-  bool has_floats() const;  // whether a proof compares floats
-  std::optional<double> largest_error() const;  // the largest one of all rewrites over the reals that were measured
+  size_t count(RewriteProof::Kind kind) const;  // returns the number of rewrites with this verdict
+  size_t distinct(RewriteProof::Kind kind) const;  // the same, but rewrites that are equal up to renaming count once
+  FloatSense weakest() const;  // returns the weakest sense of all proofs
+  bool has_floats() const;     // returns true if a proof compares floats
+  std::optional<double> largest_error() const;  // returns the largest RewriteProof::error; nullopt if none was measured
   void set_verdict();  // sets `verdict` to the worst one of the rewrites and the findings
-
-  std::string producer = {};  // the release that recorded the rewrites; empty: tgc made them
-  std::unique_ptr<RewriteHistory> history = {};  // owns the nodes and the texts of places
+  std::string producer = {};  // the release that recorded the rewrites; empty if tgc made them
+  std::unique_ptr<RewriteHistory> history = {};  // owns the nodes, and the texts of RewriteProof::place
 };
 
 struct KernelProofOptions {
   bool checks_stages = true;  // run the graph of each stage in REF, also if all rewrites are proven
-  // Limit for one kernel; what is not decided by then is unknown. 0: none; default: 30 s of processor time.
+  // Time limit for one kernel, after which the other rewrites are unknown; 0 for no limit. Unset: 30 s of processor
+  // time.
   std::optional<double> timeout_seconds = {};
 };
 
-// Compiles the kernel and decides each of its rewrites.
+// Compiles the kernel by tgc's own stages and decides each rewrite.
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options = {});
 // Decides each recorded rewrite of a kernel record of another release (tinygrad_export.py --rewrites). Throws Failure
@@ -51,7 +50,7 @@ std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& c
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 
-std::string_view name_of(RewriteProof::Kind kind);  // "proven", ...
+std::string_view name_of(RewriteProof::Kind kind);  // returns the name in lower case, such as "proven"
 // Return the proof as text, a line for the kernel and one for each rewrite that is not proven, and as a JSON object.
 std::string proof_text(const KernelProof& proof);
 std::string proof_json(const KernelProof& proof);

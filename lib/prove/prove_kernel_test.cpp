@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// out[i] = a[i] + a[i] * 2, for 8 * `rows` ints
+// Returns the proof of a kernel that computes data0[n] = data1[n] + data1[n] * 2 for n < 32, with two loops.
 std::unique_ptr<KernelProof> proof_of(std::optional<FaultSpec> fault = {}) {
   set_fault_of_thread(std::move(fault));
   InputGraph in;
@@ -39,7 +39,7 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   INFO(proof_text(*bad));
   CHECK(bad->verdict == RewriteProof::Kind::Refuted);
   CHECK(bad->count(RewriteProof::Kind::Refuted) >= 1);
-  // the loop that two loops become has the indices 1 to 32, not 0 to 31
+  // the faulty merge of two loops gives the indices 1 to 32 instead of 0 to 31
   auto shifted = proof_of(FaultSpec{.rule = "substitute"});
   INFO(proof_text(*shifted));
   auto merge = std::ranges::find(shifted->rewrites, "merge-adjacent-ranges", [](auto& r) { return r.place.rule; });

@@ -20,7 +20,7 @@ using Kind = RewriteProof::Kind;
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-// Returns what `decide` returns, and logs a rewrite for which that took long.
+// Returns decide(), and logs the rewrite if this took long.
 RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
   constexpr double kLong = 0.5;  // seconds
   auto begin = Clock::now();
@@ -43,8 +43,8 @@ Ranges ranges_in(UOp root) {
   return out;
 }
 
-// Returns the expression of loops of `after` that replaced `range`; null if there is none. `targets` maps the id of a
-// range to its replacements.
+// Returns the expression of loops in `after` by which `range` was replaced; null if there is none. `targets` maps the
+// id of a range to its replacements.
 UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};
@@ -53,7 +53,7 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
     bool good = true;
     for (UOp u : toposort(target)) {
       if (!u.is(Op::RANGE) || after.contains(u)) continue;
-      // The rule may have simplified the size of the new loop since.
+      // compare numbers and bounds, because the rule may have simplified the size of the new loop later
       auto same =
           std::ranges::find_if(after, [&](UOp r) { return r.arg() == u.arg() && py_equal(r.vmax(), u.vmax()); });
       UOp to = same != after.end() ? *same : resolved(u, targets, after, depth + 1);
@@ -65,14 +65,14 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
   return {};
 }
 
-// Returns whether the node is an index that is computed from loops alone.
+// Returns true if `u` is an integer that is computed only from loops and constants.
 bool is_of_loops(UOp u) {
   constexpr OpSet kOps = ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST};
   if (!dtypes::is_int(u.dtype()) || u.is(Op::CONST)) return false;
   return std::ranges::all_of(toposort(u), [](UOp x) { return x.in(kOps); });
 }
 
-// Adds the wrong iteration to the values that show the error if REF confirms it.
+// Adds `wrong` to the counterexample of `proof`, for the case that REF confirms the error.
 RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.why = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
@@ -86,7 +86,7 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
-  std::vector<std::string> keys;  // of rewrites whose verdict is not known; "": it is not to be kept
+  std::vector<std::string> keys;  // for each rewrite, its key; "" if its verdict is known already, or not to be kept
   for (size_t i = 0; i < sides.size(); i++) {
     const Application& a = list_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
@@ -110,7 +110,8 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
   std::vector<RewriteProof*> open;
   std::vector<const SidePairs*> open_pairs;
   for (size_t i = 0; i < out.size(); i++) {
-    // Indices of loops that a stage replaces may differ: what the stage makes of all of them is compared later.
+    // do not compare the index of a loop that a stage replaces: it may differ, and all of them are compared together
+    // later
     const bool is_replaced = list_[i].substitution_target && list_[i].depth == 0 && is_of_loops(list_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
@@ -124,13 +125,13 @@ RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
   return pairs ? prover_.decide(*pairs) : RewriteProof{.why = pairs.diag().message};
 }
 
-// Decides the application `i`, whose sides are `s`. `pairs` are these in tgc's IR, or, if a stage replaced a node, that
-// node and its replacement. Sets `is_of_list` if the verdict depends on other applications of the list, too.
+// Decides the application `i`, whose sides are `s`. `pairs` are the sides in tgc's IR or, if a stage replaced a node,
+// the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
 RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
   const Application& a = list_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
-  // The contract of the loops is decided for all replaced ranges together.
+  // decide the contract of loops for all replaced ranges together
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
     return is_of_list = true, decide_loops(top_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
@@ -149,7 +150,8 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   return out;
 }
 
-// Returns whether the new loops run over the same iterations. If not, sets `wrong` to a wrong one if that is known.
+// Returns true if the new loops run over the same iterations. If not, sets `wrong` to a wrong iteration, if one is
+// known.
 bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
@@ -162,8 +164,8 @@ bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongI
   return false;
 }
 
-// Returns the loops that the rule of application `i` replaced by substitutions of its own: expressions of the loops
-// that are in the result. A rule may try other substitutions, too, and may replace a loop of an earlier substitution.
+// Returns the loops that the rule of application `i` replaced by substitutions, with expressions of the loops in its
+// result. The rule may have tried other substitutions, too, and may have replaced a loop of an earlier one.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
   for (size_t k = i; k-- > first_part_of(list_, i);)
@@ -175,7 +177,7 @@ RangeMap ListProver::replaced_loops(size_t i) const {
   for (UOp u : ranges_in(list_[i].before)) {
     if (after.contains(u) || !targets.contains(u.id())) continue;
     UOp to = resolved(u, targets, after, 0);
-    if (!to || lies_in(list_[i].before, u)) return {};  // a loop that goes on outside of the node keeps its index
+    if (!to || lies_in(list_[i].before, u)) return {};  // a loop around the node must keep its index
     out.emplace_back(u, to);
   }
   return out;
@@ -187,7 +189,7 @@ const TopRewrite& ListProver::top_of(size_t i) const {
                                [&](const TopRewrite& t) { return std::ranges::binary_search(t.applications, i); });
 }
 
-// Decides whether a store has the same effect as all the stores together that the stage replaced by it.
+// Decides whether the store `after` has the same effect as all stores that the stage replaced by it, together.
 RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.applications)
@@ -206,7 +208,7 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
       map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
   out.why = "the new loops may run over other iterations";
-  // The new loops must not be loops of the graph already, unless they are replaced themselves.
+  // a new loop must not be in the graph already, unless it is replaced itself
   const Ranges there = ranges_in(top.input);
   for (auto& [from, to] : map)
     for (UOp u : ranges_in(to))

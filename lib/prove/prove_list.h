@@ -1,4 +1,4 @@
-// Decides all rewrites of a list: those of a compilation, or those that a tinygrad recorded.
+// ListProver: decides all rewrites of a list, which are those of a compilation or of a recording.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,11 +16,11 @@ class ListProver {
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
   using Import = std::function<Result<SidePairs>(const Sides&)>;
 
-  // The applications of depth 0 of a stage are those of one of `tops`.
+  // Each application of depth 0 must be in one of `tops`.
   ListProver(std::span<const Application> list, std::span<const TopRewrite> tops, SidesProver& prover, Import import)
       : list_(list), tops_(tops), prover_(prover), import_(std::move(import)) {}
 
-  // Decides each application, whose sides are sides[i], by proof or by sample points.
+  // Decides each application by a proof, or else at sample points. sides[i] are the sides of application i.
   std::vector<RewriteProof> run(std::span<const Sides> sides);
 
  private:

@@ -32,7 +32,7 @@ TEST_CASE("prove_recording: the rewrites of tinygrad 0.14.0") {
 }
 
 TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show is not proven") {
-  // x + 0 -> x + 1; the graph after the stage has x
+  // changes the recorded rewrite x + 0 -> x to x + 0 -> x + 1, although the graph after the stage still has x
   auto proof = proof_of_recording("[13, \"uop/symbolic.py:111\", 69, 38,", "[13, \"uop/symbolic.py:111\", 69, 70,");
   INFO(proof_text(*proof));
   CHECK(proof->verdict == RewriteProof::Kind::Sampled);  // REF shows that the kernel is right, and nothing proves it
@@ -41,7 +41,7 @@ TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show i
 }
 
 TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
-  // for i in range(2): a[i+1] = a[i]*0.5 + a[i+1]; a rule drops a gate, and the node above has the same condition
+  // The program is: for i in range(2): a[i+1] = a[i]*0.5 + a[i+1]. A rule drops a gate that the node above has, too.
   Session session;
   REQUIRE(for_each_graph(session, test_path("import/set_rows.tensor.jsonl.gz"), "", [&](InputGraph in) {
     ProofCache cache;
@@ -54,7 +54,8 @@ TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
 }
 
 TEST_CASE("prove_schedule: a wrong schedule is refuted by what it computes, and is not proven without a run") {
-  // a SHRINK's offset is added twice; a kernel loads what an earlier iteration stored
+  // in the first file, the offset of a SHRINK is added twice; in the second, a kernel loads what an iteration stored
+  // before
   using Case = std::pair<const char*, const char*>;
   for (auto [file, shown] : {Case("shrink_twice14", "12 of 12 differ"), Case("transposed_store14", "on their order")}) {
     Session session;

@@ -22,9 +22,10 @@ namespace {
 using Kind = RuleProof::Kind;
 using Captured = std::array<UOp, pat::kNumCaptures>;
 
-// A condition that may be missing in a rule: a bool for an instance, or null if it cannot be stated for the instance.
+// A condition that a rule may lack.
 struct Condition {
   std::string text;
+  // Returns the condition for an instance, as a bool; null if it cannot be stated for this instance.
   std::function<UOp(UOp before, UOp after, const Captured&)> of;
 };
 
@@ -54,14 +55,14 @@ std::vector<Condition> conditions_for(const Rule& rule) {
   return out;
 }
 
-// Restricts both sides of an instance to the values for which `when` holds.
+// Returns sides that are 0 where `when` is false, so that they are only compared where it is true.
 Sides restricted(UOp before, UOp after, UOp when) {
   if (!when) return {before, after};
   UOp zero = before.const_like(0);
   return {when.where(before, zero), when.where(after, zero)};
 }
 
-// Returns both sides as numbers of one dtype, if their dtypes differ: the users of a node read the number that it has.
+// If the sides have different dtypes, casts both to a dtype that can represent both, to compare their numbers.
 Sides with_one_dtype(const Sides& s) {
   const DType a = s.before.dtype(), b = s.after.dtype();
   if (a == b || a.count() > 1 || b.count() > 1 || !a.is_value() || !b.is_value()) return s;
@@ -69,7 +70,7 @@ Sides with_one_dtype(const Sides& s) {
   return {s.before.cast(d), s.after.cast(d)};
 }
 
-// Returns whether an index in `u` may exceed 64 bits, which no index does.
+// Returns true if the bounds of an index in `u` exceed 64 bits, so that REF cannot compute it.
 bool exceeds_index(UOp u) {
   return std::ranges::any_of(toposort(u), [](UOp n) {
     if (!n.dtype().is(Scalar::Index) || n.is_invalid() || !n.vmin().is_integral() || !n.vmax().is_integral())
@@ -92,7 +93,7 @@ class RuleProver {
     const bool is_general =
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
     const std::string open = out_.why;
-    // The C++ code runs on instances. If the proof covers them, they can only differ where bounds are wrong.
+    // Run the C++ code on instances. If the proof covers them, their sides can only differ where bounds are wrong.
     const bool is_covered = run_instances(specs, is_general);
     if (out_.kind == Kind::Refuted) {
       if (is_covered) find_condition(specs, is_general);
@@ -114,16 +115,17 @@ class RuleProver {
   }
 
  private:
-  static constexpr size_t kMostTried = 30'000;  // left sides on which the C++ code is tried
+  static constexpr size_t kMostTried = 30'000;  // most left sides for which is tried if the rule applies
 
   // ---- one pair of sides
 
   struct Answer {
     bool proven = false;
-    std::string why = {};
+    std::string why = {};  // if not proven: the reason
   };
 
-  // With `notes_special`, a proof that is not bit-exact gets a counterexample of NaN, infinities or -0.
+  // Proves the sides with Z3. With `notes_special`, also searches a counterexample with NaN, infinities or -0 for a
+  // proof that is not bit-exact.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
     SideExpressions e = isolator.of(sides);
@@ -146,7 +148,7 @@ class RuleProver {
     return {true};
   }
 
-  // Searches numbers for which the sides differ by more than rounding.
+  // Searches values for which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
     auto found = catch_failures([&] {  // REF may refuse an instance, for example an index of more than 64 bits
       SideIsolator isolator(graph, memory_sizes(sides.before));
@@ -155,7 +157,7 @@ class RuleProver {
     return found ? *found : std::nullopt;
   }
 
-  // Compares sides that have no leaves: REF computes the one value of each.
+  // Compares sides without leaves, which have one value each, in REF.
   Answer compare_numbers(const Sides& sides) {
     auto results = compare_sides({&sides, 1}, {}, {}, 1);
     if (!results) return {false, "REF cannot evaluate the sides: " + results.diag().message};
@@ -168,7 +170,7 @@ class RuleProver {
     return {true};
   }
 
-  // Returns whether a bool may be true for some values: REF finds some, or Z3 does not deny it.
+  // Returns true if a bool may be true: REF finds values for which it is, or Z3 cannot prove that it never is.
   bool is_possible(Graph& graph, UOp test) {
     if (test.is_const()) return test.arg().to_const().truthy();
     Sides never{test.cast(dtypes::int32), test.cast(dtypes::int32).const_like(0)};
@@ -179,10 +181,10 @@ class RuleProver {
     return !denied;
   }
 
-  // ---- all values: the right side as data
+  // ---- proofs for all values, from the right side as data
 
-  // Proves all instances with unknown constants, under a condition if there is one. Returns false at the first open
-  // one.
+  // Proves all instances with unknown constants, under `condition` if it is not null. Returns false at the first
+  // instance that is not proven.
   bool prove_all(const Rule& spec, const Condition* condition) {
     RuleInstances instances(spec, true);
     size_t proven = 0, made = 0;
@@ -206,7 +208,7 @@ class RuleProver {
         sides = right_sides_of(spec, *before, instances.captured().data());
         return true;
       });
-      if (!built) continue;  // the right side has no such dtype
+      if (!built) continue;  // skip an instance for which the right side cannot be built
       if (!sides) return fails("a guard or the right side is a function", {}, {});
       for (const RightSide& side : *sides) {
         if (side.right == *before) {
@@ -232,17 +234,17 @@ class RuleProver {
     return proven || fails("no instance of the pattern could be made", {}, {});
   }
 
-  // ---- instances: the C++ code
+  // ---- runs of the C++ code on instances
 
   UOp apply(const Matcher& matcher, UOp before) {
     Hit hit;
     if (!rule_.uses_ctx) return matcher.rewrite(before, nullptr, nullptr, hit);
-    // the context of all stages of a kernel is the target
+    // in all stages of a kernel, the context is the target
     static const Target target = std::move(parse_target("CPU:CLANG", Settings()).value_or_throw());
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
   }
 
-  // Applies the rule to `before`. A right side that is data is built from the nodes that the instance bound to the
+  // Applies the rule to `before`. If the right side is data, builds it from the nodes that the instance bound to the
   // names, because the matcher might bind other nodes.
   UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
     if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
@@ -250,8 +252,8 @@ class RuleProver {
     return apply_rule(rule_, match);
   }
 
-  // Runs the C++ code on instances with constants. Returns whether the data of the rule say what it makes for all of
-  // them. Sets out_.kind to Refuted if REF computes different values.
+  // Runs the C++ code on instances with constants. Returns true if the rule's data describe the result for all of them.
+  // Sets out_.kind to Refuted if REF computes different values for the sides of one.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
     const bool is_data = right_kind(rule_) == RightKind::Algebra;
     const bool has_shapes = !is_data || needs_shapes(rule_);
@@ -267,7 +269,7 @@ class RuleProver {
       std::optional<UOp> before;
       for (; number <= wanted; number++) before = instances.next(graph);
       UOp after = run_code(own, *before, instances.captured());
-      // Once the data differ from the code, the proof of the data is of no use, and all instances must be proven.
+      // if the data differ from the code once, the proof of the data is useless, and all instances must be proven
       bool agrees = covers && (is_data ? says(graph, *before, after, instances.captured())
                                        : !specs.empty() && makes_same(graph, data, *before, after));
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
@@ -281,7 +283,7 @@ class RuleProver {
     return covers;
   }
 
-  // Returns the numbers of the instances to which the rule applies; of too many, evenly chosen ones.
+  // Returns the numbers of the instances to which the rule applies; if there are too many, evenly chosen ones.
   std::vector<size_t> choose(const Matcher& own, bool has_shapes) {
     std::vector<size_t> all;
     RuleInstances instances(rule_, false, has_shapes);
@@ -307,7 +309,7 @@ class RuleProver {
     return out;
   }
 
-  // Returns whether the listing of the rule says that it makes `after`.
+  // Returns true if the data of the rule describe `after` as the result.
   bool says(Graph& graph, UOp before, UOp after, const Captured& captured) {
     std::optional<std::vector<RightSide>> sides;
     auto built = catch_failures([&] {
@@ -326,7 +328,7 @@ class RuleProver {
     return found;
   }
 
-  // Returns whether a specification makes the same node, or one that is equal bit by bit.
+  // Returns true if a specification makes the same node, or a node that is proven equal to the last bit.
   bool makes_same(Graph& graph, const Matcher& data, UOp before, UOp after) {
     UOp specified;
     auto made = catch_failures([&] {
@@ -342,7 +344,7 @@ class RuleProver {
     return same;
   }
 
-  // Returns whether the rule applies to the same op on vectors.
+  // Returns true if the rule also applies to the same op on vectors.
   bool applies_to_vectors(const Matcher& matcher, UOp before) {
     if (before.dtype().count() != 1) return false;
     auto made = catch_failures([&] {
@@ -358,18 +360,18 @@ class RuleProver {
   }
 
   void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
-    // Where the left side is undefined, the right side may have any value.
+    // compare only where the left side is defined: elsewhere, the right side may have any value
     UOp defined = is_defined(before);
     const Sides numbers = with_one_dtype({before, after});
     Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
-    constexpr size_t kSampled = 40;  // number of instances that REF evaluates before Z3 is asked
+    constexpr size_t kSampled = 40;  // for the first so many instances, REF evaluates the sides before Z3 is asked
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;
-    // Floats may differ by rounding alone, so Z3 is asked anyway.
+    // ask Z3 about floats in any case, because they may differ only by rounding
     if (must_prove && (!found || dtypes::is_float(before.dtype()))) {
-      if (open_) answer.why = out_.why;  // the verdict is open, unless REF finds a counterexample
+      if (open_) answer.why = out_.why;  // the rule is not proven in any case, so do not ask Z3
       else if ((answer = prove(graph, {before, after}, true)).proven) {
         out_.instances++;
         return;
@@ -388,7 +390,7 @@ class RuleProver {
     out_.counterexample = found->point;
   }
 
-  // Returns whether an earlier rule of the set rewrites the node, so that this rule never sees it.
+  // Returns true if an earlier rule of the set rewrites the node, so that this rule is never applied to it.
   bool is_taken_earlier(UOp before) const {
     std::vector<const Rule*> earlier;
     for (uint32_t id = rule_.id; id-- > 0;) {
@@ -407,8 +409,7 @@ class RuleProver {
 
   // ---- conditions
 
-  // Looks for a condition under which a refuted rule, whose data say what its code makes, is proven. The counterexample
-  // stays.
+  // Searches a condition under which a refuted rule is proven, if its data describe its code. Keeps the counterexample.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right", out_.by_bounds = true;
@@ -448,8 +449,8 @@ class RuleProver {
 
 }  // namespace
 
-// A rule is structural by what it does: its root is no computation of a value, its left side has loops, stores, vectors
-// or control flow, or it changes the context of the rewrite.
+// A rule is structural if its root does not compute a value, if its left side has loops, stores, vectors or control
+// flow, or if it changes the context of the rewrite.
 bool is_value_rule(const Rule& rule) {
   return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops) && has_values_only(rule) &&
          !rule.changes_ctx;

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Returns the first difference between what the schedule and the tensor graph compute.
+// Returns the first difference between the results of the schedule and of the tensor graph, or the error of the run.
 std::string difference_in(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
   if (!run.order.faults.empty()) return run.order.faults[0].detail();
@@ -17,7 +17,7 @@ std::string difference_in(const ModelReport& run) {
   return of_arrays.empty() ? run.different : of_arrays;
 }
 
-// Takes the result of a run into the proof. Returns what REF shows.
+// Adds the result of a run in REF to the proof, and returns it as text.
 std::string settle(const ModelReport& run, KernelProof& proof) {
   const size_t stages = run.stages ? run.stages->stages_run : 0;
   proof.checked_stages = stages;

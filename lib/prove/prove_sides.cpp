@@ -20,14 +20,14 @@ void add(RewriteProof& to, bool has_floats, FloatSense sense) {
   to.sense = std::max(to.sense, sense);
 }
 
-// Returns a proof of a value whose terms are added in another order.
+// Returns the proof for a value whose terms are added in another order: for floats, only over the reals.
 RewriteProof over_the_reals(UOp before, std::string_view by) {
   RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .by = by};
   if (out.has_floats) out.sense = FloatSense::Real;
   return out;
 }
 
-// Returns whether the value depends on nothing, so that REF's value is the only one.
+// Returns true if the value depends on no leaf, so that REF computes its only value.
 bool is_closed(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) {
     return x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP});
@@ -38,7 +38,7 @@ bool has_reduce(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::REDUCE); });
 }
 
-// Returns the relative difference that a few roundings of the dtype explain.
+// Returns the largest relative difference that a few roundings of the dtype explain.
 double rounding_of(DType d) {
   return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa) : 0;
 }
@@ -79,11 +79,11 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   }
   if (const UOp term = selected_term(s.before)) {
     RewriteProof proof = decide(Sides{term, s.after}, over_reals);
-    if (dtypes::is_float(s.before.dtype())) add(proof, true, FloatSense::ButNan);  // 0 + -0 is 0
+    if (dtypes::is_float(s.before.dtype())) add(proof, true, FloatSense::ButNan);  // a sum turns -0 into 0
     if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
-    return {.by = "constants", .why = "constants that differ"};  // unless REF computes the same
+    return {.by = "constants", .why = "constants that differ"};  // evaluate_constants() may decide it later
   SideExpressions e = isolator_.of(s);
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
@@ -101,13 +101,13 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   return out;
 }
 
-// Decides whether two sums over the same loops are equal, by their terms.
+// Decides whether two sums are equal, by their terms `before` and `after`.
 RewriteProof SidesProver::decide_sum(UOp before, UOp after) {
   RewriteProof terms = decide(Sides{before, after}, true);
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
 }
 
-// Compares the stores of two nodes that hold several, or that end the same loops.
+// Decides nodes that consist of several stores or that end the same loops, part by part.
 RewriteProof SidesProver::decide_parts(const Sides& s) {
   RewriteProof out{.kind = Kind::Proven, .by = "stores"}, open{.why = "no values to compare"};
   if (ends_same_loops(s.before, s.after)) return decide(Sides{inside_ends(s.before), inside_ends(s.after)});
@@ -173,7 +173,7 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.beyond_rounding) continue;
-    // preferred to the point at which the sides differ: its values are small, and it names elements of memory
+    // prefer this counterexample to the sample point, because its values are small and it names elements of memory
     if (auto found = find_counterexample(isolator_, all[i])) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {
@@ -181,7 +181,7 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
       r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
     }
   }
-  for (size_t i = 0; i < of.size(); i++) {  // the import makes Invalid terms of a sum 0, though the sum is Invalid
+  for (size_t i = 0; i < of.size(); i++) {  // a sum with Invalid terms is Invalid, but the import makes these terms 0
     RewriteProof& r = *of[i];
     if (r.kind != Kind::Refuted || r.counterexample["after"] != "Invalid" || !has_reduce(all[i].before)) continue;
     r.kind = Kind::Unknown, r.why = "its sides differ in a sum of Invalid terms", r.counterexample.clear();
@@ -190,13 +190,14 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
 }
 
-// Returns whether only the first and the last index of a loop can be compared. This says little of its other indices.
+// Returns true if only the first and the last index of a loop can be compared, which says little about the others.
 bool SidesProver::compares_ends_alone(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
   return std::ranges::any_of(isolator_.of(s).values, &ComparedValues::ends_alone);
 }
 
-// Proves the rewrites of constants for which REF computes the same. Folding rounds a constant once, not in each op.
+// Proves the rewrites of constants for which REF computes the same value. Up to rounding, because folding rounds once
+// and not in each op.
 void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of) {
   if (sides.empty()) return;
   auto results = compare_in_batches(sides, {}, {}, 1);

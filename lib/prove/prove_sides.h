@@ -1,4 +1,5 @@
-// Decides whether the two sides of rewrites compute the same: by contracts and Z3, else at sample points in REF.
+// SidesProver: decides whether the two sides of rewrites compute the same, by contracts and Z3, or else at sample
+// points in REF.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace tgc {
 
-// Where a rewrite was made. The texts are those of the compilation or the recording.
+// The stage and the rule that made a rewrite. The texts are owned by the compilation or the recording.
 struct RewritePlace {
-  size_t stage_number = SIZE_MAX;  // number of the stage, from 0; SIZE_MAX: before the stages
+  size_t stage_number = SIZE_MAX;  // number of the stage, from 0; SIZE_MAX if before the first stage
   std::string_view stage, rule, branch = {};
   std::string_view file = {};  // file of the rule
-  size_t line = 0;
-  uint64_t number = 0;  // among the rewrites of this rule in this stage, from 1
+  size_t line = 0;             // line of the rule in `file`
+  uint64_t number = 0;  // number of the rewrite among those of the rule in the stage, from 1
 };
 
 struct RewriteProof {
@@ -30,15 +31,15 @@ struct RewriteProof {
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
-  FloatSense sense = FloatSense::Uninterpreted;  // for a proof: what it says of floats
-  std::string_view by = {};  // what decided: "values", "same", the name of a contract, "samples"
-  std::string why = {};  // why it was not proven
-  std::optional<double> error = {};  // for a proof over the reals: the largest error at samples, in ulp
-  std::string form = {};  // a hash, the same for rewrites that are equal up to renaming; empty: unlike all others
+  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is
+  std::string_view by = {};  // the method that decided: "values", "same", the name of a contract, "samples", ...
+  std::string why = {};  // if not Proven: the reason
+  std::optional<double> error = {};  // for a proof over the reals: the largest error at sample points, in ulp
+  std::string form = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};
-  std::string before = {}, after = {};  // if refuted: the sides as expressions, if they have values
-  std::vector<std::string> before_nodes = {}, after_nodes = {};  // their nodes with values, see node_values()
+  std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // if Refuted: the sides' nodes, by node_values()
   // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
   std::map<std::string, std::string> counterexample = {};
 };
@@ -46,31 +47,32 @@ struct RewriteProof {
 // The pairs of nodes that must be equal if a rewrite is right.
 using SidePairs = std::vector<Sides>;
 
-// Decides sides of one graph. One thread may use it.
+// Decides rewrites of one graph. May be used by one thread only.
 class SidesProver {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.
   SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache)
       : isolator_(graph, std::move(sizes)), prover_(isolator_.isolator(), cache), known_(cache.verdicts()) {}
 
-  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals`: see Prover::prove().
+  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals` is as for Prover::prove().
   RewriteProof decide(const Sides& s, bool over_reals = false);
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide(const SidePairs& pairs);
 
-  // Evaluates rewrites that are not proven in REF, pairs[i] for each of open[i], and sets their verdicts.
+  // Evaluates rewrites that are not proven in REF, and sets their verdicts `open`. pairs[i] are the sides of open[i].
   void sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
-  KnownVerdicts* known() { return known_; }
-  // Says that registers and shared memory of the kernel may hold infinities.
+  KnownVerdicts* known() { return known_; }  // null if no verdicts are kept
+  // Tells that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
-  // Returns values of leaves, among them NaN and infinities, at which REF computes different values; empty: none found.
+  // Returns values of leaves, NaN or infinities among them, for which REF computes different values; empty if none is
+  // found.
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
-  // Returns the largest error of the pairs at sample points, see largest_error(); nullopt if it is not known.
+  // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.
   std::optional<double> error_of(const SidePairs& pairs);
 
   const ProofCounts& counts() const { return prover_.counts(); }

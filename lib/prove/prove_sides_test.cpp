@@ -104,7 +104,7 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     deps.insert(deps.begin(), of);
     return of.graph().node(Op::AFTER, of.dtype(), deps);
   };
-  // element 0 adds the loads 0 and 1, element 1 the loads 2 and `last`
+  // element() makes a register whose element 0 adds loads 0 and 1, and whose element 1 adds the loads 2 and `last`
   auto gated = [](UOp index, UOp gate) {  // without a gate: the index itself
     std::vector<UOp> sources(index.src().begin(), index.src().end());
     if (gate) sources.push_back(gate);
@@ -125,7 +125,7 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);  // stored twice
-  const UOp gate = r.lt(num(7));  // the last iteration adds nothing, or adds to another value
+  const UOp gate = r.lt(num(7));  // a gate at the store or load makes the last iteration wrong
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, gate)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, {}, gate)).kind != RewriteProof::Kind::Proven);
 }
@@ -155,7 +155,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
   };
   CHECK(verdict(number(3).alu(Op::EXP2), number(8)).by == "constants");
   CHECK(verdict(number(3).alu(Op::EXP2), number(9)).kind == RewriteProof::Kind::Refuted);
-  UOp n = g.variable("n", 0, 0);  // has one value, but is no constant
+  UOp n = g.variable("n", 0, 0);  // a variable with only one value, which is no constant
   CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);
 }
 

@@ -14,8 +14,8 @@ UOp RandomInstances::make(Graph& graph) {
   return build_root();
 }
 
-// Returns a number that the dtype holds: small, near a power of two, near an end of the dtype, or near a multiple of an
-// earlier constant.
+// Returns a number that the dtype can represent: small, near a power of two, near a limit of the dtype, or near a
+// multiple of an earlier constant.
 Const RandomInstances::number(DType d) {
   if (dtypes::is_bool(d)) return Const(one_in(2));
   if (dtypes::is_float(d)) {
@@ -49,7 +49,7 @@ UOp RandomInstances::expression(DType d, int depth) {
   Graph& g = graph();
   auto constant = [&](DType of) { return g.constant(of, number(of)); };
   if (depth <= 0) {
-    if (d.is(Scalar::Index) && !one_in(4)) {  // a variable with narrow bounds
+    if (d.is(Scalar::Index) && !one_in(4)) {  // usually a variable with narrow bounds
       const Int least = Int(int64_t(random_() % 40) - 20), size = Int(int64_t(1 + random_() % (one_in(2) ? 8 : 300)));
       return variable(least, least + size);
     }
@@ -84,12 +84,12 @@ UOp RandomInstances::expression(DType d, int depth) {
 void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   RandomInstances instances(rule, rule.line);
   const Matcher matcher({&rule});
-  constexpr size_t kTries = 60;  // for each instance: the guards of a rule may hold for few of them
-  constexpr size_t kMostNodes = 20'000;  // limit for all instances together
+  constexpr size_t kTries = 60;  // most tries for each instance, because guards may accept only few nodes
+  constexpr size_t kMostNodes = 20'000;  // most nodes of all instances together
   size_t nodes = 0;
   for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
     Graph graph;
-    (void)catch_failures([&] {  // a choice may make a node that the graph or the rule refuses
+    (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
       UOp before = instances.make(graph), after;
       Hit hit;
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);

@@ -1,5 +1,5 @@
-// Makes nodes that the pattern of a rule matches, with small random expressions in place of its names and with random
-// constants. Rules that depend on bounds, or on the form of their operands, are wrong for such nodes only.
+// RandomInstances: makes nodes that the pattern of a rule matches, with small random expressions for its names and
+// random constants. They show errors of rules that depend on bounds, or on the form of their operands.
 #pragma once
 #include <random>
 
@@ -11,7 +11,7 @@ namespace tgc {
 class RandomInstances : public RuleInstances {
  public:
   RandomInstances(const Rule& rule, uint64_t seed) : RuleInstances(rule, false), random_(seed) {}
-  // Makes the next instance; the empty UOp for random choices that make no valid node.
+  // Makes the next instance. Returns the empty UOp if the random choices make no valid node.
   UOp make(Graph& graph);
 
  protected:
@@ -24,10 +24,10 @@ class RandomInstances : public RuleInstances {
   bool one_in(size_t n) { return random_() % n == 0; }
 
   std::mt19937_64 random_;
-  std::vector<Int> constants_;  // constants of this instance
+  std::vector<Int> constants_;  // the integer constants of the current instance
 };
 
-// Evaluates up to `count` random instances of the rule in REF. If one of them is refuted, makes `out` refuted.
+// Evaluates up to `count` random instances of the rule in REF. If the sides of one differ, sets `out` to Refuted.
 void refute_rule(const Rule& rule, size_t count, RuleProof& out);
 
 }  // namespace tgc

@@ -38,7 +38,7 @@ UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, Rewrite
     const std::string_view group = rewrites[i].group;
     for (; i < rewrites.size(); i++) {
       const ReplayedRewrite& r = rewrites[i];
-      // a second replacement of a node is of another substitution
+      // a second replacement of the same node belongs to another substitution
       if (has_groups && (r.group != group || (!group.empty() && all.contains(r.before)))) break;
       all[r.before] = r.after;
     }
@@ -47,7 +47,7 @@ UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, Rewrite
   return graph;
 }
 
-// The rewrites of tgc's own pipeline.
+// ---- the rewrites of tgc's own pipeline
 
 namespace {
 
@@ -98,7 +98,7 @@ class NativeHistory : public RewriteHistory {
     UOp last = stage.input;
     for (size_t number : stage.tops) {
       const TopRewrite& top = tops_[number];
-      if (!top.input.is(stage.input.op())) continue;  // the stage is a function that rewrites a part of the graph
+      if (!top.input.is(stage.input.op())) continue;  // skip a function's graph rewrite of a part of the graph
       out.emplace_back(last, top.input);
       last = top.applications.empty() ? top.input : replay(top, top.applications.size());
     }
@@ -135,21 +135,21 @@ std::unique_ptr<RewriteHistory> native_history(Compilation compilation) {
   return std::make_unique<NativeHistory>(std::move(compilation));
 }
 
-// The rewrites that another tinygrad release made and tinygrad_export.py --rewrites recorded.
+// ---- the rewrites of another tinygrad release that tinygrad_export.py --rewrites recorded
 
 namespace {
 
 using Row = Pipeline::Row;
 
-// Returns whether a rewrite replaces a node by what a rule or a stage asks for, not by what the node's own rule makes.
-// tinygrad does this by a rule of ops.py, or in a stage that is a function. Inside of rules, the rule's own rewrite
-// decides it; of a stage, it is proven as any other rewrite, or all such rewrites together.
+// Returns true if `m` is a substitution: another rule or the stage has chosen the replacement. tinygrad substitutes by
+// a rule of ops.py, or in a stage that is a function. A substitution in a rule is decided by the rewrite of this rule;
+// those of a stage are proven like other rewrites, or all together.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
   return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }
 
-// The sink of a compiled kernel; other graphs are their own sink.
+// Returns the SINK of a PROGRAM; any other graph is returned as it is.
 UOp sink_of(UOp graph) { return graph && graph.is(Op::PROGRAM) && graph.num_src() ? graph.src(0) : graph; }
 
 class RecordedHistory : public RewriteHistory {
@@ -218,16 +218,16 @@ class RecordedHistory : public RewriteHistory {
   }
 
  private:
-  // Makes each match an application of a list, with depths from 0 in each stage.
+  // Adds each recorded match of a stage to list_, with depths that begin at 0 in the stage.
   void add_matches(const Row& row) {
     if (row.rewrites.empty()) return;
     const size_t stage = stages_.size() - 1;
-    // If the stage changed nothing, all its matches are parts of rules that declined in the end.
+    // If the stage changed nothing, all matches are nested in rules that declined in the end.
     const int own = std::ranges::min_element(row.rewrites, {}, &Rewrite::depth)->depth - !row.changes_graph();
     TopRewrite top{nullptr, sink_of(row.input), false, {}, {}};
     for (const Rewrite& m : row.rewrites) {
       UOp before = m.before, after = m.after;
-      if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // a PROGRAM gets a list, a source or a binary
+      if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // a source (such as the list) is added to a PROGRAM
         if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
         before = before.src(0), after = after.src(0);
       }
@@ -242,10 +242,11 @@ class RecordedHistory : public RewriteHistory {
     tops_.push_back(std::move(top));
   }
 
-  // How a stage's rewrites lead from its input to its result. A function may substitute in a graph of its own, which it
-  // then puts into the stage's graph: the places of such calls are skipped.
+  // How to repeat a stage's rewrites, so that they lead from its input to its result.
   struct Plan {
     RewriteOrder order = kRewriteOrders[0];
+    // Places of calls whose rewrites are skipped: a function may substitute in another graph, of which it then makes a
+    // part of the stage's graph.
     std::set<std::string_view> skipped = {};
   };
   const Plan& plan_of(const HistoryStage& stage) {
@@ -254,7 +255,7 @@ class RecordedHistory : public RewriteHistory {
     auto is_right = [&](Plan plan) {
       it->second = std::move(plan);
       const UOp given = replay(stage, SIZE_MAX);
-      return given && graph_difference(given, stage.result, 1).empty();  // but for the SINK's argument
+      return given && graph_difference(given, stage.result, 1).empty();  // ignores the SINK's arg
     };
     for (RewriteOrder order : kRewriteOrders)
       if (is_right({order})) return it->second;
@@ -272,7 +273,7 @@ class RecordedHistory : public RewriteHistory {
     return it->second = {};
   }
 
-  // A buffer is no value. Two are the same if their sizes are.
+  // Returns true if both sides are buffers that differ at most in their sources, which are sizes.
   static bool is_same_buffer(const Sides& s) {
     constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
     return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&
@@ -289,7 +290,7 @@ class RecordedHistory : public RewriteHistory {
     return out;
   }
 
-  // Decides whether `after` has each index of the loop `before`, in order, as an element of a vector.
+  // Returns true if `after` is a vector of all indices of the loop `before`, in order.
   bool has_all_indices(UOp before, UOp after) {
     if (!is_expanded_range(before)) return false;
     auto loop = importer_.import(before, before), elements = importer_.import(after, after);
@@ -307,7 +308,7 @@ class RecordedHistory : public RewriteHistory {
   const Settings settings_;
   std::unordered_map<uint32_t, ImportedGraph> graphs_;  // by node id of the recorded graph
   ImportedGraph list_graph_;
-  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // by stage and place: its rewrites so far
+  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // number of rewrites so far, by stage and place
   std::map<size_t, Plan> plans_;  // by number of the stage
 };
 

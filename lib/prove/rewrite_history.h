@@ -1,5 +1,5 @@
-// The stages and rewrites of one compilation, as the prover reads them: those of tgc's own pipeline, or those that
-// another tinygrad release made and tinygrad_export.py --rewrites recorded.
+// RewriteHistory: the stages and rewrites of one compilation, for the prover. They are those of tgc's own pipeline, or
+// those of another tinygrad release that tinygrad_export.py --rewrites recorded.
 #pragma once
 #include <memory>
 #include <span>
@@ -17,7 +17,7 @@ namespace tgc {
 // A stage of a compilation. Its nodes are those of the release that compiled.
 struct HistoryStage {
   std::string_view name;
-  UOp input, result;  // `result` is empty if the recording lacks the graph
+  UOp input, result;  // `result` is empty if the recording does not have the graph
   std::vector<size_t> tops = {};  // the stage's graph rewrites, in order: indices into RewriteHistory::tops()
 
   bool changes_graph() const { return !(result == input); }
@@ -30,29 +30,30 @@ class RewriteHistory {
   std::span<const Application> list() const { return list_; }  // all rewrites, in order; nested ones come first
   std::span<const TopRewrite> tops() const { return tops_; }
   std::span<const HistoryStage> stages() const { return stages_; }
-  size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX: before the stages
+  size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX if before the first stage
   const RewritePlace& place(size_t rewrite) const { return places_[rewrite]; }
-  // Returns whether the rewrite `part` was made while the rule of the rewrite `whole` ran, or may have been.
+  // Returns true if the rewrite `part` may be nested in the rewrite `whole`.
   bool is_part_of(size_t part, size_t whole) const;
 
-  // Returns whether the rewrite changes the graph of its stage. A function may rewrite a graph of its own, too.
+  // Returns true if the rewrite changes the graph of its stage, and not another graph that a function rewrites.
   virtual bool is_used(size_t) { return true; }
-  // The kernel's AST in tgc's IR; empty if it cannot be imported.
+  // Returns the kernel's AST in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp ast() = 0;
-  // Returns a graph in tgc's IR; empty if it cannot be imported.
+  // Returns a graph in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp imported(UOp graph) = 0;
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
   virtual Result<SidePairs> import(const Sides& sides) = 0;
-  // The graph of the nodes that import() returns.
+  // Returns the Graph of the nodes that import() returns.
   virtual Graph& graph() = 0;
-  // Returns the two sides of each rewrite. Adds to `wrong` the rewrites whose sides differ for certain.
+  // Returns the two sides of each rewrite. Adds to `wrong` the indices of rewrites whose sides differ for certain.
   virtual std::vector<Sides> sides(std::vector<size_t>& wrong) = 0;
-  // Returns the graph after the first `count` rewrites of depth 0 of a stage; empty if they do not give a graph.
+  // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
+  // possible.
   virtual UOp replay(const HistoryStage& stage, size_t count) = 0;
-  // Returns pairs of graphs: one that the rewrites of a stage make of its input, and the one that the compilation had
-  // there. If the two are the same, the rewrites lead from the input of the stage to its result.
+  // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
+  // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
   virtual std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) = 0;
-  // Returns the linear list in tgc's IR; empty if there is none, or if it cannot be imported.
+  // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
   virtual std::span<const UOp> linear() { return {}; }
 
  protected:
@@ -63,19 +64,19 @@ class RewriteHistory {
   std::vector<RewritePlace> places_;
 };
 
-// The history of a compilation of tgc. Compiles the kernel; throws Failure if a stage fails.
+// Compiles the kernel by tgc's own stages, and returns the history. Throws Failure if a stage fails.
 std::unique_ptr<RewriteHistory> native_history(Compilation compilation);
-// The history of a kernel record of another release. Throws Failure if the record has no rewrites.
+// Returns the history of a record of another release. Throws Failure if the record has no rewrites.
 std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in);
 
-// Repeats recorded rewrites on a graph, in one of the orders in which tinygrad visits nodes.
+// The orders in which tinygrad visits nodes.
 enum class RewriteOrder : uint8_t {
-  SourcesFirst,  // graph_rewrite
+  SourcesFirst,  // graph_rewrite: the sources of a node first
   NodeFirst,     // graph_rewrite with bottom_up: a node before its sources
-  NodeOnce,      // a substitution: the same, but what replaces a node is not visited
-  Once,          // a walk: sources first, and what replaces a node is not visited
-  Groups,        // several substitutions and graph_rewrites, one after the other
-  GroupsOnce,    // the same, but what a substitution puts in place of a node is not visited
+  NodeOnce,      // a substitution: as NodeFirst, but the replacement of a node is not visited
+  Once,          // a walk: as SourcesFirst, but the replacement of a node is not visited
+  Groups,        // several substitutions and graph rewrites, one after the other
+  GroupsOnce,    // as Groups, but the replacement of a node by a substitution is not visited
 };
 inline constexpr RewriteOrder kRewriteOrders[] = {RewriteOrder::SourcesFirst, RewriteOrder::NodeFirst,
                                                   RewriteOrder::Once,         RewriteOrder::NodeOnce,
@@ -83,12 +84,12 @@ inline constexpr RewriteOrder kRewriteOrders[] = {RewriteOrder::SourcesFirst, Re
 
 struct ReplayedRewrite {
   UOp before, after;
-  // for a substitution, the place of its call; adjacent rewrites of one group are applied together
+  // For a substitution: the place of its call. Adjacent rewrites of one group are applied together.
   std::string_view group = {};
 };
 
-// Replaces `before` by `after` for each of the rewrites, in the graph under `root`. Returns an empty UOp if the
-// rewrites form a cycle.
+// Repeats the rewrites on the graph under `root`, in the given order of visits, and returns the result. Returns the
+// empty UOp if the rewrites form a cycle.
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order);
 
 }  // namespace tgc

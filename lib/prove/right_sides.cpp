@@ -14,13 +14,13 @@ namespace {
 
 using pat::PatNode;
 
-struct NotData {};  // thrown for a part of a rule whose meaning is unknown
+struct NotData {};  // thrown if the meaning of a part of a rule is unknown
 
-// The meaning of a guard, as a condition on values.
+// The meaning of a guard as a condition on values.
 struct Meaning {
-  std::optional<bool> known = {};  // decided by dtypes and ops alone
-  UOp holds = {};                  // a bool that is true wherever the guard holds; null: true
-  bool is_exact = false;           // whether `holds` is false wherever the guard fails
+  std::optional<bool> known = {};  // the result of the guard, if dtypes and ops alone decide it
+  UOp holds = {};                  // a bool that is true wherever the guard accepts; null stands for true
+  bool is_exact = false;           // `holds` is also false wherever the guard rejects
 };
 
 bool is_literal(const PatNode* n) {
@@ -45,7 +45,7 @@ class Builder {
 
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
-    UOp earlier;  // no earlier folding applies, as far as values tell
+    UOp earlier;  // a bool that is true where no earlier folding applies, as far as values decide this
     for (const Folding& f : foldings_of(rule_)) {
       if (!f.right) throw NotData();
       UOp when = earlier, all_hold;
@@ -60,7 +60,7 @@ class Builder {
       assumed_ = {}, limit_.clear();
       UOp right = node(f.right);
       out.push_back({right, conjunction(conjunction(when, all_hold), assumed_), limit_});
-      if (is_exact && !all_hold) return out;  // no later folding applies
+      if (is_exact && !all_hold) return out;  // this folding always applies, so later ones never do
       if (is_exact) earlier = conjunction(earlier, all_hold.logical_not());
     }
     return out;
@@ -160,7 +160,8 @@ class Builder {
     throw NotData();
   }
 
-  // The dtype that the bounds of an index select: int32 if they lie within it. An index never exceeds 64 bits.
+  // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Instances are
+  // built for both, and assume that the value fits.
   DType selected(UOp u) {
     used_bounds_ = true;
     DType d = wide_ ? dtypes::int64 : dtypes::int32;
@@ -180,7 +181,7 @@ class Builder {
       return {Const(int64_t(k))};
     }
     if (n->form == "is_less_than_zero") return {{}, bound(n->children[0]).lt(0).cast(dtypes::index)};
-    if (n->form == "vmin") return value(bound(n->children[0]));  // only beside the guard has_one_value
+    if (n->form == "vmin") return value(bound(n->children[0]));  // rules use vmin only with the guard has_one_value
     if (n->form == "-" && n->children.size() == 1) return negated(number(n->children[0]));
     if (n->form == "ceil" || n->form == "floor") {
       const PatNode* quotient = n->children[0];
@@ -206,7 +207,7 @@ class Builder {
     return computed(n->ops.first(), number(n->children[0]), number(n->children[1]));
   }
 
-  // The number that a captured constant has in Python.
+  // Returns the number of a captured constant, as an unbounded integer or a double.
   Number value(UOp u) {
     if (u.is(Op::CONST) && !u.is_invalid()) return {u.arg().to_const()};
     return {{}, u.cast(dtypes::is_float(u.dtype()) ? dtypes::float64 : dtypes::index)};
@@ -231,7 +232,7 @@ class Builder {
     UOp x = as(a, dtypes::index), y = as(b, dtypes::index), q = x / y, r = x % y;
     return {{}, (r.ne(0) & r.lt(0).ne(y.lt(0))).where(q - Const(1), q)};
   }
-  // Python divides integers as floats. The result is exact enough below 2**53.
+  // Assumes that `n` is within 2**53, where Python's division of integers as floats is exact enough.
   void assume_exact_as_double(const Number& n) {
     limit_ = "constants within 2**53";
     UOp x = as(n, dtypes::index);
@@ -260,7 +261,7 @@ class Builder {
     auto exactly = [](UOp holds) { return Meaning{{}, holds, true}; };
     auto not_negative = [](UOp u) { return u.lt(0).logical_not(); };
     auto not_positive = [](UOp u) { return u.gt(0).logical_not(); };
-    // dtypes and ops
+    // guards that dtypes and ops decide
     if (name == "same_dtype") return {x[0].dtype() == x[1].dtype()};
     if (name == "dtype_holds") return {can_lossless_cast(x[1].dtype(), x[0].dtype())};
     if (name == "is_invalid") return {x[0].is_invalid()};
@@ -268,11 +269,11 @@ class Builder {
     if (name == "is_power_of_two_above_one" && x[0].is_const()) return {log2_exact(x[0]) > 0};
     if (name == "not_finite" && !dtypes::is_float(x[0].dtype())) return {false};
     if (name == "not_finite") return implied(x[0].alu(Op::SUB, x[0]).ne(0));
-    // no statement about values
+    // guards that say nothing about values
     if (name == "differ" || name == "a_pair_is_const" || name == "out_of_order" || name == "sign_is_known" ||
         name == "has_one_value")
       return {};
-    // bounds: what they imply for the value
+    // guards on bounds: the condition is what the bounds imply for the value
     if (name == "never_negative") return implied(not_negative(x[0]));
     if (name == "never_positive") return implied(not_positive(x[0]));
     if (name == "always_positive") return implied(x[0].gt(0));
@@ -282,7 +283,7 @@ class Builder {
       return implied((not_negative(x[0]) & not_negative(x[1])) | (not_positive(x[0]) & not_positive(x[1])));
     if (name == "fits_int32") return dtypes::is_int(x[0].dtype()) ? implied(lies_in(x[0], dtypes::int32)) : Meaning{};
     if (name == "dtype_holds_values") return implied(lies_in(x[1], x[0].dtype()));
-    // constants
+    // guards on constants
     if (name == "truthy") return exactly(dtypes::is_bool(x[0].dtype()) ? x[0] : x[0].ne(0));
     if (name == "is_positive") return exactly(number_of(0).gt(0));
     if (name == "is_not_positive") return exactly(not_positive(number_of(0)));
@@ -346,7 +347,8 @@ bool needs_shapes(const Rule& rule) { return leans_on_bounds(rule) || has_guard(
 
 namespace {
 
-// Computes a bool for each node of `u`, from the sources up.
+// Returns the conjunction of own(n) for all nodes n of `u` that are evaluated: of a WHERE, only those of the chosen
+// value.
 UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
   Graph& graph = u.graph();
   const UOp always = graph.constant(dtypes::bool_, true);
@@ -354,7 +356,7 @@ UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
   for (UOp n : toposort(u)) {
     UOp out;
     auto of = [&](size_t i) { return known.at(n.src(i).id()); };
-    if (n.is(Op::WHERE)) {  // the branch that is not chosen does not count
+    if (n.is(Op::WHERE)) {  // only the condition and the chosen value are evaluated
       UOp yes = of(1), no = of(2);
       out = of(0);
       if (!(yes == always && no == always))
@@ -395,7 +397,7 @@ UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
     auto never = [&] { return n.graph().constant(dtypes::bool_, false); };
-    if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();  // the sum of True and True is True
+    if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();  // True + True is True, and not 2
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
     if (n.is(Op::CONST) && !n.is_invalid()) {
       Int v = n.arg().to_const().to_int();

@@ -56,12 +56,13 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   std::vector<DType> all;
   for (DType d : kDTypes)
     if (among.empty() || among.contains(d)) all.push_back(d);
-  for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only where a pattern asks for them
+  for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only if a pattern is for them, and not for other floats
     if (among.contains(d) && !among.contains(dtypes::float32)) all.push_back(d);
   return all.empty() ? dtypes::void_ : all[pick(all.size())];
 }
 
-// An unknown value: an index within 2**40, or any value of a fixed dtype, loaded from a memory of its own.
+// Returns an unknown value: a variable within 2**40 for an index, or any value of a fixed dtype, loaded from a new
+// memory.
 UOp RuleInstances::leaf(DType d) {
   if (shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
@@ -72,13 +73,14 @@ UOp RuleInstances::variable(const Int& least, const Int& most) {
   return graph_->variable("v" + std::to_string(++leaves_), least, most);
 }
 
-// Element p<n> of the memory data<n>. No loop occurs, because some rules decline nodes below a loop.
+// Returns element p<n> of the memory data<n>. p<n> is a variable and no loop, because some rules decline nodes below
+// loops.
 UOp RuleInstances::loaded(DType d, int64_t n) {
   UOp at = graph_->variable("p" + std::to_string(n), Const(int64_t(0)), Const(int64_t(63)));
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();
 }
 
-// An expression of variables i, j and of values of its own, or a constant. Names may share variables.
+// Returns an expression of the variables i and j, which names may share, and of new values; or a constant.
 UOp RuleInstances::shaped_leaf(DType d) {
   int64_t n = ++leaves_;
   auto variable = [&](int64_t least, int64_t most) {
@@ -131,13 +133,13 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     UOp c = n->arg.is_const() ? graph_->constant(d, n->arg.to_const()) : UOp();
     return c && c.is_const() && py_equal(c.arg().to_const(), n->arg.to_const()) ? c : UOp();
   }
-  if (std::ranges::find(powers_, n->capture) != powers_.end()) {  // all powers of two that the dtype holds
+  if (std::ranges::find(powers_, n->capture) != powers_.end()) {  // a power of two that the dtype can represent
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
     return graph_->constant(d, Int::pow2(uint32_t(pick(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
   if (symbolic_) return leaf(d);
   const Const v = number(d);
-  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // the dtype lacks it
+  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // not a number of `d`
   return graph_->constant(d, v);
 }
 
@@ -148,7 +150,7 @@ Const RuleInstances::number(DType d) {
   return dtypes::is_float(d) ? Const(double(v)) : Const(v);
 }
 
-// An element of a memory, at an index within 0 to 63.
+// Returns an INDEX of a new memory of 64 elements.
 UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
   if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
   UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++leaves_);
@@ -210,20 +212,20 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
 UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> want) {
   const bool compares = ops::Comparison.contains(op), casts = op == Op::CAST || op == Op::BITCAST;
   if (compares && want && *want != dtypes::bool_) return {};
-  // An op on Invalid is one on an index, whatever the op means.
+  // an op with an Invalid operand computes an index
   const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
   DTypeSet among = n->dtypes;
-  if (among.empty() && !casts && !compares)  // a source may say the dtype
+  if (among.empty() && !casts && !compares)  // take the dtypes that the pattern of a source allows
     for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
   DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
-  DType of_sources = compares || casts ? dtypes::void_ : d;  // void: not chosen yet
+  DType of_sources = compares || casts ? dtypes::void_ : d;  // void if it is not chosen yet
   if (!compares && !casts && op != Op::WHERE && !on_invalid && !has_op(op, d)) return {};
   const size_t arity = casts || ops::Unary.contains(op) ? 1 : ops::Binary.contains(op) ? 2 : 3;
   const bool is_each = n->sources == PatNode::Sources::Each;
   if (is_each ? arity != 1 || n->children.size() != 1 : !n->children.empty() && n->children.size() != arity) return {};
   std::vector<UOp> src(arity);
-  // The source that says its dtype comes first, if the dtype is not chosen yet: 0 < x.
+  // If the dtype is not chosen yet, build the source that decides it first: x in 0 < x.
   std::vector<size_t> order;
   for (size_t i = 0; i < arity; i++) order.push_back(i);
   if (of_sources == dtypes::void_ && arity == 2 && n->children.size() == 2 && is_constant(n->children[0]))
@@ -232,7 +234,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     std::optional<DType> need = of_sources;
     if (op == Op::WHERE && i == 0) need = dtypes::bool_;
     if (need == dtypes::void_) {
-      // a source that is bound already, or says its dtype, decides; else it is chosen
+      // a source that is bound already, or whose pattern has a dtype, decides
       if (n->children.empty()) need = pick_dtype({});
       else need = std::nullopt;
     }
@@ -241,8 +243,8 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     if (compares) of_sources = s.dtype();
     src[i] = s;
   }
-  if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no such node
-  if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};  // an index is made of integers
+  if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no cast to `d`
+  if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};  // only integers are cast to an index
   if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
   if (compares && !has_op(op, src[0].dtype())) return {};
   return graph_->node(op, d, src);
@@ -264,7 +266,7 @@ std::optional<UOp> RuleInstances::next(Graph& graph) {
   UOp out;
   try {
     out = build_root();
-  } catch (const Failure&) {  // a choice made a node that the graph refuses
+  } catch (const Failure&) {  // the graph refuses a node of this choice
     advance();
     return UOp();
   }

@@ -1,4 +1,4 @@
-// Makes nodes that the pattern of a rule matches, with unknown values in place of its names.
+// RuleInstances: makes the nodes that the pattern of a rule matches, with unknown values for its names.
 #pragma once
 #include <array>
 #include <optional>
@@ -11,13 +11,13 @@ namespace tgc {
 
 class RuleInstances {
  public:
-  // With `symbolic`, captured constants are unknown values; else some usual constants, and large ones. With `shapes`,
-  // names also stand for expressions whose bounds are known, and for constants.
+  // With `symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
+  // `shapes`, names also stand for expressions with known bounds, and for constants.
   RuleInstances(const Rule& rule, bool symbolic, bool shapes = false);
   virtual ~RuleInstances() = default;
 
-  // Makes the next instance in `graph`: the node that the pattern matches. Returns nullopt after the last one, and the
-  // empty UOp for a choice that makes no valid node.
+  // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last one, and the
+  // empty UOp for choices that make no valid node.
   std::optional<UOp> next(Graph& graph);
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
@@ -26,9 +26,9 @@ class RuleInstances {
   UOp build_root() { return build(rule_.left, std::nullopt); }
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
-  virtual size_t pick(size_t n);  // chooses one of n alternatives
-  virtual UOp leaf(DType d);      // the node in place of a name
-  virtual Const number(DType d);  // the number in place of a captured constant
+  virtual size_t pick(size_t n);  // chooses one of n alternatives: returns a number below n
+  virtual UOp leaf(DType d);      // returns the node for a name
+  virtual Const number(DType d);  // returns the number for a captured constant
 
  private:
   using PatNode = pat::PatNode;
@@ -45,17 +45,17 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool symbolic_, shapes_;
-  std::vector<int> powers_;  // the captures of which a guard says that they are powers of two
+  std::vector<int> powers_;  // the captures that are powers of two by a guard
   bool done_ = false;
   std::vector<std::pair<size_t, size_t>>
-      choices_;  // (choice, number of alternatives), in the order in which they are made
+      choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
   size_t at_ = 0;
   Graph* graph_ = nullptr;
   int64_t leaves_ = 0;
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns whether all nodes of the left side are values of scalars: no loops, stores, vectors or control flow.
+// Returns true if all nodes of the left side are scalar values: no loops, stores, vectors or control flow.
 bool has_values_only(const Rule& rule);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// The verdicts of rules as text and JSON.
+// Formats the verdicts of tgc's own rules as text and JSON.
 #include <algorithm>
 
 #include "lib/prove/prove_rules.h"

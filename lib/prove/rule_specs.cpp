@@ -12,10 +12,10 @@ constexpr DType f32 = dtypes::float32, u32 = dtypes::uint32;
 constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kBFloat16{Scalar::BFloat16}, kDouble{Scalar::Float64},
     kFloat{Scalar::Float32};
 
-// The guards have the names and the meaning of those in passes/symbolic.
+// A guard of the specifications, with the name and the meaning of the one in passes/symbolic.
 bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 
-// op(x, ...) -> narrow(op(float(x), ...))
+// Adds the specifications op(x, ...) -> narrow(op(float(x), ...)), one for each number of operands.
 void add_ops_as_float(std::vector<Rule>& to, std::string_view name, DTypeSet narrow) {
   to.push_back(rule(name, node(ops::Unary, a).of(narrow).as(x), cast(alu(op_of(x), cast(a, f32)), dtype_of(x))));
   to.push_back(rule(name, node(ops::Binary, a, b).of(narrow).as(x),
@@ -73,7 +73,7 @@ std::vector<const Rule*> specifications_of(const Rule& rule) {
   std::vector<const Rule*> out;
   for (const Rule* spec : set.rules()) {
     if (spec->name != rule.name || !contains_all(spec->left->dtypes, rule.left->dtypes)) continue;
-    // the dtypes of sources tell apart the rules of one name
+    // rules of one name differ in the dtypes of their sources
     auto covers = [](const PatNode* s, const PatNode* r) { return contains_all(s->dtypes, r->dtypes); };
     bool all = true;
     for (size_t i = 0; i < std::min(spec->left->children.size(), rule.left->children.size()); i++)

@@ -1,6 +1,6 @@
-// Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name, with a left
-// side that covers the rule's, and with data as its right side. It is proven like other rules, and the C++ function
-// must make what it says for each instance of the rule.
+// Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name, whose left
+// side covers that of the rule, and whose right side is data. It is proven like other rules, and the C++ function must
+// make the same node for each instance of the rule.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Returns the specifications of a rule; empty if it has none. A rule over ops of several arities has one for each.
+// Returns the specifications of a rule, which may have none. A rule for ops of several arities has one for each arity.
 std::vector<const Rule*> specifications_of(const Rule& rule);
 
 }  // namespace tgc

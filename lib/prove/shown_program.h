@@ -1,4 +1,5 @@
-// A Python program that shows the wrong value of a refuted rule or rewrite with a tinygrad (tgc prove --program).
+// ShownProgram: a Python program that shows the wrong value of a refuted rule or rewrite with a tinygrad (tgc prove
+// --program).
 #pragma once
 #include <string>
 
@@ -7,10 +8,9 @@
 namespace tgc {
 
 struct ShownProgram {
-  std::string file = {}, printed = {};  // where the program is, and what it printed; empty: there is none
-  std::string why = {};  // there is none; empty: none was asked for
-
-  // Returns a line of a report; "" if none was asked for.
+  std::string file = {}, printed = {};  // the program's file, and its output; empty if there is no program
+  std::string why = {};  // the reason why there is no program; empty if none was asked for
+  // Returns a line for a report; "" if no program was asked for.
   std::string text() const {
     if (!file.empty()) return "  program: " + file + " prints " + printed + "\n";
     return why.empty() ? "" : "  no program: " + why + "\n";

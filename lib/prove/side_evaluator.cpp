@@ -18,11 +18,12 @@ namespace tgc {
 
 namespace {
 
-// Numbers of the DEFINE_GLOBALs of inputs and outputs, apart from those of the isolated expressions.
+// Numbers of the first DEFINE_GLOBALs of inputs and outputs, which the isolated expressions do not use.
 constexpr int64_t kInputs = 2 * ExprIsolator::kLeaves, kOutputs = 3 * ExprIsolator::kLeaves;
 constexpr int64_t kAxis = 1 << 21;
 
-// Relative difference, and least absolute difference, that rounding does not explain. `scale` is the largest leaf.
+// The smallest relative difference, and the smallest absolute one, that rounding does not explain. `scale` is the
+// largest magnitude of a leaf.
 constexpr double kClear = 0.1;
 double least_clear(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
@@ -50,7 +51,7 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
   const UOp before_valid = with_inputs(v.before_valid), after_valid = with_inputs(v.after_valid);
-  // the exponent of a power may have few digits
+  // a power enlarges the rounding error of its exponent, if the exponent's dtype has few digits
   for (UOp root : roots)
     if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
@@ -68,13 +69,13 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
 
 void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots) {
   Intervals intervals(isolator);
-  std::map<uint32_t, std::set<uint32_t>> loads;  // by node id of a memory: its loads
+  std::map<uint32_t, std::set<uint32_t>> loads;  // by node id of a memory: the node ids of its loads
   std::set<uint32_t> in_loop;
   auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of(u); };
   for (UOp root : roots)
     for (UOp u : toposort(root)) {
       const bool is_number = u.is_const() && u.dtype().is(Scalar::Index) && !u.is_invalid();
-      if (is_number && u.arg().to_const().to_int().bit_length() > 62) can_run_ = false;  // REF's index has 64 bits
+      if (is_number && u.arg().to_const().to_int().bit_length() > 62) can_run_ = false;  // too large for REF's 64 bits
       if (u.is(Op::RANGE) && u != isolator.point()) in_loop.insert(u.id());
       for (UOp s : u.src())
         if (in_loop.contains(s.id())) in_loop.insert(u.id());
@@ -85,7 +86,7 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
   auto is_element = [&](UOp u) {
     return is_memory(u) && loads[u.src(0).src(0).id()].size() == 1 && !in_loop.contains(u.id());
   };
-  // An element's own address does not matter, because no other load reads the memory.
+  // do not visit the address of an element, which does not matter because no other load reads the memory
   std::vector<UOp> stack(roots.rbegin(), roots.rend());
   std::set<uint32_t> seen;
   while (!stack.empty()) {
@@ -124,7 +125,7 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   inputs_.push_back(std::move(in));
 }
 
-// Adds an array for the value at all points, and returns its number.
+// Adds an output array that gets the value at all points, and returns its index.
 size_t SideEvaluator::output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
@@ -134,16 +135,16 @@ size_t SideEvaluator::output(UOp value) {
   return number;
 }
 
-// ---- whether a value is defined (lib/prove/README.md)
+// ---- where a value is defined (lib/prove/README.md)
 
-// Returns a bool: whether the op of `u` is defined for its sources; null if it always is.
+// Returns a bool that is true where the op of `u` is defined for its operands; null if it always is.
 UOp SideEvaluator::defined_itself(UOp u) const {
   const DType d = u.dtype();
   auto number = [&](double v) { return graph_.constant(dtypes::float64, Const(v)); };
   auto between = [&](double low, UOp x, double high) { return number(low).lt(x).alu(Op::AND, x.lt(number(high))); };
   auto real = [](UOp x) { return x.cast(dtypes::float64); };
   if (d.count() > 1 || !dtypes::is_int(d)) return {};
-  const bool is_index = d.is(Scalar::Index);  // an unbounded number: REF must not overflow
+  const bool is_index = d.is(Scalar::Index);  // an index is unbounded, so it is undefined where REF's 64 bits overflow
   switch (u.op()) {
     case Op::IDIV:
     case Op::MOD: return u.src(1).ne(u.src(1).const_like(Const(int64_t(0))));
@@ -172,11 +173,11 @@ UOp SideEvaluator::defined(UOp root) {
   for (UOp u : toposort(root, [](UOp u) { return !u.is(Op::LOAD); })) {
     auto of = [&](UOp s) { return known.contains(s.id()) ? known[s.id()] : UOp(); };
     UOp out;
-    if (u.is(Op::WHERE) && u.src(0).dtype().count() == 1) {  // the branch that is not chosen may be undefined
+    if (u.is(Op::WHERE) && u.src(0).dtype().count() == 1) {  // only the chosen value must be defined
       UOp yes = of(u.src(1)), no = of(u.src(2));
       if (yes || no) out = u.src(0).where(yes ? yes : always, no ? no : always);
       out = both(of(u.src(0)), out);
-    } else if (u.is(Op::REDUCE) && of(u.src(0))) {  // counts the terms that are undefined
+    } else if (u.is(Op::REDUCE) && of(u.src(0))) {  // count the terms that are undefined
       std::vector<UOp> src(u.src().begin(), u.src().end());
       src[0] = of(u.src(0)).logical_not().cast(dtypes::int64);
       UOp terms = graph_.node(Op::REDUCE, dtypes::int64, src, Arg(Op::ADD));
@@ -213,7 +214,7 @@ void SideEvaluator::fill(size_t input, std::span<const Point> points) {
   for (size_t i = 0; i < points.size(); i++) put_element(arrays_[input], i, points[i][input]);
 }
 
-// Fills the memories with small numbers in the first run, with integers of all sizes in the others.
+// Fills the random arrays: with small numbers in the first run, and with integers of all magnitudes in later runs.
 void SideEvaluator::fill_memories() {
   std::mt19937_64 random(++runs_);
   for (auto& [number, a] : memories_) {
@@ -263,7 +264,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
     for (const Const& c : points[i])
       if (!is_sine_ && c.is_float() && std::isfinite(c.as_float())) scale_ = std::max(scale_, std::fabs(c.as_float()));
     for (const Lane& lane : lanes_)
-      // an Invalid value differs even if its number is undefined
+      // a value that is Invalid on one side differs even where its number is undefined
       if (auto kind = difference(lane, i); kind && (is_after || !holds(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
   }
@@ -309,7 +310,8 @@ Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counte
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
     out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
-  constexpr int64_t kShown = 8, kMostWhole = 16;  // a small memory is shown whole, so that a program can repeat it
+  // An array of at most kMostWhole elements is shown whole, so that a program can use it; of others, kShown elements.
+  constexpr int64_t kShown = 8, kMostWhole = 16;
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
     const int64_t shown = a.size() <= kMostWhole ? a.size() : kShown;
@@ -352,7 +354,7 @@ UOp selected_term(UOp before) {
   if (!test.in({Op::CMPNE, Op::CMPEQ})) return {};
   const UOp zero = term.src(is_not_equal ? 1 : 2), value = term.src(is_not_equal ? 2 : 1);
   if (!zero.is_const() || zero.is_invalid() || !py_equal(zero.arg().to_const(), Const(int64_t(0)))) return {};
-  // Returns whether the node is the index of the loop, which its dtype holds.
+  // Returns true if `u` is the index of the loop, perhaps cast to dtypes that can represent it.
   auto is_index = [&](UOp u) {
     for (; u.is(Op::CAST); u = u.src(0))
       if (!dtypes::is_int(u.dtype()) || dtypes::max(u.dtype()).to_int() < Int(size - 1)) return false;

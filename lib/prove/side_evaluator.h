@@ -1,4 +1,4 @@
-// Evaluates both sides of a rewrite in REF at given values of their leaves.
+// SideEvaluator: evaluates both sides of a rewrite in REF for given values of their leaves.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,18 +12,17 @@
 
 namespace tgc {
 
-// Sets an element of an array. An integer for a float is the bits of the float.
+// Sets element `i` of an array. If the array has floats and `c` is an integer, `c` has the bits of the float.
 void put_element(Array& a, size_t i, const Const& c);
 
 class SideEvaluator {
  public:
-  static constexpr size_t kPoints = 512;  // the number of points that one run evaluates, unless fewer are asked for
-
-  // A leaf, or the element that the only load from a memory reads. Memories that are loaded several times, or inside a
-  // reduction, are arrays of random numbers instead.
+  static constexpr size_t kPoints = 512;  // most points of one run
+  // A leaf, or the element that the only load from a memory reads. Memories that are loaded several times, or within a
+  // reduction, are no inputs, but arrays of random numbers.
   struct Input {
     UOp load;  // the LOAD in the isolated expressions
-    UOp leaf;  // the node of the leaf; null for a memory
+    UOp leaf;  // the node of the leaf; null for an element of a memory
     DType dtype;  // dtype of the values
     Int least, most;  // bounds of an integer
     std::string name;
@@ -35,19 +34,19 @@ class SideEvaluator {
   bool can_run() const { return can_run_; }
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
-  // Evaluates both sides at up to as many points as one run evaluates, and returns the kind of the difference at
-  // each; nullopt: none.
+  // Evaluates both sides at up to kPoints points (or as many as the constructor was given). Returns the kind of the
+  // difference at each point; nullopt where there is none.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
-  // Returns the first difference of this kind; nullopt: of any kind.
+  // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
                                                  std::optional<Counterexample::Kind> kind);
-  // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values. Numbers
-  // smaller than `least` count as `least`; -1: by the dtype.
+  // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values. It is
+  // relative to at least `least` (-1: a default for the dtype).
   double error(size_t i, double least = -1) const;
-  // Returns the largest difference of finite floats at point `i` of the last evaluation, in units of the last place.
+  // Returns the largest difference of finite floats at point `i` of the last evaluation, in units in the last place.
   double units_in_last_place(size_t i) const;
-  double rounding() const;  // the relative error of a few roundings
-  // Returns the sides at point `i` of the last evaluation.
+  double rounding() const;  // returns the relative error of a few roundings of the dtype
+  // Returns the counterexample for point `i` of the last evaluation: the inputs and both sides.
   Counterexample at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;
 
  private:
@@ -64,19 +63,19 @@ class SideEvaluator {
   Graph& graph_;
   const int64_t points_;
   std::vector<Input> inputs_;
-  std::vector<Array> arrays_;  // arrays of the inputs
-  std::vector<std::pair<int64_t, Array>> memories_;  // by the number of the DEFINE_GLOBAL
+  std::vector<Array> arrays_;  // for each input, the array with its values at all points
+  std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t runs_ = 0;
-  double scale_ = 1;  // the largest float of the points
-  bool enlarges_rounding_ = false;  // whether a rounding error in between may become a large one
+  double scale_ = 1;  // the largest magnitude of a float among the points
+  bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
   struct Lane {
-    size_t before, after, before_valid, after_valid;  // numbers of outputs; kNone: always valid
+    size_t before, after, before_valid, after_valid;  // indices of outputs; kNone if the value is always valid
   };
   static constexpr size_t kNone = size_t(-1);
   std::optional<Counterexample::Kind> difference(const Lane& lane, size_t i) const;
   std::vector<Lane> lanes_;
   DType dtype_;
-  bool is_sine_;  // true for a sine, whose size does not depend on the leaves
+  bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
   size_t defined_ = kNone, after_defined_ = kNone;
   UOp at_;  // the RANGE over the points
   std::vector<UOp> stores_;
@@ -86,9 +85,8 @@ class SideEvaluator {
   bool can_run_ = true;
 };
 
-// The contract of sums that select one term, such as the index of a gather: "load collapse" drops their loops.
-
-// If `before` adds up terms of which at most one is not 0, as in sum over r < n of (r == i ? f(r) : 0), returns its
+// The contract of sums that select one term, such as the index of a gather; the stage "load collapse" drops their
+// loops. If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the
 // value without the loop: 0 <= i < n ? f(i) : 0. Else returns null.
 UOp selected_term(UOp before);
 

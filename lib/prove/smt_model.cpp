@@ -13,7 +13,7 @@ namespace {
 
 using namespace smt;
 
-// An expression of SMT-LIB: a word, or a list.
+// A parsed expression of SMT-LIB: a word, or a list.
 struct SExpr {
   std::string word;
   std::vector<SExpr> list;
@@ -77,7 +77,8 @@ std::optional<double> ieee_of(const SExpr& e) {
   return *sign == 0 ? value : -value;
 }
 
-// Returns the value as a number of the dtype; nullopt for a value that is no number, such as one of an unknown sort.
+// Returns the number of the dtype `d` that a value of a model is; nullopt if it is no number, such as one of an unknown
+// sort.
 std::optional<Const> value_of(const SExpr& e, DType d) {
   if (e.word == "true" || e.word == "false") return Const(e.word == "true");
   if (dtypes::is_float(d)) {
@@ -94,7 +95,7 @@ std::optional<Const> value_of(const SExpr& e, DType d) {
   return v ? std::optional(Const(is_negative ? -*v : *v)) : std::nullopt;
 }
 
-// Returns a formula: whether the variable is a number from -most to most.
+// Returns the formula that the variable is in -most..most; "" if this is not restricted.
 std::string small_formula(const SmtVariable& v, DType d, Senses senses, int most) {
   if (!dtypes::is_int(d)) return "";
   std::string number = std::to_string(most);
@@ -115,7 +116,7 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                                 {FloatSense::Uninterpreted, IntSense::Numbers},
                                 {FloatSense::Real, IntSense::Numbers},
                                 {FloatSense::Finite, IntSense::Bits}};
-  constexpr int kMostSmall[] = {1000, 0};  // 0: no bound
+  constexpr int kMostSmall[] = {1000, 0};  // bounds for the values of a model; 0 for no bound
   for (Senses senses : kSenses) {
     bool has_floats = std::ranges::any_of(inputs, [](auto& in) { return dtypes::is_float(in.dtype); });
     if (has_floats == (senses.floats == FloatSense::Uninterpreted)) continue;
@@ -158,7 +159,7 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
           is_good = value.has_value();
         }
         if (is_good && !visit(point)) return;
-        if (is_good) break;  // a model without the bound is no better
+        if (is_good) break;  // do not ask again without the bound
       }
     }
   }

@@ -1,4 +1,4 @@
-// Asks Z3 for values of leaves at which the two sides of a rewrite differ.
+// for_each_model: asks Z3 for values of leaves for which the two sides of a rewrite differ.
 #pragma once
 #include <functional>
 #include <span>
@@ -7,8 +7,9 @@
 
 namespace tgc {
 
-// Calls visit(point) with models of the obligation, in all senses that apply, until it returns false. A model may be
-// wrong for REF, because a sense may leave out rounding, or wrapping. `rlimit` bounds the work of each question.
+// Calls visit(point) with Z3's models of the obligation, in all senses that apply, until it returns false. The sides
+// may be equal at a point in REF, because a sense may ignore rounding or wrapping. `rlimit` limits the work of each
+// question.
 void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                     std::span<const SideEvaluator::Input> inputs, uint64_t rlimit,
                     const std::function<bool(const SideEvaluator::Point&)>& visit);

@@ -1,4 +1,4 @@
-// Helpers to write SMT-LIB text. Include from lib/prove only.
+// Functions that write SMT-LIB text. Private to lib/prove.
 #pragma once
 #include <string>
 #include <string_view>
@@ -22,11 +22,11 @@ inline std::string both(const std::string& a, const std::string& b) {
   return a.empty() ? b : b.empty() || a == b ? a : call("and", a, b);
 }
 
-// The dtypes that IEEE theory can compute: REF rounds each result once.
+// Returns true for the float dtypes that Z3's theory of IEEE floats has.
 inline bool has_ieee_sort(DType d) {
   return d.is(Scalar::Float16) || d.is(Scalar::BFloat16) || d.is(Scalar::Float32) || d.is(Scalar::Float64);
 }
-// A float that REF computes in float32; it rounds each result to the dtype.
+// Returns true for a float dtype in which REF computes as float32, and rounds each result to the dtype.
 inline bool is_narrow_float(DType d) { return dtypes::is_float(d) && d.bitsize() < 32; }
 inline std::string ieee_widths(DType d) {
   if (d.is(Scalar::Float16)) return "5 11";
@@ -34,7 +34,7 @@ inline std::string ieee_widths(DType d) {
   return d.is(Scalar::Float32) ? "8 24" : "11 53";
 }
 
-// Returns the dtype's name as a part of a symbol.
+// Returns the dtype's name in a form that can be a part of a symbol.
 inline std::string name_of_scalar(DType d) {
   std::string out(d.scalar().name());
   for (char& c : out)

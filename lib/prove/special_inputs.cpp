@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Returns the number that a text of a counterexample is; nullopt if it is none.
+// Parses a number of a counterexample; nullopt if the text is no number.
 std::optional<Const> number_of(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   char* end = nullptr;
@@ -23,7 +23,7 @@ std::optional<Const> number_of(const std::string& text, DType d) {
   return text.empty() || *end ? std::nullopt : std::optional(out);
 }
 
-// Returns whether an operation may make an infinity or a NaN of finite floats.
+// Returns true if an operation may make an infinity or a NaN from finite floats.
 bool computes_floats(UOp root) {
   constexpr OpSet kSelects{Op::WHERE, Op::NEG, Op::MAX, Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::TRUNC};
   return std::ranges::any_of(toposort(root), [](UOp u) {
@@ -57,14 +57,15 @@ SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> 
     for (const NamedArray& a : usual->inputs) elements_ += a.array.size();
 }
 
-// Returns numbers to draw elements from: small ones, and those at constants; with `is_wild`, also ends of the dtype.
+// Returns the numbers from which elements are drawn: small ones and those near constants of the sides; with `is_wild`,
+// also those near the limits of the dtype.
 std::vector<Const> SpecialInputs::pool(DType d, bool is_wild) const {
   std::vector<Const> out;
   if (dtypes::is_bool(d)) return {Const(false), Const(true)};
   if (dtypes::is_float(d)) {
     const auto info = dtypes::finfo(d);
     const int bias = (1 << (info.exponent - 1)) - 1;
-    auto add = [&](double v) {  // not NaN
+    auto add = [&](double v) {  // leaves out NaN and numbers that are too large
       if (std::fabs(v) <= std::ldexp(1.0, is_wild && !rounds_ ? bias : std::min(bias, 20))) out.emplace_back(v);
     };
     for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0}) add(v);
@@ -123,7 +124,8 @@ std::optional<StageTrial> SpecialInputs::draw(size_t number) const {
     (void)redraw_inputs(ast_, kSets[n], input_distribution(ast_, 11 + n), {}, inputs);
     return runner_.trial_of(std::move(inputs), std::move(variables));
   }
-  // numbers of the pool, in all arrays or only in those that decide no address; each element, or the whole array
+  // The bits of the draw's number decide: draw wild numbers or not; leave arrays that decide addresses as they are, or
+  // not; give all elements of an array one number, or draw each.
   const bool is_wild = n % 2, keeps_addresses = n / 2 % 2, is_uniform = n / 4 % 2;
   std::mt19937_64 random(n);
   const std::set<std::string> addresses = keeps_addresses ? constrained_inputs(ast_) : std::set<std::string>();
@@ -154,7 +156,7 @@ std::map<std::string, std::string> SpecialInputs::narrowed(
   const Arrays& usual = runner_.usual()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
-  // makes elements usual, and keeps them so if the graph still differs
+  // replaces elements by usual numbers, and keeps this if the graph still differs
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
     Arrays changed = copy_of(inputs);

@@ -1,5 +1,5 @@
-// Inputs of a kernel at which a rewrite whose sides differ is likely to make a stage store something else: the values
-// for which the sides differ, and the numbers that decide them.
+// SpecialInputs: inputs of a kernel for which a rewrite whose sides differ probably changes what a stage stores. They
+// contain the values for which the sides differ, and numbers near the constants of the sides.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,16 +16,18 @@ class SpecialInputs {
  public:
   static constexpr size_t kDraws = 20;
 
-  // `sides` are sides of rewrites, `points` the values of leaves for which they differ (RewriteProof::counterexample).
+  // `sides` are sides of rewrites, and `points` the values of leaves for which they differ
+  // (RewriteProof::counterexample).
   SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                 std::vector<std::map<std::string, std::string>> points);
 
-  // Returns draw `number`, less than count(), with what the AST stores for it; nullopt if the AST is not defined there.
+  // Returns the draw `number`, which must be less than count(), with the arrays that the AST stores for it; nullopt if
+  // the AST is not defined for these inputs.
   std::optional<StageTrial> draw(size_t number) const;
   size_t count() const { return runner_.usual() && elements_ <= kMostElements ? points_.size() + kDraws : 0; }
 
-  // Makes as many elements usual as it can while `differs`. Returns those that are left, "data1[3]" by name, if they
-  // are few; else the number of elements of each array.
+  // Replaces as many elements by usual numbers as possible while `differs` still returns true. Returns the other
+  // elements by name ("data1[3]") if they are few; else the number of them in each array.
   std::map<std::string, std::string> narrowed(const StageTrial& trial,
                                               const std::function<bool(const StageTrial&)>& differs) const;
 
@@ -36,8 +38,8 @@ class SpecialInputs {
   StageRunner& runner_;
   const UOp ast_;
   const std::vector<std::map<std::string, std::string>> points_;
-  std::vector<Const> numbers_;  // constants of the sides
-  bool rounds_ = false;  // whether the kernel computes floats, so that large ones may overflow on the way
+  std::vector<Const> numbers_;  // the constants in the sides
+  bool rounds_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
   int64_t elements_ = 0;  // number of elements of all arrays
 };
 

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Kernels that compute data0[i] of data1[i] and data2[i].
+// Makes kernels that compute data0[i] from data1[i] and data2[i].
 struct Kernels {
   Graph g;
   UOp i = g.range(Const(int64_t(16)), 0, AxisType::LOOP);

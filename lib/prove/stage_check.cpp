@@ -47,8 +47,8 @@ class StageCheck {
   StageCheck(KernelProof& out, UOp ast, bool checks_stages)
       : out_(out), history_(*out.history), checks_stages_(checks_stages), ast_(ast), runner_(ast) {}
 
-  // Runs the graph after each stage in REF, at sample inputs. In the first wrong one, a rewrite is wrong. If all is
-  // proven and the kernel is not small, the last graph alone is run: if it is right, nothing else needs to be.
+  // Runs the graph after each stage in REF at sample inputs; a rewrite of the first wrong stage is wrong. If all is
+  // proven and the kernel is not small, runs only the last graph first, and is done if it is right.
   void run() {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
@@ -56,7 +56,7 @@ class StageCheck {
     if (!is_open) runner_.compute_few();
     if (!is_open && runs_stages && !runner_.is_small())
       if (is_last_right()) return (void)check_list();
-    size_t right = SIZE_MAX;  // the last stage that REF could run; SIZE_MAX: the AST
+    size_t right = SIZE_MAX;  // the last stage that REF could run and that is right; SIZE_MAX is the AST
     auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
     for (size_t i = 0; runs_stages && i < stages().size(); i++) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
@@ -64,23 +64,23 @@ class StageCheck {
       const auto difference = runner_.difference_from_ast(history_.imported(stages()[i].result), kTrials);
       if (!difference) continue;
       out_.checked_stages++;
-      if (!difference->empty()) return accuse(first(), i, *difference);
+      if (!difference->empty()) return mark_wrong_stages(first(), i, *difference);
       search_inputs(first(), i, right, history_.imported(stages()[i].result));
-      for (size_t k = first(); k <= i; k++) acquit(k);
+      for (size_t k = first(); k <= i; k++) mark_right_stage(k);
       right = i;
     }
     if (!check_list()) return;
     if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear());
-    for (size_t k = first(); k < stages().size(); k++) acquit(k);
+    for (size_t k = first(); k < stages().size(); k++) mark_right_stage(k);
   }
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
   std::span<const Application> list() const { return history_.list(); }
 
-  // Searches inputs at which the stages first..last compute something else, if the sides of a rewrite differ. `before`
-  // is the stage whose graph is right, SIZE_MAX: the AST; `result` is the graph after the stage `last`, or the list. A
-  // rewrite is wrong only if the recorded result shows it.
+  // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
+  // else than the AST: only then is such a rewrite wrong. `before` is the last right stage (SIZE_MAX is the AST), and
+  // `result` the graph after the stage `last`, or the linear list.
   template <class Code>
   void search_inputs(size_t first, size_t last, size_t before, const Code& result) {
     std::vector<RewriteProof*> suspects;
@@ -107,17 +107,17 @@ class StageCheck {
       const auto t = special.draw(n);
       const auto difference = t ? runner_.clear_difference(*t, result) : std::nullopt;
       if (!difference || difference->empty() || runner_.clear_difference(*t, input) != "") continue;
-      if (convict(suspects, first, last, special, *t, *difference, result)) break;
+      if (refute_causes(suspects, first, last, special, *t, *difference, result)) break;
     }
     search_seconds_left_ -= thread_seconds() - begin;
   }
 
-  // Names the rewrites, of those whose sides differ, that make the stages first..last compute something else for the
-  // inputs of `t`. Returns whether there is one.
+  // Refutes those of the suspects that make the stages first..last compute something else for the inputs of `t`.
+  // Returns true if there is one.
   template <class Code>
-  bool convict(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
+  bool refute_causes(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
                const StageTrial& t, const std::string& difference, const Code& result) {
-    std::vector<RewriteProof*> guilty, open;  // open: the graphs around the rewrite do not tell
+    std::vector<RewriteProof*> guilty, open;  // `open` are those for which the graphs around the rewrite decide nothing
     for (RewriteProof* r : suspects) {
       const auto around = graphs_around(*r);
       const auto before = around ? runner_.clear_difference(t, around->first) : std::nullopt;
@@ -138,7 +138,7 @@ class StageCheck {
     return true;
   }
 
-  // Returns whether the rewrites of each of these stages give its result.
+  // Returns true if, for each of these stages, repeating its rewrites gives its result.
   bool explains(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
       if (!replays(i)) return false;
@@ -154,7 +154,7 @@ class StageCheck {
     return it->second;
   }
 
-  // Returns whether the last graph that REF can run stores what the AST stores.
+  // Returns true if the last graph that REF can run stores what the AST stores.
   bool is_last_right() {
     for (size_t i = stages().size(); i-- > 0;) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
@@ -166,7 +166,7 @@ class StageCheck {
     return false;
   }
 
-  // No proof covers the linear list, so REF runs it in any case. Returns whether it stores what the AST stores.
+  // Runs the linear list in REF, because no proof covers it. Returns true if it stores what the AST stores.
   bool check_list() {
     if (stages().empty()) return false;
     const auto difference = runner_.difference_from_ast(history_.linear(), kTrials);
@@ -176,7 +176,7 @@ class StageCheck {
     return false;
   }
 
-  // Returns whether both sides are indices that are computed from loops alone. REF runs all iterations of the loops.
+  // Returns true if both sides are indices that are computed only from loops, of which REF runs all iterations.
   bool has_only_loops(const Application& a) {
     const auto pairs = history_.import({a.before, a.after});
     auto is_of_loops = [](UOp u) {
@@ -189,9 +189,11 @@ class StageCheck {
     });
   }
 
-  // REF computes the same after a stage as before it: no rewrite of the stage is wrong for the sample inputs.
-  void acquit(size_t stage) {
-    // REF shows what a gap computes, and saw no thread store another value to an element of another thread
+  // Sets the verdicts for a stage after which REF computes the same as before: no rewrite is wrong for the sample
+  // inputs.
+  void mark_right_stage(size_t stage) {
+    // the run in REF also shows that the graphs of a gap are equal, and that threads do not overwrite each other's
+    // elements
     for (RewriteProof& f : out_.findings)
       if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.by == "races" || f.by == "graphs"))
         f.kind = Kind::Sampled;
@@ -203,8 +205,8 @@ class StageCheck {
     }
   }
 
-  // The graph after the stage `last` is wrong, and that before the stage `first` is right.
-  void accuse(size_t first, size_t last, const std::string& difference) {
+  // Sets the verdicts if the graph before the stage `first` is right, and the one after the stage `last` is wrong.
+  void mark_wrong_stages(size_t first, size_t last, const std::string& difference) {
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
     std::vector<RewriteProof*> open, known;
     for (size_t i = first; i <= last; i++)
@@ -215,9 +217,9 @@ class StageCheck {
     std::vector<RewriteProof*> gaps;
     for (RewriteProof& f : out_.findings)
       if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
-    clear_innocent(known);
+    drop_innocent(known);
     for (RewriteProof* r : known) r->counterexample["stored"] = difference + after;
-    const bool is_explained = name_guilty(open) || !known.empty();
+    const bool is_explained = refute_culprits(open) || !known.empty();
     if (is_explained) return;
     if (!open.empty() && (gaps.empty() || open.size() == 1)) return set_refuted(*open[0], difference + after);
     if (!gaps.empty()) return set_refuted(*gaps[0], difference + after);
@@ -226,9 +228,9 @@ class StageCheck {
     bug.counterexample["stored"] = difference + after;
   }
 
-  // If several rewrites of wrong stages have sides that differ, removes those before and after which the graphs store
-  // the same elements.
-  void clear_innocent(std::vector<RewriteProof*>& known) {
+  // If several rewrites of wrong stages have sides that differ, removes those for which the graphs before and after the
+  // rewrite store the same elements.
+  void drop_innocent(std::vector<RewriteProof*>& known) {
     constexpr size_t kMost = 8;
     if (known.size() < 2 || known.size() > kMost) return;
     auto is_innocent = [&](RewriteProof* r) { return difference_at(*r) == ""; };
@@ -242,9 +244,9 @@ class StageCheck {
     r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
   }
 
-  // Marks an open rewrite of a wrong stage as wrong if the graph stores the right elements before the rewrite, and
-  // wrong ones after it. Returns whether there is such a rewrite.
-  bool name_guilty(std::span<RewriteProof* const> open) {
+  // Refutes an open rewrite of a wrong stage if the graph stores the right elements before the rewrite, and wrong ones
+  // after it. Returns true if there is such a rewrite.
+  bool refute_culprits(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
     bool is_found = false;
     for (RewriteProof* r : open.first(std::min(kMost, open.size()))) {
@@ -256,14 +258,14 @@ class StageCheck {
     return is_found;
   }
 
-  // Compares the graphs before and after a rewrite, or the rewrite of the stage that contains it.
+  // Compares the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
   std::optional<std::string> difference_at(const RewriteProof& r) {
     const auto around = graphs_around(r);
     return around ? runner_.difference(around->first, around->second) : std::nullopt;
   }
 
-  // Returns the graphs before and after a rewrite, or the rewrite of the stage that contains it; nullopt if the
-  // rewrites do not give the stage's result, because then these graphs are not those of the compilation.
+  // Returns the graphs before and after a rewrite; for a nested rewrite, those around the one that contains it. Returns
+  // nullopt if repeating the rewrites does not give the stage's result: the compilation then had other graphs.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
     const size_t number = history_.stage_of(r.application);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
@@ -275,15 +277,15 @@ class StageCheck {
     return std::pair(history_.imported(before), history_.imported(after));
   }
 
-  static constexpr size_t kTrials = 3;  // draws of inputs
-  static constexpr double kSearchSeconds = 3;  // processor time for searches of inputs
+  static constexpr size_t kTrials = 3;         // number of draws of inputs
+  static constexpr double kSearchSeconds = 3;  // processor time for all searches of inputs
 
   KernelProof& out_;
   RewriteHistory& history_;
   const bool checks_stages_;
   const UOp ast_;
   StageRunner runner_;
-  std::map<size_t, bool> replays_;  // by stage: whether its rewrites give its result
+  std::map<size_t, bool> replays_;  // by number of a stage: true if repeating its rewrites gives its result
   double search_seconds_left_ = kSearchSeconds;
 };
 

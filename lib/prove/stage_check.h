@@ -1,5 +1,5 @@
-// Decides by runs of REF what the proofs of a kernel's rewrites leave open: the graphs after the stages must store what
-// the AST stores, at usual inputs and at those that are likely to show a wrong rewrite.
+// check_stages: decides rewrites that are not proven by runs in REF. The graphs after the stages must store what the
+// AST stores, for usual inputs and for inputs that probably show a wrong rewrite.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,17 +9,17 @@
 
 namespace tgc {
 
-// Runs the graph after each stage, and the linear list. Rewrites and findings of stages that are right become sampled,
-// those of a wrong one refuted, with what is stored in the counterexample. With `checks_stages`, also runs the stages
-// of a kernel whose rewrites are all proven. Throws Failure if REF fails or the time is over.
+// Runs the graph after each stage, and the linear list. Undecided rewrites and findings of right stages become sampled,
+// those of a wrong stage refuted; the counterexample then has the stored values. With `checks_stages`, also runs the
+// stages of a kernel whose rewrites are all proven. Throws Failure if REF fails or the time is over.
 void check_stages(KernelProof& proof, UOp ast, bool checks_stages);
 
-// Rules of the scheduler and substitutions by a stage move elements between loops, so that the sides of one rewrite
-// alone need not be equal; and a value in place of Invalid is right where a node above it has the same condition. So
-// only a run of the stage refutes such a rewrite. `has_run`: whether check_stages() ran.
+// Makes refuted rewrites unknown if their sides may differ although the stage is right: rules of the scheduler and
+// substitutions by a stage move elements between loops, and a value in place of Invalid is right if a node above it has
+// the same condition. Only a run of the stage can refute such a rewrite. `has_run` says that check_stages() ran.
 void doubt_isolated_sides(KernelProof& proof, bool has_run);
 
-// Says where the sides of a rewrite differ, and why it is not refuted.
+// Makes a refuted rewrite unknown. Its reason becomes the values for which its sides differ, and `reason`.
 void set_unknown(RewriteProof& r, std::string_view reason);
 
 // Adds a finding about a whole stage.

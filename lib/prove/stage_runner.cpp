@@ -25,12 +25,12 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
 
 namespace {
 
-constexpr double kSmallPart = 0.075;  // a kernel with a smaller share of a run's work is run at several draws of inputs
+constexpr double kSmallPart = 0.075;  // a kernel that needs a smaller part of the allowed work is small
 constexpr size_t kMostTrials = 3;
 constexpr const char* kRace = "different values are stored to one element";
-constexpr size_t kMostStored = 256;  // elements of each array of a kernel that is run in parts
+constexpr size_t kMostStored = 256;  // most elements of each array that are compared if a kernel's loops are shortened
 
-// Describes the first element that differs. The arrays hold the elements at `places`, or all.
+// Describes the first element that differs; "" if none does. The arrays have the elements at `places`, or all elements.
 std::string first_difference(const std::vector<Comparison>& arrays,
                              const std::map<std::string, std::vector<int64_t>>& places = {}) {
   auto wrong = std::ranges::find_if_not(arrays, &Comparison::passed);
@@ -45,8 +45,8 @@ std::string first_difference(const std::vector<Comparison>& arrays,
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
 std::span<const UOp> nodes_of(std::span<const UOp> list) { return list; }
 
-// Returns whether a value that the AST stores depends on another element of the same array. Then the order of the loops
-// decides the values, which is the schedule's affair.
+// Returns true if a value that the AST stores depends on another element of the same array. Then the values depend on
+// the order of the iterations, for which the schedule is responsible.
 bool reads_other_stored_elements(UOp ast) {
   for (UOp store : toposort(ast)) {
     if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -58,8 +58,8 @@ bool reads_other_stored_elements(UOp ast) {
   return false;
 }
 
-// Describes the first element of an array that differs clearly: integers at all, floats if both are numbers and if
-// rounding does not explain the difference.
+// Describes the first element of an array that clearly differs: different integers, or finite floats whose difference
+// rounding does not explain. Returns "" if there is none.
 std::string first_clear_difference(const std::string& name, const Array& actual, const Array& expected,
                                    const Tolerance& tolerance, const std::vector<int64_t>* places) {
   const DType d = expected.dtype();
@@ -91,7 +91,7 @@ std::string first_clear_difference(const std::vector<Comparison>& compared, cons
   return "";
 }
 
-// Returns whether an operation of the graph may be undefined for some values of its operands.
+// Returns true if an operation of the graph may be undefined for some values of its operands.
 bool may_be_undefined(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (u.is(Op::CAST)) return dtypes::is_float(u.src(0).dtype().base()) && dtypes::is_int(u.dtype().base());
@@ -99,7 +99,7 @@ bool may_be_undefined(UOp root) {
   });
 }
 
-// Returns whether the arrays of the kernel are too large to be copied for each run.
+// Returns true if the arrays of the kernel are too large to be copied for each run.
 bool has_large_arrays(UOp ast) {
   constexpr int64_t kMostBytes = 64 << 20;
   int64_t bytes = 0;
@@ -115,9 +115,9 @@ bool StageRunner::can_decide() {
   return *can_decide_;
 }
 
-// Trial 0 has usual numbers. In the others, integers have all sizes, unless they decide an address. Arrays that the AST
-// only stores are filled, too, if their elements have at least 4 bytes: then an element that a graph should store, but
-// does not, is wrong. Returns null if no trial can be made.
+// Returns trial number `number`; null if it cannot be made. Trial 0 has usual numbers. In the others, integers have all
+// magnitudes, unless they decide an address. Arrays that the AST only stores are filled, too, if their elements have at
+// least 4 bytes: then an element that a graph should store, but does not, is wrong.
 const StageRunner::Trial* StageRunner::trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {
@@ -127,7 +127,7 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
       InputDistribution draw = input_distribution(ast_, n);
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
-        for (NamedArray& a : t.inputs)  // small elements may be parts of words
+        for (NamedArray& a : t.inputs)  // not smaller elements, because a graph may store whole words
           if (!b.read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
@@ -158,7 +158,7 @@ std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
   auto out = difference_from_ast(result);
   if (!out || out->empty()) return out;
   const auto earlier = difference_from_ast(input);
-  if (earlier == out) return "";  // the stage keeps the values that an earlier stage made wrong
+  if (earlier == out) return "";  // an earlier stage made the same values wrong
   return earlier == "" ? out : std::nullopt;
 }
 
@@ -171,7 +171,7 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
   if (list.empty() || !can_decide()) return std::nullopt;
-  // the list cannot be shortened
+  // the loops of a list cannot be shortened, so all expected values are needed
   if (trials_[0].expected.empty() && work_of(ast_) <= kWork && !catch_failures([&] { return run_ast(trials_[0]), 0; }))
     return std::nullopt;
   return compare(list, most_trials);
@@ -188,7 +188,7 @@ std::optional<std::string> StageRunner::compare(const Code& code, size_t most_tr
     if (!t) break;
     auto found = catch_failures([&] { return difference_of_all(*t, code); });
     if (found) out = *found;
-    else if (found.diag().kernel_fault) out = found.diag().message;  // an access that is out of bounds differs, too
+    else if (found.diag().kernel_fault) out = found.diag().message;  // an access out of bounds is a difference, too
     else return out;
     if (!out->empty()) break;
   }
@@ -198,7 +198,7 @@ std::optional<std::string> StageRunner::compare(const Code& code, size_t most_tr
 std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
   if (work_of(ast_) > work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
-  constexpr std::string_view kNan = " of a negative number";  // what is undefined in C alone
+  constexpr std::string_view kNan = " of a negative number";  // a note about a NaN, which REF computes as C may do
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
   if (t.notes.empty() || (t.notes.ends_with(kNan) && t.notes.find(',') == std::string::npos)) return t;
   return std::nullopt;
@@ -237,7 +237,7 @@ std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, st
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (work_ < kWork) {  // one iteration may need more
+  if (work_ < kWork) {  // try with little work first, which may fail because one iteration needs more
     auto few = catch_failures([&] { return difference_of_parts(t, graph, work_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
@@ -259,13 +259,13 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
     if (!stored && at_end && !stored.diag().kernel_fault) break;
     const Arrays& expected = expected_at(t, stored.value_or_throw().places);
     difference = first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->places);
-    if (difference.empty() && stored->overlaps) difference = kRace;  // REF computes the AST so only if it stores once
+    if (difference.empty() && stored->overlaps) difference = kRace;  // the AST stores each element only once
     if (!difference.empty()) break;
   }
   return difference;
 }
 
-// Runs a graph or a list. An array that it does not store keeps its elements.
+// Runs a graph or a list, and returns the arrays that the AST stores; those that `code` does not store are the inputs.
 template <class Code>
 Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
   const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));

@@ -1,4 +1,5 @@
-// Runs the graphs of stages in REF at sample inputs, and compares what they store with what the kernel's AST stores.
+// StageRunner: runs the graphs of stages in REF at sample inputs, and compares the stored arrays with those that the
+// kernel's AST stores.
 #pragma once
 #include <deque>
 #include <map>
@@ -13,7 +14,7 @@
 
 namespace tgc {
 
-// Values of a kernel's inputs, and what the AST stores for them.
+// Values of a kernel's inputs, and the arrays that the AST stores for them.
 struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
@@ -24,33 +25,34 @@ struct StageTrial {
 
 class StageRunner {
  public:
-  // `ast` is in tgc's IR; so are the graphs and lists of the other functions.
+  // `ast`, and the graphs and lists that the other functions take, are in tgc's IR.
   explicit StageRunner(UOp ast) : ast_(ast) {}
-  // Makes REF compute few elements of kernels that are not small, as a check of what is proven.
+  // Makes REF compute only few elements of kernels that are not small. For kernels whose rewrites are all proven.
   void compute_few() { work_ = kLittleWork; }
-  // Returns whether a run computes all elements, at several draws of inputs.
+  // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
 
-  // Compares what a stage's graphs store with what the kernel's AST stores. Returns "" if `result` stores the same, or
-  // differs as `input` does; else how it differs, if `input` stores the same; nullopt if REF cannot tell.
+  // Compares the graphs before and after a stage with the AST. Returns "" if `result` stores what the AST stores, or
+  // differs in the same way as `input`. Returns the difference if only `result` differs. Returns nullopt if this is
+  // unknown.
   std::optional<std::string> difference(UOp input, UOp result);
-  // Returns "" if the graph, or the linear list, stores what the AST stores; else how it differs, which may be an
-  // access that is out of bounds; nullopt if REF cannot tell. `most_trials`: the number of draws of inputs to try.
+  // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference, which may be an
+  // access out of bounds; nullopt if it is unknown. `most_trials` is the number of draws of inputs to try.
   std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
 
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
   const StageTrial* usual() { return can_decide() ? trial(0) : nullptr; }
-  // Returns what the AST stores for other inputs; nullopt if an operation of the AST is not defined for them, or if it
-  // is too large to tell.
+  // Returns a trial with these inputs, and the arrays that the AST stores for them. Returns nullopt if an operation of
+  // the AST is not defined for them, or if the AST is too large to find out.
   std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
-  // Like difference_from_ast(), for these inputs. Floats differ only if both are numbers, and if neither rounding nor
-  // the order of sums explains it.
+  // Does what difference_from_ast() does, for the inputs of `t`. Reports floats as different only if both are finite,
+  // and neither rounding nor the order of sums explains the difference.
   std::optional<std::string> clear_difference(const StageTrial& t, UOp graph) const;
   std::optional<std::string> clear_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
-  static constexpr double kWork = 4e6;  // limit for the UOps that REF evaluates in one run
+  static constexpr double kWork = 4e6;  // most UOps that REF evaluates in one run
   static constexpr double kLittleWork = 1e5;
   using Trial = StageTrial;
   using Places = StageTrial::Places;
@@ -76,8 +78,8 @@ class StageRunner {
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_;
 };
 
-// Returns the number of elements for each DEFINE_GLOBAL of a kernel when REF evaluates sides. Large memories are small
-// ones, as offsets are taken modulo the size.
+// Returns, by number of a DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides. Large
+// arrays are replaced by small ones, because offsets are taken modulo the size.
 std::map<int64_t, int64_t> memory_sizes(UOp ast);
 
 }  // namespace tgc

@@ -14,10 +14,10 @@ namespace tgc {
 
 namespace {
 
-// The elements that a store writes. `elements` is empty if they are not constant.
+// The elements that a store writes.
 struct StoredElements {
   UOp store, memory;
-  std::vector<int64_t> elements = {};
+  std::vector<int64_t> elements = {};  // their indices; empty if they are not constant
 
   bool overlaps(const StoredElements& other) const {
     if (memory != other.memory) return false;
@@ -32,7 +32,7 @@ std::optional<int64_t> number(UOp u) {
   return u.arg().as_int().to_int64();
 }
 
-// Returns the constant lanes of an index; empty if one is not constant.
+// Returns the constant values of an index's lanes; empty if one is not constant.
 std::vector<int64_t> lanes_of(UOp index) {
   std::vector<int64_t> out;
   if (auto one = number(index)) out.assign(size_t(index.dtype().count()), *one);
@@ -50,7 +50,7 @@ std::vector<int64_t> lanes_of(UOp index) {
   return out;
 }
 
-// Returns what a store to a register or to shared memory writes.
+// Returns the elements that a store to a register or to shared memory writes; nullopt for other stores.
 std::optional<StoredElements> stored_by(UOp store) {
   UOp memory = store.src(0), index;
   constexpr OpSet kOfPointers{Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::VECTORIZE, Op::PTRCAT, Op::LOAD};
@@ -64,7 +64,7 @@ std::optional<StoredElements> stored_by(UOp store) {
   if (!is_plain || index.num_src() < 2 || !index.dtype().is_ptr()) return out;
   const std::vector<int64_t> lanes = lanes_of(index.src(1));
   if (lanes.empty()) return out;
-  const int64_t unit = index.dtype().base().count();  // elements of one index
+  const int64_t unit = index.dtype().base().count();  // number of elements at one index
   const int64_t width = std::max(unit, store.src(1).dtype().count() / int64_t(lanes.size()));
   for (int64_t lane : lanes)
     for (int64_t k = 0; k < width; k++) out.elements.push_back(lane * unit + k);
@@ -79,7 +79,7 @@ std::vector<StoredElements> stores_in(UOp root) {
   return out;
 }
 
-// Returns whether a store of `after` does not wait for a store to the same elements that the store `before` waits for.
+// Returns true if a store of `after` does not wait for a store to the same elements for which the store `before` waits.
 bool loses_order(UOp before, UOp after) {
   if (!before.is(Op::STORE) || before.num_src() < 2 || !stored_by(before)) return false;
   std::vector<StoredElements> earlier = stores_in(before);
@@ -98,7 +98,7 @@ bool has_unordered_stores(UOp root) {
   const std::vector<StoredElements> stores = stores_in(root);
   for (size_t i = 0; i < stores.size(); i++)
     for (size_t k = 0; k < i; k++) {
-      const StoredElements &a = stores[k], &b = stores[i];  // b is not below a
+      const StoredElements &a = stores[k], &b = stores[i];  // `b` comes later in toposort order, so `a` is not above it
       if (a.overlaps(b) && !in_backward_slice_with_self(b.store, a.store)) return true;
     }
   return false;
@@ -130,17 +130,17 @@ bool is_parallel(UOp u) {
 }
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}) || is_parallel(u); }
 
-// Returns the number of values of a loop; -1 if it is not known.
+// Returns the number of iterations of a loop; -1 if it is not known.
 int64_t loop_size(UOp loop) {
   auto most = loop.vmax().to_int().to_int64();
   auto least = loop.vmin().to_int().to_int64();
   return most && least && *least == 0 ? *most + 1 : -1;
 }
 
-// The index of a store as a sum of loops, each times a factor, and a rest.
+// The index of a store as a sum of loops times factors, plus a constant.
 struct Linear {
-  std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};  // by node id of the loop
-  bool is_linear = true;
+  std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};  // by node id of a loop: the loop and its factor
+  bool is_linear = true;                                   // false if the index is no such sum
 };
 
 void add_terms(UOp u, int64_t factor, Linear& out) {
@@ -164,10 +164,11 @@ void add_terms(UOp u, int64_t factor, Linear& out) {
   }
 }
 
-// Returns whether different values of the parallel loops always give different indices: each factor is larger than the
-// span of all smaller ones. Serial loops may repeat an index.
+// Returns true if different values of the parallel loops always give different indices, because each factor is larger
+// than the largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of
+// elements at an index.
 bool are_apart(const Linear& index, int64_t width) {
-  std::vector<std::tuple<int64_t, int64_t, bool>> all;  // factor, size, parallel
+  std::vector<std::tuple<int64_t, int64_t, bool>> all;  // for each loop: its factor, its size, and if it is parallel
   for (auto& [id, term] : index.terms) {
     const int64_t size = loop_size(term.first), factor = std::abs(term.second);
     if (size == 1) continue;
@@ -175,7 +176,7 @@ bool are_apart(const Linear& index, int64_t width) {
     all.emplace_back(factor, size, is_parallel(term.first));
   }
   std::ranges::sort(all);
-  int64_t span = width - 1;  // the largest difference of indices with the same larger digits
+  int64_t span = width - 1;  // the largest difference that the loops so far make
   for (auto [factor, size, parallel] : all) {
     int64_t more = 0;
     if (parallel && factor <= span) return false;
@@ -184,7 +185,7 @@ bool are_apart(const Linear& index, int64_t width) {
   return true;
 }
 
-// The memory, the index and the gate of a store; no memory: it stores to no global memory.
+// The memory and the index of a store. `memory` is empty if the store is not to global memory.
 struct StoredPlace {
   UOp memory, index;
 };
@@ -201,7 +202,8 @@ StoredPlace stored_place(UOp store) {
 
 bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); }
 
-// Returns whether all values of the loops, serial ones too, give different indices, by trying them.
+// Enumerates the values of all loops in `index`. Returns true if they give different indices, also those of serial
+// loops.
 bool are_apart_by_trying(UOp index) {
   UOp at = index;
   while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);
@@ -230,7 +232,7 @@ UOp find_store_race(UOp root) {
     const StoredPlace place = stored_place(store);
     if (!place.memory || !place.index) continue;
     std::vector<UOp> own;
-    bool is_missing = false;  // a thread's index does not count, but its value
+    bool is_missing = false;  // the index does not depend on a parallel loop on which the value depends
     for (UOp loop : parallel) {
       if (depends_on(place.index, loop)) own.push_back(loop);
       else is_missing |= depends_on(store.src(1), loop);
@@ -241,7 +243,7 @@ UOp find_store_race(UOp root) {
     while (index.is(Op::WHERE) && index.src(2).is_const() && index.src(2).is_invalid()) index = index.src(1);
     const int64_t width = std::max<int64_t>(store.src(1).dtype().count(), store.src(0).dtype().base().count());
     bool is_apart = index.dtype().count() == 1;
-    if (index.is(Op::VECTORIZE) || index.is(Op::VCONST)) continue;  // the stage before it is checked
+    if (index.is(Op::VECTORIZE) || index.is(Op::VCONST)) continue;  // skip: the stage before vectorizing was checked
     Linear linear;
     add_terms(index, 1, linear);
     is_apart = is_apart && ((linear.is_linear && are_apart(linear, width)) || are_apart_by_trying(index));

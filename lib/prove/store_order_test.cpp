@@ -12,7 +12,7 @@ struct Registers {
   UOp reg = g.node(Op::DEFINE_REG, dtypes::int32.ptr(4, AddrSpace::REG), {}, 0);
   UOp place(UOp of, int64_t i) { return of.index_ptr(g.constant(dtypes::index, i)); }
   UOp number(int64_t i) { return g.constant(dtypes::int32, i); }
-  // all elements at once
+  // Returns a pointer to all four elements of the register as one vector.
   UOp vector(UOp of) { return place(of, 0).cast(dtypes::int32.vec(4).ptr(4, AddrSpace::REG)); }
   UOp numbers(UOp last) { return g.node(Op::VECTORIZE, dtypes::int32.vec(4), {number(0), number(0), number(0), last}); }
 };
