@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kShown = 64;  // maximum number of values shown of each array
+constexpr int64_t kShown = 64;  // maximum number of values that are written of each array
 
 void write_arrays(JsonWriter& json, std::string_view key, const std::vector<ReproArray>& arrays) {
   json.key(key).array([&] {
@@ -28,12 +28,12 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
 
 std::string bundle_facts(const Repro& b, bool strip_paths) {
   return json_object([&](JsonWriter& json) {
-    const bool is_given = !b.expected.empty(), is_told = b.symptom == "cmd" || b.symptom == "differs";
+    const bool is_given = !b.expected.empty(), needs_command = b.symptom == "cmd" || b.symptom == "differs";
     json.member("symptom", b.symptom).member("said", b.said).member("device", b.device).member("fault", b.fault);
     json.member("script", strip_paths ? "" : b.script);
-    json.member("oracle", is_told    ? "a command, which is not run here"
-                          : is_given ? "the arrays that it expects, which are in it"
-                                     : "REF, of the graph as it stands");
+    json.member("oracle", needs_command ? "a command, which is not run here"
+                          : is_given    ? "the arrays that it expects, which are in it"
+                                        : "REF, of the graph as it stands");
     json.member("blamed", b.blamed).member("variables", b.variables).member("tolerance", b.tolerance);
     json.member("made_by", b.made_by);
     write_arrays(json, "inputs", b.inputs), write_arrays(json, "expected", b.expected);

@@ -1,4 +1,4 @@
-// The contents of a repro bundle besides the graph, for the page.
+// Writes the contents of a repro bundle, except its graph, as JSON for the page of `tgc view`.
 #pragma once
 #include <string>
 
@@ -6,9 +6,10 @@
 
 namespace tgc {
 
-// JSON: {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
-// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; `values` are the first values as text;
-// `oracle` says where expected results come from. `strip_paths` empties "script", a command that names files.
+// Returns {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
+// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; the members that are not explained here are
+// those of Repro. "oracle" says where the expected results come from. "count" is the number of elements of an array,
+// and "values" has the first of them as text. `strip_paths` empties "script", a command that names files.
 std::string bundle_facts(const Repro& bundle, bool strip_paths);
 
 }  // namespace tgc

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Collects the kernels of a trace file. They are shown as recorded, because a trace cannot be compiled further.
+// Appends the kernels of a trace to `to`. They are shown as recorded, because a trace cannot be compiled further.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -39,24 +39,25 @@ class TraceGraphs : public Recorder {
     if (!purpose.empty()) made_for(purpose);
   }
 
-  std::string producer;  // the release, if it is known more exactly than from the graphs
-  std::string purpose;   // what the graph was made for, if it is known beyond the trace
+  std::string producer;  // the release that made the trace; empty if only the graphs tell it
+  std::string purpose;   // the tensor methods that the graph was made for; empty: as the trace says
   TextChoice texts;
 
  private:
   std::vector<RecordedGraph>& to_;
 };
 
-// Recordings of two releases are both shown with the names of the later release, so that a rename is no change.
+// Recordings of two releases are both shown with the names that the later release has for ops and stages, so that a
+// renamed op or stage is not shown as a difference.
 struct LaterNames {
   Renames renames;
-  std::string producer = {};  // the later of the two releases; empty: both recordings are of one release
+  std::string producer = {};  // the later of the two releases; empty: both recordings are of the same release
 
-  // Returns whether a recording by `by` is the earlier one.
+  // Returns true if the release `by` is the earlier of the two.
   bool is_older(std::string_view by) const {
     return !producer.empty() && release_of(by) < release_of(producer);
   }
-  // Returns the names for a recording by `by`; nullopt: its own.
+  // Returns how to rename a recording of the release `by`; nullopt: no renaming.
   std::optional<LaterRelease> of(const std::string& by) const {
     if (producer.empty()) return std::nullopt;
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
@@ -65,14 +66,15 @@ struct LaterNames {
     auto stage_name = [this](const std::string& stage) { return renames.stage(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
-  // Returns the text that says who recorded a graph.
-  std::string said(const std::string& by) const {
+  // Returns the text that names the release `by` and says that the graph's names are those of a later one.
+  std::string producer_text(const std::string& by) const {
     const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
     return own + (is_older(by) ? ", by the names of " + producer : "");
   }
 };
 
-// Returns the release that made the graphs of an INPUT; "" for tinygrad 0.12.0 and what cannot be read yet.
+// Returns the release that made the graphs of an INPUT. Returns "" for tinygrad 0.12.0, and if the release is not known
+// before reading the whole INPUT: standard input, folders, trace files, and files that cannot be read.
 std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
@@ -93,7 +95,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Returns the methods that a record was made for; for a tensor graph, those of all its kernels.
+// Returns the tensor methods that a graph was made for; for a tensor graph, those of all its kernels.
 std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;
@@ -106,7 +108,7 @@ std::string made_for(const InputGraph& in) {
   return out;
 }
 
-// Returns the source lines of the rules that a recording has, as JSON; "": none.
+// Returns the source lines of rules that a recording of rewrites contains, as JSON; "" if it contains none.
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {
@@ -120,7 +122,8 @@ std::string rule_texts_of(const GoldenRecord& record) {
   return read ? out : "";
 }
 
-// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the run's producer, or empty.
+// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the release that made the run;
+// empty: the release that the run's graphs tell.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
                                    const LaterNames& names) {
   Graph graph;
@@ -148,7 +151,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
   if (const auto later = names.of(run.producer)) {
     graph.set_release(later->release);
     for (Step& step : steps) step.root = names.renames.apply(step.root, names.is_older(run.producer));
-    producer = names.said(run.producer);
+    producer = names.producer_text(run.producer);
   }
   Recorder recorder;
   recorder.kernel(run.id, run.target, steps[0].root);
@@ -204,7 +207,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // Adds the graphs of an input. If `as_recorded`, shows golden records without compiling them.
+  // Adds the graphs of an input. If `as_recorded`, golden records are shown without compiling them.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_folder(name);
@@ -235,7 +238,8 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds a graph of another release as it was recorded, with its rewrites if it has any. Runs or bisects it as planned.
+  // Adds a graph of another release as it was recorded, with its rewrites if they were recorded. Proves, runs and
+  // bisects the graph as planned.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
     const Status compiled = check_compiled(in);
@@ -246,7 +250,7 @@ class Gatherer {
       return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
     if (in.is_tensor_graph && plan_.bisect)
       return Diag{.message = "--bisect means nothing for a tensor graph of " + in.info.producer, .file = in.file};
-    if (in.is_tensor_graph) return Unit{};  // --run runs its kernels
+    if (in.is_tensor_graph) return Unit{};  // add_recorded_kernels() runs its kernels
     Session imports = session_;
     imports.over.imports = true;
     auto imported = imports.compiler()->import(in);
@@ -267,11 +271,11 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds the kernels of recorded schedules: as the recording of kernels beside that of the schedules has them, or else
-  // only their ASTs. Equal kernels of a schedule are added once.
+  // Adds the kernels of recorded schedules. If the recording of the kernels lies beside that of the schedules, adds all
+  // stages of each kernel, else only the AST. Equal kernels of a schedule are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
-    // by id, or by AST: schedules and numbers in them
+    // by the kernel's id (by its AST if it has no id): the graph that has the schedule, and the index in the schedule
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
     for (const auto& [graph, in] : schedules_)
@@ -305,13 +309,13 @@ class Gatherer {
         Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
                 .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_recorded(run, "", made_for_text(k.metadata)); !status) return status;
-        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy is no kernel
         else place_in_schedule(at->second);
         wanted.erase(at);
       }
     return Unit{};
   }
-  // Notes that the last graph is a kernel of a schedule: the first one, if several schedules have the kernel.
+  // Stores in the last graph where its kernel is in a schedule: in the first one, if several schedules have the kernel.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
     graph.schedule_of = places[0].first;
@@ -326,7 +330,7 @@ class Gatherer {
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
     if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run, "", made_for(in));
     TraceGraphs graphs(content_.graphs);
-    graphs.producer = names_.producer.empty() ? in.info.producer : names_.said(in.info.producer);
+    graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
     graphs.purpose = made_for(in);
     graphs.texts.rules = rule_texts_of(*in.record);
     for (const RunText& t : run.texts)
@@ -336,7 +340,8 @@ class Gatherer {
     return recorded_pipeline(in)->trace(graphs, every, later ? &*later : nullptr);
   }
 
-  // Compiles a recorded source. nullopt: it has none, or tgc has no compiler for it.
+  // Compiles the recorded source of a kernel to assembly. Returns nullopt if no source is recorded, or if the source
+  // cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
     if (!plan_.assembly || !in.record || !in.record->source) return std::nullopt;
     auto outputs = KernelOutputs::recorded(*in.record, in.graph->settings(), {.lines = true});
@@ -380,7 +385,8 @@ class Gatherer {
     return graph;
   }
 
-  // Runs or bisects the graph as planned. Call this after recording the graph: a recording lacks nodes made before.
+  // Runs and bisects the graph as planned. Call this after recording the graph, because a recording lacks nodes that
+  // existed before it began.
   Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.device}};
@@ -414,11 +420,11 @@ class Gatherer {
     return Unit{};
   }
 
-  // Records each kernel of the schedule; equal kernels are recorded once.
+  // Adds a graph for each kernel of the schedule; equal kernels are added once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
-    std::map<std::pair<uint32_t, std::string>, size_t> known;  // index of each recorded kernel, by AST and target
+    std::map<std::pair<uint32_t, std::string>, size_t> known;  // by AST and target: the kernel's index in `numbers`
     std::vector<std::vector<int64_t>> numbers;
     for (size_t number : c->kernel_numbers()) {
       auto key = std::pair(c->schedule()->items[number].ast.id(), c->kernel_target(number));
@@ -464,7 +470,7 @@ class Gatherer {
   LaterNames names_;
   ProofCache proofs_;
   ViewContent content_;
-  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, with the numbers of their graphs
+  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, with their index in content_.graphs
 };
 
 }  // namespace

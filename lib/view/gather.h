@@ -1,4 +1,4 @@
-// Collects the content of a page from an INPUT of any kind.
+// Collects the graphs of one INPUT or two for the page of `tgc view`, and what is known of them.
 #pragma once
 #include <string>
 
@@ -8,21 +8,22 @@
 namespace tgc {
 
 struct ViewPlan {
-  std::string input = "-", kernel;  // INPUT and --kernel, as Source::open takes them; or a trace file
-  std::string other;                // a second input to compare with; empty: none
+  std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
+  std::string other;                // a second INPUT to compare with; empty if there is one INPUT
   bool later = false;               // compile kernels of a tensor graph only when the page asks for them
-  bool assembly = true;             // include what compilers make: LLVM IR and assembly
+  bool assembly = true;             // include the LLVM IR and assembly that compilers make of kernels
   bool strip_paths = false;         // omit the folders of file names
   bool run = false;                 // run and time kernels
   bool bisect = false;              // bisect a kernel that computes a wrong result
-  bool prove = false;               // decide whether each rewrite of a kernel is right
+  bool prove = false;               // decide for each rewrite of a kernel whether it is right
   std::string device;               // device of `run` and `bisect`, as `tgc run --device` takes it
 };
 
 // Runs the pipeline on all graphs of the input and on each kernel of a tensor graph. Kernels with the same graph and
-// target are recorded once. A graph that a stage refuses is shown up to that stage. With two inputs, golden records and
-// folders that `tgc dump -o` wrote are shown as recorded, without compiling them, because `tgc diff` compares these.
-// Returns an error if an input cannot be read.
+// target are compiled once. A graph that a stage refuses is shown up to that stage. Graphs of other releases, trace
+// files and folders are shown as recorded, without compiling them; with two inputs, golden records, too, because
+// `tgc diff` compares the recorded stages.
+// Errors: an input cannot be read; --run or --bisect fails or does not apply; the two inputs are of different kinds.
 Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
 
 }  // namespace tgc

@@ -3,13 +3,13 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;    // width that an edge takes in each row between its two nodes
+constexpr float kThreadSize = 6;    // width of a chain element: the slot of an edge in a row between its two nodes
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
 constexpr float kStays = 4096;      // weight of a node that keeps its earlier position; a new node has weight 1
 
 bool is_known(float x) { return x == x; }
 
-// Allocates arrays from the caller's workspace.
+// Allocates arrays in the workspace of layout_graph()'s caller.
 class Workspace {
  public:
   explicit Workspace(void* at) : at_(static_cast<char*>(at)) {}
@@ -25,7 +25,7 @@ class Workspace {
   char* at_;
 };
 
-// Sorts `items` stably by `key`. `spare` has the same length.
+// Sorts `items` stably by `key`, with merge sort. `spare` is a temporary array of the same length.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   for (int32_t i = 1; i < count; i++) {  // returns early if the items are sorted, as they often are
     if (key[items[i - 1]] > key[items[i]]) break;
@@ -43,7 +43,7 @@ void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   }
 }
 
-// Lists of items in one array: item[first[i]] to item[first[i + 1] - 1] are list i.
+// Lists that are stored in one array: list i has item[first[i]] to item[first[i + 1] - 1].
 struct Lists {
   int32_t* first;
   int32_t* item;
@@ -65,10 +65,10 @@ class Layout {
   }
 
  private:
-  // ---- rows: each node's distance from the sources
+  // ---- rows: each node's longest distance from nodes without sources
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that keep it
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that never move
     if (in_.strict)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.want_row[i] >= 0 ? in_.want_row[i] : fixed_user[i];
@@ -157,7 +157,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // Fills the rows in the order of the nodes' numbers. The caller gave related nodes close numbers.
+  // Fills the rows in the order of the nodes' numbers, because related nodes have close numbers.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);
@@ -171,8 +171,9 @@ class Layout {
     }
   }
 
-  // ---- order: of the items within each row
-  // Returns the mean of `value` over the item's neighbours in `side`; NaN if it is NaN (unknown) for all of them.
+  // ---- order of the items within each row
+  // Returns the mean of `value` over the item's neighbours in `side` whose value is known (not NaN); NaN if there are
+  // none.
   float mean(const Lists& side, const float* value, int32_t item) const {
     float sum = 0;
     int32_t known = 0;
@@ -193,7 +194,7 @@ class Layout {
     else order_by_sweeps();
   }
 
-  // Orders each row by the earlier positions; a new node gets the mean position of its users or sources.
+  // Orders each row by the positions in the earlier layout; a new node takes the mean position of its users or sources.
   void order_by_wants() {
     for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.want[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -213,7 +214,7 @@ class Layout {
   }
 
   void order_by_sweeps() {
-    float* position = at_;  // uses at_ as a temporary array, because place() sets at_ only after the order is fixed
+    float* position = at_;  // at_ is free as a temporary array until place() sets the positions
     for (int32_t c = 0; c < rows_; c++) note_positions(c, position);
     for (int sweep = 0; sweep < kOrderSweeps; sweep++) {
       bool downwards = sweep % 2;
@@ -229,7 +230,8 @@ class Layout {
       }
     }
   }
-  // Sets the items' relative positions in row `c`, from 0 to 1, so that rows of different lengths are comparable.
+  // Stores in `position` the items' relative positions in row `c`, from 0 to 1, so that rows of different lengths are
+  // comparable.
   void note_positions(int32_t c, float* position) {
     float count = float(rows_first_[c + 1] - rows_first_[c]);
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++)
@@ -253,7 +255,8 @@ class Layout {
         settle(downwards ? k : rows_ - 1 - k, downwards ? above_ : below_, sweep + 2 >= kPlaceSweeps);
       }
   }
-  // Sets initial positions in row `c`: the ideal positions if some nodes keep theirs, else side by side around 0.
+  // Sets initial positions in row `c`: if some nodes keep their positions, the ideal positions `key_`, else positions
+  // side by side around 0.
   void pack(int32_t c) {
     float total = 0;
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++) total += size_[in_row_[k]] + in_.gap;
@@ -300,14 +303,14 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // put at the right end, so the space to its left stays free
-    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right, so the space to the left is given up
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // at the right end: the space to the left stays free
+    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right: they do not need the space to the left
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
     bool is_node = i < in_.nodes;
     if (put_into(i, gaps_[g])) return;
-    if (!is_node) {  // an edge that finds no room is drawn behind the node
+    if (!is_node) {  // an edge without room of its own is drawn behind a node
       at_[i] = key_[i];
       return;
     }
@@ -321,8 +324,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = next_behind(at, gaps);
     }
   }
-  // next_before returns the nearest gap at or left of `g` that may have room, or -1; next_behind returns the nearest
-  // one at or right of `g`, or `gaps`. The rightmost gap always has room.
+  // next_before() returns the nearest gap at or left of `g` that may have room, or -1 if there is none. next_behind()
+  // returns the nearest one at or right of `g`, or `gaps` if there is none. The rightmost gap always has room.
   int32_t next_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -338,7 +341,7 @@ class Layout {
     return g;
   }
 
-  // A block of neighbours that would overlap. They are moved together to the weighted mean of their ideal positions.
+  // Neighbours that would overlap at their ideal positions. They are moved together, to the weighted mean of these.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -352,7 +355,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // heavy chain elements keep long edges straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // 6, for chain elements, keeps long edges straight
       float target = (stays_[i] ? in_.want[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
@@ -388,7 +391,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // upper bound of rows: the largest want_row + nodes + 1
+  size_t rows = nodes + 1, links = edges + items;  // rows: an upper bound, the largest want_row + nodes + 1
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

@@ -1,12 +1,13 @@
-// Layered graph layout: rows of nodes with the sources at the top. Plain C++ without libraries, so that the same file
-// is compiled for the program and (by clang, to wasm32) for the page.
+// Layered graph layout: rows of nodes, with the sources at the top. The code uses no library, because it is compiled
+// for the program and (by clang, to wasm32) for the page.
 //
-// A node's row is its distance from the sources. An edge over several rows passes the rows between in narrow slots; all
-// edges of a source share a chain of slots. Longer edges are stubs, which are drawn as names. Sweeps over the rows
-// determine the order in each row, then the positions. Each step takes at most O(n log n) and does not recurse.
+// A node's row is its longest distance from nodes without sources. An edge that spans several rows occupies a narrow
+// slot in each row between; all edges of a source share these slots, its chain. Edges over more than `longest` rows are
+// stubs, which are drawn as names. Sweeps over the rows determine the order in each row, then the positions. Each step
+// takes at most O(n log n) and does not recurse.
 //
-// A node with a `want`, its position in an earlier layout, keeps its order among such nodes, and its position if new
-// nodes leave room. With `strict`, such a node always keeps its row and position.
+// A node with a `want`, its position in an earlier layout, keeps its order among such nodes, and its position if there
+// is enough room for new nodes. With `strict`, such a node always keeps its row and position.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,12 +19,12 @@ struct LayoutInput {
   const int32_t* first = nullptr;       // node i's sources are source[first[i]] to source[first[i + 1] - 1]
   const int32_t* source = nullptr;      // the sources of all nodes; a source has a smaller number than its user
   const float* size = nullptr;          // width of each node
-  const float* want = nullptr;          // earlier position of each node; NaN: the node is new
-  const int32_t* want_row = nullptr;    // earlier row of each node; -1: none
+  const float* want = nullptr;          // position of each node in an earlier layout; NaN: the node is new
+  const int32_t* want_row = nullptr;    // row of each node in an earlier layout; -1: the node is new
   int32_t longest = 4;                  // maximum number of rows that an edge spans; a longer edge is a stub
   float gap = 12;                       // minimum distance of neighbours in a row
-  // Nodes with a `want` never move. New nodes go where there is room, even if a source is then below its user; the edge
-  // between these two becomes a stub.
+  // True: nodes with a `want` never move. New nodes are put where there is room, even if a source is then below its
+  // user; the edge between these two becomes a stub.
   bool strict = false;
 };
 
@@ -37,9 +38,10 @@ struct LayoutOutput {
   float* chain_at = nullptr;            // at most nodes * (longest - 1) items
 };
 
-// Returns the bytes of workspace that layout_graph needs.
+// Returns the number of bytes of workspace that layout_graph() needs.
 size_t layout_workspace(const LayoutInput& in);
-// Computes the layout. `workspace` must be aligned to 8 bytes.
+// Computes the layout of `in` and stores it in the arrays of `out`. `workspace` has layout_workspace() bytes and is
+// aligned to 8 bytes.
 void layout_graph(const LayoutInput& in, const LayoutOutput& out, void* workspace);
 
 }  // namespace tgc

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// A graph and its layout. Node sizes are 100, gaps 10.
+// A graph and its layout, with nodes of the size 100 and gaps of 10.
 struct Drawn {
   std::vector<int32_t> first{0}, source;
   std::vector<float> size, want;
@@ -102,20 +102,20 @@ TEST_CASE("layout: nodes keep their order when others are added and removed") {
     before.draw();
     Drawn after;
     std::mt19937 random(seed);
-    std::vector<int32_t> is(size_t(before.nodes), -1);  // maps the node numbers of `before` to those of `after`
+    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);  // by node of `before`; -1: not in `after`
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)
-        sources.push_back(is[size_t(before.source[size_t(e)])]);
+        sources.push_back(number_in_after[size_t(before.source[size_t(e)])]);
       if (i % 3 == 0 && !sources.empty()) sources[0] = after.add({sources[0]});
-      is[size_t(i)] = after.add(sources, before.at[size_t(i)]);
+      number_in_after[size_t(i)] = after.add(sources, before.at[size_t(i)]);
     }
     after.draw();
     CHECK(after.overlaps() == 0);
     CHECK(after.upwards() == 0);
     for (int32_t i = 0; i < before.nodes; i++)
       for (int32_t k = 0; k < i; k++) {
-        int32_t a = is[size_t(i)], b = is[size_t(k)];
+        int32_t a = number_in_after[size_t(i)], b = number_in_after[size_t(k)];
         if (after.row[size_t(a)] != after.row[size_t(b)]) continue;
         if (std::abs(before.at[size_t(i)] - before.at[size_t(k)]) < 1) continue;
         CHECK((before.at[size_t(i)] < before.at[size_t(k)]) == (after.at[size_t(a)] < after.at[size_t(b)]));
@@ -128,18 +128,18 @@ TEST_CASE("layout: strict keeps rows and positions and puts new nodes where ther
     Drawn before = random_graph(150, seed, 20);
     before.draw();
     Drawn after;
-    std::vector<int32_t> is(size_t(before.nodes), -1);
+    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)
-        sources.push_back(is[size_t(before.source[size_t(e)])]);
+        sources.push_back(number_in_after[size_t(before.source[size_t(e)])]);
       for (int k = 0; k < 6 && i % 20 == 0 && !sources.empty(); k++) sources[0] = after.add({sources[0]});
-      is[size_t(i)] = after.add(sources, before.at[size_t(i)], before.row[size_t(i)]);
+      number_in_after[size_t(i)] = after.add(sources, before.at[size_t(i)], before.row[size_t(i)]);
     }
     after.draw(true);
     for (int32_t i = 0; i < before.nodes; i++) {
-      CHECK(after.at[size_t(is[size_t(i)])] == before.at[size_t(i)]);
-      CHECK(after.row[size_t(is[size_t(i)])] == before.row[size_t(i)]);
+      CHECK(after.at[size_t(number_in_after[size_t(i)])] == before.at[size_t(i)]);
+      CHECK(after.row[size_t(number_in_after[size_t(i)])] == before.row[size_t(i)]);
     }
     CHECK(after.overlaps() == 0);
   }
@@ -163,7 +163,7 @@ TEST_CASE("layout: extreme shapes are fast: a chain, a star, a comb, an empty gr
   Drawn many = random_graph(50000, 7, 3000);
   many.draw();
   CHECK(many.overlaps() == 0);
-  Drawn crowd;  // all new nodes have the same source, so they want the same position
+  Drawn crowd;  // all new nodes have the same source, so their ideal positions are the same
   int32_t root = crowd.add({});
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, float(i) * 110, 1);
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, NAN, 1);

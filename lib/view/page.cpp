@@ -13,11 +13,13 @@
 namespace tgc {
 namespace {
 
-// Pages with fewer graphs pack each alone, because a group is unpacked whole; limits of a group.
+// In pages with fewer than kFewGraphs graphs, each graph is compressed alone, because the page must unpack a group as a
+// whole. In other pages, a group has at most kMostInGroup graphs and kMostGroupBytes bytes.
 constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
 constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
 
-// Writes what the list of graphs shows of a kernel: its own name, how it is launched and what it costs.
+// Writes the members of the index about a program: its function's name, launch sizes, applied opts, and the numbers of
+// operations and bytes.
 void write_program(JsonWriter& json, const GoldenProgram& p) {
   auto sizes = [](const std::vector<std::string>& all) {
     std::string out;
@@ -69,7 +71,7 @@ std::string view_index(const ViewContent& content) {
 std::string packed(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // 5: smaller zlib blocks, so that each column gets its own Huffman codes
+  const int memory = of_numbers ? 5 : 8;  // 5: zlib makes smaller blocks, so that each column has its own Huffman codes
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
@@ -82,7 +84,7 @@ std::string packed(std::string_view text, bool of_numbers) {
 }
 
 std::string as_letters(std::string_view bytes) {
-  std::string letters;  // the printable characters that a <script> element takes unescaped: not space, &, <, backslash
+  std::string letters;  // the printable characters without space, &, <, backslash: <script> takes them unescaped
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;
@@ -109,12 +111,13 @@ std::string data_element(const std::string& id, const std::string& letters) {
 
 namespace {
 
-// Graphs from `first` to before `last`, which are packed together.
+// The graphs first to last - 1, which are compressed together.
 struct Group {
   size_t first, last;
 };
 
-// Divides the graphs of a page into groups. Graphs of a page with few graphs, and large graphs, are alone.
+// Divides the graphs of a page into groups. A group of one graph has a large graph, a tensor graph, a graph that is not
+// compiled yet, or any graph of a page with few graphs.
 std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   std::vector<Group> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
@@ -128,8 +131,9 @@ std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   return out;
 }
 
-// Joins JSON objects by their members: {"op":[of the first object, of the second, ...], ...}. zlib then finds what the
-// objects have in common. A member that an object lacks is null.
+// Returns one JSON object for the documents of several graphs. Each of its members is the array of this member of all
+// documents, such as {"op":[op of the first, op of the second, ...], ...}; null for a document without the member. zlib
+// then finds what the documents have in common.
 std::string by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
   std::vector<std::string> keys;
   std::map<std::string, std::vector<std::string_view>, std::less<>> columns;
@@ -165,7 +169,7 @@ std::string view_page(std::string_view page_code, const ViewContent& content, un
   out += data_element("index", as_letters(packed(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
-  std::vector<std::string> letters(groups.size());  // empty for a graph that the server makes later
+  std::vector<std::string> letters(groups.size());  // the encoded groups; empty for a graph that the server makes later
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));

@@ -1,5 +1,5 @@
-// Assembles the page from its code and the recorded graphs. Each graph is packed separately and unpacked when the user
-// opens it.
+// Assembles the page from its code and the recorded graphs. The graphs are compressed separately, or in groups, so that
+// the page unpacks a graph only when the user opens it.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,31 +14,32 @@ namespace tgc {
 // The content of a page.
 struct ViewContent {
   std::string title;                  // name of the input
-  std::vector<std::string> sides;     // names of the two inputs, if there are two
+  std::vector<std::string> sides;     // names of the two inputs; empty if there is one input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;               // schedule of a tensor graph as JSON (schedule_text.h); else empty
-  std::string measured_on;            // the device that ran the kernels; empty: not run
+  std::string schedule;               // schedule of a compiled tensor graph as JSON (schedule_text.h), or empty
+  std::string measured_on;            // the device that ran the kernels; empty: no kernel was run
   std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
-  std::optional<Peaks> peaks;         // peaks of that device; nullopt: not measured
+  std::optional<Peaks> peaks;         // peak rates of the device `measured_on`; nullopt: not measured
 };
 
-// Returns the list of graphs, without their contents, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
+// Returns the page's index as JSON: {"title","graphs":[{"name","target",...}],"schedule",...}. It has all that
+// `content` says of the graphs, except their nodes, rewrites and texts.
 std::string view_index(const ViewContent& content);
 
-// Compresses with zlib. `of_numbers`: the text is mostly columns of numbers, for which other parameters are better.
+// Compresses with zlib. `of_numbers` chooses parameters that are better for text of mostly columns of numbers.
 std::string packed(std::string_view text, bool of_numbers = false);
 // Encodes bytes as printable text for the page: 13 bits as two of 91 characters, and up to 6 remaining bits as one. The
-// text is 1/14 shorter than base64.
+// result is 1/14 shorter than base64.
 std::string as_letters(std::string_view bytes);
 
-// Returns an element of the page with data that as_letters() encoded.
+// Returns an HTML element of the page with this id, for data that as_letters() encoded.
 std::string data_element(const std::string& id, const std::string& letters);
 
-// Returns a graph as text for the page: its data, a space, and its events, each compressed and encoded separately.
+// Returns a graph as text for the page: `data`, a space, and `events`, each compressed and encoded separately.
 std::string graph_letters(const RecordedGraph& graph);
 
-// view_page() returns `page_code`, the page without data, with kDataMark replaced by the content. It compresses graphs
-// with at most `jobs` threads.
+// view_page() returns the page: `page_code`, the page without data, with kDataMark replaced by the content. It
+// compresses graphs with at most `jobs` threads.
 constexpr std::string_view kDataMark = "<!--data-->";
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs = 1);
 

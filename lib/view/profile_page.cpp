@@ -21,13 +21,14 @@ using profile::KernelRun;
 using profile::Profile;
 using Listing = profile::Listings::Listing;
 
-// A document of the page: an element with this id.
+// The contents of one HTML element of the page, which is unpacked on demand.
 struct Document {
   std::string id;
   std::vector<std::string> parts;  // JSON; each is compressed separately
 };
 
-// The assembly of a run. Unlike profile::Listings, includes code whose packets cannot be mapped to instructions.
+// The assembly listing of each run. Unlike profile::Listings, includes code whose packets cannot be mapped to
+// instructions.
 class Assembly {
  public:
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
@@ -73,7 +74,7 @@ class PageWriter {
   std::vector<Document> documents;
 
  private:
-  // Kernels and copies, the longest total first.
+  // Writes the total times of kernels and copies, the longest first.
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
       for (const profile::Total& t : profile::totals_of(p_, assembly_.mapped()))
@@ -147,12 +148,12 @@ class PageWriter {
     });
   }
 
-  // The instructions, counters and hints of a run.
+  // Returns the document of a run: its instructions with their times, counters, source, stalls, hints and damage.
   std::string run_json(size_t run) {
     auto times = p_.instructions_of(run);
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
-    std::vector<uint64_t> addresses;  // addresses of the instructions
+    std::vector<uint64_t> addresses;  // of the instructions, in the order of the document
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
         auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
@@ -191,8 +192,8 @@ class PageWriter {
     });
   }
 
-  // The names of the reasons, and by instruction: the reason of most of its stalls, the cycles that waits for it took,
-  // and the instructions that it waits for with their cycles.
+  // Writes for each reason of stalls its name, stalled cycles and idle cycles; and for each instruction: the reason of
+  // most of its stalls, the cycles that others waited for it, and the instructions that it waits for, with cycles.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls) {
     json.key("reasons").array([&] {
       for (size_t r = 0; r < profile::kStallReasons; r++)
@@ -210,7 +211,8 @@ class PageWriter {
     });
   }
 
-  // The source, the nodes of each line, and the line of each instruction (0: none); or why there is no source.
+  // Writes the source, the nodes of each line, and the line of each instruction (0: unknown); or why there is no
+  // source.
   static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
     json.key("source").object([&] {
       if (!source.problem.empty()) return (void)json.member("problem", source.problem);

@@ -1,4 +1,5 @@
-// The page of a hardware profile: waves and units over time, instructions with their stalls, counters, kernels by time.
+// Makes the page of a hardware profile: kernels by time, waves and units over time, instructions with their stalls, and
+// counters.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,15 +8,15 @@
 
 namespace tgc {
 
-// Returns `page_code`, the profile page without data, with kDataMark replaced by the content. `title` names the
-// profile.
+// Returns the page: `page_code`, the page without data, with kDataMark (page.h) replaced by the content. `title` names
+// the profile. Compresses with at most `jobs` threads; 0: as many as the machine has.
 std::string profile_page(std::string_view page_code, const profile::Profile& profile, const std::string& title,
                          unsigned jobs = 0);
 
-// Returns whether INPUT is a profile, by the file's first bytes.
+// Returns true if the first bytes of the INPUT's file are those of a profile.
 bool is_profile_input(const std::string& input);
-// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. `with`, an INPUT that has the
-// kernels, adds their source lines and UOps; empty: none.
+// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. If `with`, an INPUT that has
+// the profile's kernels, is not empty, the page shows their source lines and UOps.
 Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with);
 

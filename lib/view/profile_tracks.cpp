@@ -22,28 +22,28 @@ using profile::Packet;
 using profile::PacketView;
 using profile::WaveSpan;
 
-constexpr uint32_t kWaves = 32;              // places of a SIMD that packets can name
-constexpr int64_t kCdnaIssue = 4;            // cycles of an issue on CDNA
-constexpr size_t kMostPending = 1 << 16;     // executions that may be outstanding; more: the trace is damaged
+constexpr uint32_t kWaves = 32;              // number of a SIMD's places for waves that packets can name
+constexpr int64_t kCdnaIssue = 4;            // cycles that an issue takes on CDNA
+constexpr size_t kMostPending = 1 << 16;     // most instructions that wait for a unit; a damaged trace has more
 constexpr std::string_view kOther = "OTHER_";
 
-// Times that the page can represent exactly. Only a damaged trace has others.
+// The page can represent times between -kMostTime and kMostTime exactly. Only a damaged trace has other times.
 constexpr int64_t kMostTime = int64_t(1) << 50;
 bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
-// The execution units that have a row on the page's time line. Alt: operations that another SIMD issued.
+// The execution units that have a row on the page's timeline. Units with Alt execute what another SIMD issued.
 enum Unit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
 };
 constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
                                            "VMEM", "VMEM, other SIMD"};
 
-// The kind of an instruction's operation, and the unit that executes it.
+// What the op number of an instruction packet says.
 struct Operation {
   SliceKind kind = SliceKind::Other;
-  std::optional<Unit> unit;  // unit that executes the operation and sends a packet of its own
-  bool is_other = false;     // true for an operation of another SIMD
-  int64_t cycles = 1;        // cycles that the execution takes
+  std::optional<Unit> unit;  // the unit that executes the operation, if a packet of its own tells the execution
+  bool is_other = false;     // true if another SIMD issued the operation
+  int64_t cycles = 1;        // number of cycles that the execution takes
 };
 
 Operation read_operation(TraceLayout layout, uint32_t number) {
@@ -61,7 +61,7 @@ Operation read_operation(TraceLayout layout, uint32_t number) {
     case SliceKind::VectorMemory: out.unit = out.is_other ? UnitVmemAlt : UnitVmem; break;
     default: break;
   }
-  // the name ends with the number of cycles: VALUB_16
+  // the name ends with the number of cycles, such as VALUB_16
   size_t bar = rest.rfind('_');
   int64_t cycles = 0;
   if (bar != rest.npos && layout != TraceLayout::Cdna) {
@@ -82,7 +82,7 @@ const Operations& operations(TraceLayout layout) {
   return layout == TraceLayout::Rdna3 ? rdna3 : layout == TraceLayout::Rdna4 ? rdna4 : cdna;
 }
 
-// Reads the packets of one trace into slices.
+// Makes slices of the packets of one thread trace.
 class TrackMaker {
  public:
   TrackMaker(const profile::KernelCode* code, const std::map<uint64_t, std::string>& listing)
@@ -187,7 +187,7 @@ class TrackMaker {
 
   void issue(uint32_t wave, uint32_t instruction, SliceKind kind, int64_t time) {
     int64_t& last = last_[wave];
-    if (last == kNotStarted) last = time;  // the trace begins in the middle of the wave
+    if (last == kNotStarted) last = time;  // the wave began before the trace
     int64_t begin = std::min(last, time), end = std::max(time, begin + 1);
     slices_.push_back({.row = Units + wave, .kind = uint8_t(kind), .begin = begin, .end = end, .item = instruction,
                        .amount = 1 / double(end - begin)});
@@ -195,8 +195,9 @@ class TrackMaker {
     last = end;
   }
 
-  // A unit executes the oldest instruction that waits for it. The packet is written after the execution of the vector
-  // unit, and at the beginning of that of all other units, as in tinygrad's viz/serve.py:sqtt_timeline.
+  // Adds the execution that a packet tells: of the oldest instruction that waits for the unit. The time of the packet
+  // is the end of an execution by the vector or matrix unit, and the begin of one by another unit, as in tinygrad's
+  // viz/serve.py:sqtt_timeline.
   void execute(Unit unit, int64_t time) {
     auto& queue = pending_[unit];
     Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
@@ -208,7 +209,8 @@ class TrackMaker {
                        .item = p.instruction});
   }
 
-  // CDNA's packets of instructions name the SIMD and the wave, but no compute unit and no end.
+  // Adds a packet of CDNA. Packets of instructions name the SIMD and the wave, but neither the compute unit nor the
+  // end.
   void add_cdna(const PacketView& p) {
     if (p.row->packet != Packet::CDNA_INST) return;
     const profile::PacketType& type = profile::packet_type(p.row->packet);
@@ -238,7 +240,7 @@ class TrackMaker {
   }
 
   static Track wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
-    std::map<std::pair<uint32_t, uint32_t>, double> places;  // by compute unit and SIMD: the number of places
+    std::map<std::pair<uint32_t, uint32_t>, double> places;  // by compute unit and SIMD: number of places for waves
     for (const WaveSpan& w : waves) {
       double& most = places[{w.cu, w.simd}];
       most = std::max(most, double(w.wave) + 1);
@@ -252,13 +254,13 @@ class TrackMaker {
       out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
     std::vector<TimeSlice> slices;
-    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the index of the latest wave
+    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: index of the latest wave in `slices`
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
       TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item = w.wave};
-      // a place has one wave at a time: without a packet of its begin or end, a wave ends at most where the next begins
+      // a place has one wave at a time, so a wave without a packet of its end ends at latest when the next one begins
       auto [last, is_first] = latest.try_emplace({s.row, s.item}, slices.size());
       if (!is_first) {
         TimeSlice& before = slices[last->second];
@@ -271,7 +273,7 @@ class TrackMaker {
     }
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
-    all = count_active(std::move(all));  // all waves: the first row
+    all = count_active(std::move(all));  // the first row: the number of all active waves
     for (const TimeSlice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
     std::vector<TimeSlice> active = count_active(slices);
     active.insert(active.begin(), all.begin(), all.end());
@@ -282,9 +284,9 @@ class TrackMaker {
 
   const profile::KernelCode* code_;
   InstructionMap map_;
-  std::vector<std::string> assembly_;       // by instruction
-  std::vector<std::vector<Hit>> hits_;      // by instruction
-  std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice
+  std::vector<std::string> assembly_;       // by instruction: its text, or empty
+  std::vector<std::vector<Hit>> hits_;      // by instruction: its issues
+  std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice, or kNotStarted
   std::array<std::deque<Pending>, Units> pending_;
   std::vector<TimeSlice> slices_;
 };
@@ -337,7 +339,8 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
 
 namespace {
 
-// Gives each event the first row that is free at its begin. The events come in the order of their begins.
+// Assigns rows to ranges, so that ranges of the same row do not overlap: take() returns the first row that is free.
+// Call take() in the order of the begins.
 class FreeRows {
  public:
   size_t take(double begin, double end) {
@@ -352,7 +355,7 @@ class FreeRows {
  private:
   template <class T>
   using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-  LeastFirst<std::pair<double, size_t>> busy_;  // when a row is free again, and its number
+  LeastFirst<std::pair<double, size_t>> busy_;  // the end of the range in a row, and the row
   LeastFirst<size_t> free_;
   size_t rows_ = 0;
 };

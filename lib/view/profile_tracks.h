@@ -1,5 +1,5 @@
-// The tracks of a profile: what units and waves did over time, from the packets of a thread trace; and the ranges of
-// the host's and the devices' timeline.
+// Makes the tracks of a profile's page: from the packets of a thread trace, what units and waves did over time; and
+// from the profile's ranges, what the host and the devices did.
 #pragma once
 #include <map>
 #include <string>
@@ -11,32 +11,39 @@
 
 namespace tgc {
 
-// The kinds of slices, which the page colours by.
+// What happens during a slice; the page has a colour for each kind. Scalar to Control are instructions. Count is the
+// number of kinds.
 enum class SliceKind : uint8_t {
   Scalar, ScalarMemory, Vector, Transcendental, Matrix, LocalMemory, VectorMemory, Branch, Wait, Barrier, Control, End,
   Other, Wave, Host, Kernel, Copy, Count
 };
 std::string_view slice_kind_name(SliceKind kind);
 
-// The kind of an instruction packet's operation: tinygrad's name of it, such as "OTHER_LDS_1".
+// Returns the kind of an operation in an instruction packet, by tinygrad's name of the operation, such as
+// "OTHER_LDS_1".
 SliceKind kind_of_operation(std::string_view name);
-// The kind of an instruction of AMD's assembly; `otherwise`: the kind of its packet, which most instructions keep.
+// Returns the kind of an instruction by its text in AMD's assembly; `otherwise`, the kind of its packet, for most
+// instructions.
 SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise);
 
 struct TraceTracks {
-  // The traced SIMD: rows of units with executions, and a row for each wave. A wave's slice ends with the issue of its
-  // instruction and begins with the issue of the wave's previous one. Items are numbers of instructions.
+  // A row for each execution unit of the traced SIMD, and a row for each wave. A slice of a wave begins with the issue
+  // of the wave's previous instruction and ends with the issue of its own; on CDNA, it begins with the issue of its
+  // own. The item of a slice is the instruction's index in the code.
   Track instructions;
-  // A row for each SIMD of each compute unit: its waves. Items are the waves' places on the SIMD.
+  // A row for the number of all active waves, and a row for the waves of each SIMD of each compute unit. The item of a
+  // slice is the wave's place on the SIMD.
   Track waves;
-  std::vector<std::string> hits;  // by instruction: when it was issued, as JSON; empty without code
+  std::vector<std::string> hits;  // by instruction: when and by which wave it was issued, as JSON; empty without code
 };
 
-// Makes the tracks of the SQTT event `event`, which analyze_profile() has summarized.
+// Makes the tracks of the thread trace with the index `event`. `listing` has the assembly by address; analyze_profile()
+// has made `profile`.
 TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,
                               const std::map<uint64_t, std::string>& listing);
 
-// The ranges of the host and the devices. Times are nanoseconds since the first one; items are indices in `names`.
+// Makes the track of the ranges of the host and the devices. Times are nanoseconds since the begin of the first range.
+// Stores the names of the ranges in `names`; the item of a slice is the index of its name.
 Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names);
 
 }  // namespace tgc

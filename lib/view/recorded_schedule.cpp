@@ -19,7 +19,7 @@ int64_t bytes_of(const GoldenBuffer& b) {
 
 bool is_copy(const GoldenKernel& k) { return k.stored && k.stored->node.starts_with("Ops.COPY "); }
 
-// The buffers of the kernels, each part of a base once, and how much memory each base has.
+// The distinct buffers of the kernels, and the size of the memory (base) that contains each.
 class Buffers {
  public:
   explicit Buffers(const GoldenRecord& record) {
@@ -64,7 +64,7 @@ class Buffers {
   std::vector<GoldenBuffer> list_;
   std::map<Key, size_t> numbers_;
   std::map<int64_t, size_t> bases_;
-  std::vector<int64_t> extents_;  // bytes of each base
+  std::vector<int64_t> extents_;  // bytes of each base, up to the end of its last buffer
 };
 
 }  // namespace

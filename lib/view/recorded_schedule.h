@@ -1,4 +1,4 @@
-// The schedule of a recorded tensor graph, as the page reads it.
+// Writes the schedule of a recorded tensor graph as JSON for the page of `tgc view`.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-// Returns the schedule of a tensor record as JSON, with the members that the page reads of schedule_json()
-// (lib/compilation/schedule_text.h). A buffer is a part of recorded memory: each recorded base becomes shared memory,
-// so that the page shows which parts of it are in use when. "" if the record has no kernels with buffers.
+// Returns the schedule of a tensor record as JSON, with those members of schedule_json()
+// (lib/compilation/schedule_text.h) that the page reads; "" if the record has no kernels with buffers. The buffers of
+// one recorded base share its memory, so that the page shows which parts of the memory are in use when.
 std::string recorded_schedule_json(const GoldenRecord& record);
 
 }  // namespace tgc

@@ -12,10 +12,10 @@ namespace {
 
 constexpr size_t kMaxRuleText = 600;  // maximum number of characters of a rule's text; the rest is cut
 
-// Returns what the rule says: "(x + 0) -> x"; "" if it is not one of this program's rules.
+// Returns both sides of a rule as text, such as "(x + 0) -> x"; "" if tgc does not have the rule.
 std::string text_of_rule(const TraceRule& r) {
   std::string out;
-  size_t alike = 0;  // rules that are made on the same line, one for each of several ops
+  size_t alike = 0;  // number of rules from the same line, which makes one for each of several ops
   for (uint32_t id = 0; id < num_rules(); id++) {
     const Rule* rule = rule_of(id);
     if (!rule || rule->line != r.line || rule->name != r.name || short_file(*rule) != r.file) continue;
@@ -30,7 +30,7 @@ std::string text_of_rule(const TraceRule& r) {
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, strings_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
-  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target too
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may have no target either
   ast_ = ast;
   string("");
 }
@@ -73,7 +73,7 @@ void Recorder::gated(int, UOp node) { events_.push_back({Event::Kind::Gated, nod
 RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const std::string& error) {
   graph_.error = error;
   graph_.stages = stages_.size();
-  if (!of) {  // read from a file, so the times are those of reading it
+  if (!of) {  // the events were read from a file, so the times are only those of reading
     graph_.ms = 0;
     for (StageEvents& s : stages_) s.ms = 0;
   }
@@ -83,7 +83,7 @@ RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const s
   return std::move(graph_);
 }
 
-// Removes the folders of file names in an error, because pages are shared with other people.
+// Returns the text of an error, with the file's name but not its folders, because pages are shared with other people.
 static std::string without_folders(Diag diag) {
   diag.file.erase(0, diag.file.find_last_of('/') + 1);
   return diag.text();

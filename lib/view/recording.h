@@ -1,5 +1,5 @@
-// Records the compilation of one graph as data for the page: each node once, and each rewrite as a replacement.
-// README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
+// Records the compilation of one graph as JSON for the page: each node once, and each rewrite as the replacement of a
+// node. README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -14,38 +14,39 @@
 
 namespace tgc {
 
-// One graph of a page.
+// One graph of a page: a kernel or a tensor graph.
 struct RecordedGraph {
   std::string name, target, made_for;
   std::string begins;    // the stage whose result the recording starts with; empty: it starts with the AST or tensors
-  std::string producer;  // the release of tinygrad that recorded the graph; empty: tgc compiled it
+  std::string producer;  // the release that recorded the graph; empty: tgc compiled it, or it is of tinygrad 0.12.0
   bool is_tensor_graph = false;
-  size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
-  double ms = 0;  // milliseconds of all stages, slowed down by the attached observer; 0: unknown
-  std::string error;                           // the error of the pipeline; empty: none
-  std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not recorded
-  bool runtime = false;                        // a kernel of tinygrad's runtime, not of a schedule
+  size_t nodes = 0, rewrites = 0, stages = 0;  // numbers; `nodes` are those of the first graph
+  double ms = 0;                               // milliseconds of all stages, including the recording; 0: unknown
+  std::string error;                           // the error of the pipeline; empty if there is none
+  std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not known
+  bool runtime = false;                        // true for a kernel of tinygrad's runtime, which no schedule contains
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
-  int64_t schedule_of = -1;                    // for a kernel of a recorded schedule: the graph that has the schedule
+  int64_t schedule_of = -1;                    // for a kernel of a recorded schedule: index of the graph that has it
   std::string schedule;                        // for a recorded tensor graph: its schedule as JSON, or empty
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty
   std::string proof;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
-  std::string structure;                       // a hash of the first graph, without names of kernels
-  // the first graph ("ast"), each stage and the source with a hash of the result; an unchanged result has no hash
+  std::string structure;                       // a hash of the first graph without the names of kernels
+  // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph. The
+  // name of the first graph is `begins`, or "ast".
   std::vector<std::pair<std::string, std::string>> results;
-  int side = 0;                                // the input that the graph is from: 0, or 1 for the second input
+  int side = 0;                                // the input that has the graph: 0 for the first, 1 for the second
   std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
-  std::string data;                            // the graph as JSON; empty: `later` makes it and the events on request
+  std::string data;                            // the graph as JSON; empty: `later` makes `data` and `events`
   std::function<Result<RecordedGraph>()> later = {};
 };
 
-// The texts that a recording has besides the graphs of the stages.
+// Which texts a recording has besides the graphs of the stages.
 struct TextChoice {
-  bool assembly = true;  // include LLVM IR and assembly, which compilers make
-  std::vector<std::pair<std::string, std::string>> given = {};  // texts of the input: kind and text
-  std::string rules = {};  // JSON: the source text of rules by their places, as the user's tinygrad has them; or empty
+  bool assembly = true;  // include the LLVM IR and assembly that compilers make
+  std::vector<std::pair<std::string, std::string>> given = {};  // texts that the input has: kind and text
+  std::string rules = {};  // JSON: by place of a rule, the source lines in the user's tinygrad; or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.
@@ -63,8 +64,10 @@ class NumberedTexts {
   std::vector<std::string_view> texts_;  // views of numbers_' keys, whose addresses are stable
 };
 
-// `numbers` of Begin: index of the name, index of the rule set, count of rules, 1 if bottom-up. `numbers` of Rewrite:
-// index of the rule, begin and end of the numbers of the nodes that the rewrite made.
+// An event of TraceConsumer. Begin: `a` is the input, and `numbers` are the index of the graph rewrite's name, the
+// index of the rule set, the number of rules, and 1 if bottom-up. End: `a` is the result. Rewrite: `a` became `b`, and
+// `numbers` are the index of the rule, and the begin and end of the numbers of the nodes that the rewrite made.
+// Rebuilt: `a` with replaced sources is `b`. Gated: `a` was not entered.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
@@ -72,7 +75,7 @@ struct RecordedEvent {
   int64_t numbers[4] = {};
 };
 
-// Records the trace events of one graph; finish() writes them.
+// Records the trace events of one graph; finish() returns them as JSON.
 class Recorder : public TraceConsumer {
  public:
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -85,12 +88,13 @@ class Recorder : public TraceConsumer {
   void rebuilt(int depth, UOp before, UOp after) override;
   void gated(int depth, UOp node) override;
 
-  // Sets the release of tinygrad that made the recording, if tgc did not compile the graph.
+  // Sets RecordedGraph::producer.
   void recorded_by(std::string_view producer) { graph_.producer = producer; }
-  // Sets the stage whose result the recording starts with.
+  // Sets RecordedGraph::begins.
   void begins_behind(std::string_view stage) { graph_.begins = stage; }
 
-  // Returns the recording, with the texts of the observed compilation `of` (may be null) and the pipeline's error.
+  // Returns the recording, with the pipeline's error. `of` is the observed compilation, whose list, source and outputs
+  // of compilers are included; null if the events are read from a file.
   RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
@@ -100,7 +104,7 @@ class Recorder : public TraceConsumer {
     UOp input, result;
     double ms = 0;
     size_t first = 0, last = 0;  // indices in events_
-    size_t discarded = 0;        // number of rewrites in discarded attempts
+    size_t discarded = 0;        // number of rewrites whose results the stage discarded
   };
   friend class RecordingWriter;
 
@@ -119,7 +123,8 @@ class Recorder : public TraceConsumer {
   std::chrono::steady_clock::time_point begun_;
 };
 
-// Runs the pipeline on a kernel, or on a tensor graph up to its schedule, and records it up to the first error.
+// Runs the pipeline on a kernel up to the linear list, or on a tensor graph up to its schedule, and returns the
+// recording. If a stage fails, the recording ends there, and `error` says why.
 RecordedGraph record(Compilation& compilation, const TextChoice& texts);
 
 }  // namespace tgc

@@ -6,10 +6,11 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`. The results of kEndTold and kRebuiltTold are written, others derived by the reader.
-enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
+// The values of the column `kind`. kEndWithResult and kRebuiltWithResult are ends and rebuilt nodes whose result is
+// written; the reader derives the results of kEnd and kRebuilt.
+enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
-// Hashes a node's op, dtype, arg, tag and sources, to find equal rows. Rows with equal hashes are always written.
+// Hashes a node's op, dtype, arg, tag and sources. A row whose hash another row also has is never derived.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -50,8 +51,8 @@ int64_t EventWriter::resolved(int64_t node) const {
   return node;
 }
 
-// Marks the row of a node that an event refers to as written, unless an earlier event derives the row.
-void EventWriter::meet(int64_t node) {
+// Marks the row of a node that an event refers to as written, unless the row is already derived from an earlier event.
+void EventWriter::mark_written(int64_t node) {
   if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Written;
 }
 
@@ -66,14 +67,14 @@ void EventWriter::add(const RecordedEvent& e) {
     case RecordedEvent::Kind::Rewrite: return rewrite(e);
     case RecordedEvent::Kind::Rebuilt: return rebuilt(e);
     case RecordedEvent::Kind::Gated:
-      meet(number(e.a));
+      mark_written(number(e.a));
       kinds_.push_back(kGated);
       gated_.push_back(number(e.a) - std::exchange(last_before_, number(e.a)));
   }
 }
 
 void EventWriter::begin(const RecordedEvent& e) {
-  meet(number(e.a));
+  mark_written(number(e.a));
   kinds_.push_back(kBegin);
   std::vector<int64_t> kind(e.numbers, e.numbers + 4);
   runs_.push_back(run_kinds_.try_emplace(kind, int64_t(run_kinds_.size())).first->second);
@@ -82,9 +83,9 @@ void EventWriter::begin(const RecordedEvent& e) {
 }
 
 void EventWriter::end(const RecordedEvent& e) {
-  meet(number(e.a));
+  mark_written(number(e.a));
   bool follows = open_.size() > 1 && open_.back().input >= 0 && resolved(open_.back().input) == number(e.a);
-  kinds_.push_back(follows ? kEnd : kEndTold);
+  kinds_.push_back(follows ? kEnd : kEndWithResult);
   if (!follows) results_.push_back(number(e.a));
   if (open_.size() > 1) open_.pop_back();
 }
@@ -92,8 +93,8 @@ void EventWriter::end(const RecordedEvent& e) {
 void EventWriter::rewrite(const RecordedEvent& e) {
   int64_t before = number(e.a), after = number(e.b), made = first_from(e.numbers[1]);
   int64_t count = first_from(e.numbers[2]) - made;
-  meet(before), meet(after);
-  for (int64_t n = made; n < made + count; n++) meet(n);
+  mark_written(before), mark_written(after);
+  for (int64_t n = made; n < made + count; n++) mark_written(n);
   kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
@@ -107,18 +108,18 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   replace(before, after);
 }
 
-// Adds the event that `after` is `before` with replaced sources. The row of `after` is derivable if it is unique, no
-// earlier event refers to it, and all rows that were derived before precede it in the table.
+// Adds the event that `after` is `before` with replaced sources. The row of `after` can be derived if no other row has
+// its hash, no earlier event refers to it, and all rows that were derived so far precede it in the table.
 void EventWriter::rebuilt(const RecordedEvent& e) {
   int64_t before = number(e.a), after = number(e.b);
-  meet(before);
+  mark_written(before);
   bool is_derived = follows(before, after);
   if (state_[size_t(after)] == State::Unknown) {
     is_derived &= after > last_derived_;
     state_[size_t(after)] = is_derived ? State::Derived : State::Written;
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
-  kinds_.push_back(is_derived ? kRebuilt : kRebuiltTold);
+  kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
   rebuilt_.push_back(before - std::exchange(last_before_, before));
   if (!is_derived) rebuilt_to_.push_back(after - before);
   replace(before, after);

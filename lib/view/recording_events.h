@@ -1,6 +1,6 @@
-// Writes the events of a recording as columns of numbers. Values that the reader can derive are omitted: the node that
-// results from new sources, and its row in the table. README.md describes the columns. The reader,
-// apps/tgc/view/events.js, keeps the same state as this writer, because an event is encoded relative to that state.
+// Writes the events of a recording as columns of numbers, which README.md describes. Values that the reader can derive
+// are omitted: the node that results from replaced sources, and its row in the table. The reader,
+// apps/tgc/view/events.js, keeps the same state as this writer, because events are encoded relative to that state.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -14,16 +14,16 @@ namespace tgc {
 class EventWriter {
  public:
   struct Texts {
-    int64_t dtype, arg, tag;  // numbers of texts
+    int64_t dtype, arg, tag;  // numbers in the recording's NumberedTexts
   };
-  // `nodes` has the rows of the table, sources first; `texts` is by row; `numbers` maps a node's id to its row. `ids`
-  // has the number of each row's node in the trace, in increasing order.
+  // `nodes` are the rows of the table, sources first. `numbers` maps a node's id to its row. `ids` and `texts` are by
+  // row: the node's number in the trace, which increases, and its texts.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<uint32_t>& ids,
               const std::vector<Texts>& texts);
 
-  // Adds the next event.
+  // Adds an event, in the order of the trace.
   void add(const RecordedEvent& event);
-  // Returns true if the node's row can be derived from the event that made it. Call this after the last add().
+  // Returns true if the reader can derive the row from the event that made its node. Call this after the last add().
   bool is_derived(size_t node) const { return state_[node] == State::Derived; }
   void write(JsonWriter& json) const;
 
@@ -35,9 +35,9 @@ class EventWriter {
   };
 
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_from(int64_t id) const;  // returns the first row with this or a later number
+  int64_t first_from(int64_t id) const;  // returns the first row whose number in the trace is at least `id`
   int64_t resolved(int64_t node) const;
-  void meet(int64_t node);
+  void mark_written(int64_t node);
   void begin(const RecordedEvent& e);
   void end(const RecordedEvent& e);
   void rewrite(const RecordedEvent& e);
@@ -50,9 +50,9 @@ class EventWriter {
   const std::vector<uint32_t>& ids_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
-  std::vector<bool> ambiguous_;                    // by row: true if another row has this hash; it is not derived then
-  std::vector<Run> open_{{-1, {}}};                // stack of running graph rewrites; the first entry stands for none
-  std::unordered_map<int64_t, int64_t> last_made_;  // for each node, the result of its last rewrite
+  std::vector<bool> ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
+  std::vector<Run> open_{{-1, {}}};  // stack of running graph rewrites; the first entry is for events outside of any
+  std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns of the events; README.md describes each

@@ -23,11 +23,12 @@ constexpr size_t kShortLiteral = 40;  // number of characters that remain of a s
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Replaces each name by its distance from the name that its line defines, because this compresses better: pyrender's
-// "c12 = c11+c3" becomes "c0 = c1+c9". Names that later lines define, and other words, stay as they are.
+// Replaces the number of each name in a pyrender text by the distance from the name that the line defines, because the
+// result compresses better: "c12 = c11+c3" becomes "c0 = c1+c9". The name that a line defines becomes the distance from
+// the number after that of the line before. Names that later lines define stay.
 std::string with_near_names(std::string_view text) {
   std::string out;
-  size_t own = 0, next = 0;  // own: number of the name that this line defines; next: that of the next line
+  size_t own = 0, next = 0;  // own: number of the name that the current line defines; next: own + 1
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
     while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
@@ -47,9 +48,9 @@ std::string with_near_names(std::string_view text) {
   return out;
 }
 
-// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program. The
-// page has the source as a text of its own. Part of a hash stays, so that different literals stay different. A string
-// with colours is the name of a kernel, which stays.
+// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program: a part
+// of the literal stays, and a part of its hash is added, so that different literals stay different. Strings with
+// colours stay, because they are names of kernels.
 std::string with_short_literals(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -103,7 +104,8 @@ std::string RecordingWriter::events() const {
   return json_object([&](JsonWriter& json) { events_->write(json); });
 }
 
-// Hashes the first graph, to pair equal graphs of two inputs. A kernel's name is in the arg of its SINK.
+// Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. The arg of a SINK, which has
+// the kernel's name, is not hashed.
 std::string RecordingWriter::structure() const {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -120,8 +122,8 @@ std::string RecordingWriter::structure() const {
   return std::to_string(hash);
 }
 
-// Hashes the result of each stage, so that the page finds the first one that differs without reading whole graphs. Two
-// results have the same hash exactly if merge.js gives their roots the same number.
+// Hashes the first graph and the result of each stage, so that the page finds the first one that differs without
+// reading whole graphs. Two results have the same hash if merge.js gives their roots the same number.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
   for (std::string_view text : r_.strings_.texts()) of_text.push_back(std::hash<std::string_view>()(text));
@@ -139,7 +141,7 @@ void RecordingWriter::hash_results() {
   for (const auto& s : r_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
-// ---- nodes: the table and the facts of nodes
+// ---- the table of nodes, and facts of nodes
 
 void RecordingWriter::add_root(UOp u) {
   if (u) numbers_[u.id()] = 0;
@@ -170,7 +172,7 @@ void RecordingWriter::choose_nodes() {
   }
   for (size_t id = 0; id < numbers_.size(); id++)
     if (numbers_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
-  // Nodes of a trace file have other ids than in the traced run.
+  // order the rows by the numbers in the trace; a graph that was read from a trace file has other ids
   std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return r_.TraceConsumer::number(u); });
   for (size_t n = 0; n < nodes_.size(); n++) numbers_[nodes_[n].id()] = int32_t(n);
   for (UOp u : nodes_) ids_.push_back(r_.TraceConsumer::number(u));
@@ -185,7 +187,8 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the columns of the nodes. A derived node has only a number, and ~(number of sources) in `sources`.
+// Writes the columns of the table of nodes. For a node that the reader derives, only `number` is written, and
+// ~(number of sources) in `sources`.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -216,7 +219,7 @@ void RecordingWriter::write_nodes() {
   for (size_t n = 0; n < nodes_.size(); n++)
     if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
   write_deltas("tags", tags, 1);
-  json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of its graph
+  json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of the kernel's graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
         json_.value(number(u)).value(number(u.arg()[0].uop()));
@@ -224,25 +227,27 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes `told`, groups of a node and `values` numbers, sorted by node, as differences from the previous group.
-void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& told, size_t values) {
+// Writes `groups`, groups of a node's row and `values` numbers. Sorts the groups by row, and writes each number minus
+// that of the previous group.
+void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& groups, size_t values) {
   const size_t row = values + 1;
-  std::vector<size_t> order(told.size() / row);
+  std::vector<size_t> order(groups.size() / row);
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t i) { return told[i * row]; });
+  std::ranges::sort(order, {}, [&](size_t i) { return groups[i * row]; });
   std::vector<int64_t> last(row);
   json_.key(key).array([&] {
     for (size_t i : order)
-      for (size_t k = 0; k < row; k++) json_.value(told[i * row + k] - std::exchange(last[k], told[i * row + k]));
+      for (size_t k = 0; k < row; k++) json_.value(groups[i * row + k] - std::exchange(last[k], groups[i * row + k]));
   });
 }
 
-// Writes facts of nodes: the shapes in tensor graphs, the bounds of integers, and the ranges that enclose a node.
+// Writes facts of the nodes in `results_`: shapes in tensor graphs, bounds of integers, and the ranges that a node
+// depends on.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
   for (UOp u : results_) {
-    auto told = catch_failures([&] {
+    auto computed = catch_failures([&] {
       if (number(u) < 0) return Unit{};
       if (r_.graph_.is_tensor_graph && !u.is(Op::CONST))
         if (auto shape = shape_or_none(u); shape && !shape->empty()) {
@@ -259,7 +264,7 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {number(u), list});
       return Unit{};
     });
-    (void)told;  // if computing a fact of a malformed node throws, the node is written without this fact
+    (void)computed;  // if a fact of a malformed node cannot be computed, it and the next ones are not written
   }
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
@@ -269,21 +274,22 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// Writes the labels of a model's nodes, the model node that each UOp was made for, and the kernels' ASTs.
+// Writes for a tensor graph the labels of the model's nodes, the model's node that each UOp was made for, and the ASTs
+// of the schedule's kernels.
 void RecordingWriter::write_model() {
   if (!of_ || !r_.graph_.is_tensor_graph) return;
-  std::vector<int64_t> told;
+  std::vector<int64_t> made_for;
   std::vector<std::string_view> labels;
   UOpSet known(r_.ast_.graph());
   for (auto& [label, tensors] : of_->loaded().made_of) {
     for (UOp tensor : tensors)
       for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
         if (known.insert(u) && u.id() < numbers_.size() && number(u) >= 0)
-          told.insert(told.end(), {number(u), int64_t(labels.size())});
+          made_for.insert(made_for.end(), {number(u), int64_t(labels.size())});
     labels.push_back(label);
   }
   json_.member("made_of", labels);
-  write_deltas("made_for_node", told, 1);
+  write_deltas("made_for_node", made_for, 1);
   if (!r_.graph_.error.empty()) return;
   json_.key("kernels").array([&] {
     for (const auto& item : of_->schedule()->items)
@@ -291,7 +297,7 @@ void RecordingWriter::write_model() {
   });
 }
 
-// ---- stages: their names, times and events
+// ---- stages: their names, times and numbers of events
 
 void RecordingWriter::write_stages() {
   size_t nodes = r_.graph_.nodes;  // number of nodes of the current graph
@@ -313,11 +319,11 @@ void RecordingWriter::write_stages() {
   });
 }
 
-// ---- texts: pyrender of each stage, source, outputs of compilers
+// ---- texts: pyrender of each stage, linear list, source, launch facts, outputs of compilers
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {
-    write_pyrender(0, r_.ast_);  // stage 0 is the input; stage n the result of the n-th stage
+    write_pyrender(0, r_.ast_);  // 0 is the first graph, and n the result of the n-th stage
     for (size_t i = 0; i < r_.stages_.size(); i++)
       if (const auto& s = r_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
@@ -344,7 +350,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       json_.member("error", placed.diag().text());
       return;
     }
-    json_.key("lines").array([&] {  // each line's index in the table of lines, minus that of the previous line
+    json_.key("lines").array([&] {  // each line's index in `lines_`, minus that of the previous line
       std::string near = with_near_names(with_short_literals(placed->text));
       int64_t last = 0;
       for (size_t from = 0; from < near.size();) {
@@ -358,7 +364,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   });
 }
 
-// Writes which node is on which line: pairs of a node and a line, as differences from the previous pair.
+// Writes pairs of a node's row and a line on which the node is, each minus the previous pair.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
@@ -403,7 +409,7 @@ void RecordingWriter::write_compiled(std::string_view row, std::string_view kind
   auto text = of_->output(row_of(row));
   json_.line().object([&] {
     json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().message);  // the message without the name of the compiler's input file
+    if (!text) json_.member("error", text.diag().message);  // without the name of a file
     else json_.member("text", *text);
   });
 }

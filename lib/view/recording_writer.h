@@ -1,4 +1,4 @@
-// Writes the data of a Recorder as JSON. Private to lib/view/recording.cpp.
+// Writes the data of a Recorder as JSON. Only lib/view/recording.cpp uses this class.
 #pragma once
 #include <optional>
 
@@ -40,13 +40,13 @@ class RecordingWriter {
   Compilation* of_;
   TextChoice choice_;
   std::vector<UOp> list_;              // the linear list, if the graph is a kernel
-  std::vector<UOp> nodes_;             // the nodes of the table, sources first
-  std::vector<int32_t> numbers_;       // for each node id, the row; -1: not in the table
-  std::vector<uint32_t> ids_;          // for each row, the number that the page shows, in increasing order
-  std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are written
-  std::vector<EventWriter::Texts> rows_;  // for each node of nodes_, the numbers of its texts
+  std::vector<UOp> nodes_;             // the rows of the table of nodes, sources first
+  std::vector<int32_t> numbers_;       // by node id: the row; -1: the node is not in the table
+  std::vector<uint32_t> ids_;          // by row: the node's number in the trace, which the page shows; increasing
+  std::vector<UOp> results_;           // the nodes of the graphs between stages; their facts are written
+  std::vector<EventWriter::Texts> rows_;  // by row: the numbers of the node's texts
   std::optional<EventWriter> events_;
-  NumberedTexts lines_;                    // the lines of all pyrender texts
+  NumberedTexts lines_;                // the distinct lines of all pyrender texts
   std::string out_;
   JsonWriter json_{out_};
 };

@@ -25,8 +25,8 @@ namespace tgc {
 namespace {
 
 constexpr int kMostConnections = 32;
-constexpr auto kPatience = std::chrono::seconds(5);  // time limit for a request, and for each part of a response
-constexpr int kTick = 200;                           // milliseconds between checks for cancellation
+constexpr auto kTimeLimit = std::chrono::seconds(5);  // for a request, and for sending a part of a response
+constexpr int kTick = 200;                            // milliseconds between checks for cancellation
 
 std::string response(std::string_view status, std::string_view type, std::string_view body) {
   std::string out = "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
@@ -44,7 +44,7 @@ std::string new_token() {
   return to_hex(std::string_view(bytes, sizeof bytes));
 }
 
-// Compares in constant time, so that the time does not reveal a matching prefix.
+// Returns true if the texts are equal. The time that this takes does not reveal how long a common prefix is.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char different = 0;
@@ -55,12 +55,12 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 struct ViewServer::State {
-  std::string page;     // the page without graphs
+  std::string page;     // the page without the graphs' data
   ViewContent content;
-  std::mutex mutex;     // guards the content
+  std::mutex mutex;     // guards `content`
   std::atomic<int> connections{0};
 
-  // Returns graph `i` as text for the page. A graph with `later` is compiled at the first request.
+  // Returns graph `i` as text for the page. Compiles a graph with `later` at the first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
@@ -142,14 +142,14 @@ std::string ViewServer::answer(std::string_view head) {
   return response("200 OK", "application/octet-stream", *graph);
 }
 
-void ViewServer::talk(int connection) {
+void ViewServer::handle_connection(int connection) {
   auto ready = [&](short what) {
     pollfd wait{connection, what, 0};
-    return poll(&wait, 1, int(std::chrono::milliseconds(kPatience).count())) == 1;
+    return poll(&wait, 1, int(std::chrono::milliseconds(kTimeLimit).count())) == 1;
   };
   std::string head;
   char buffer[4096];
-  auto until = std::chrono::steady_clock::now() + kPatience;
+  auto until = std::chrono::steady_clock::now() + kTimeLimit;
   while (!is_whole_request(head) && head.size() <= kMostOfRequest && std::chrono::steady_clock::now() < until) {
     if (!ready(POLLIN)) break;
     ssize_t n = recv(connection, buffer, sizeof buffer, 0);
@@ -172,7 +172,7 @@ void ViewServer::serve(const Session& session) {
     int ready = poll(&wait, 1, kTick);
     if (ready == 0) continue;
     int connection = ready < 0 ? -1 : accept_connection(socket_);
-    if (connection < 0) {  // without free descriptors, the next poll would return at once, too
+    if (connection < 0) {  // no descriptor is free; without a pause, poll would return at once again and again
       std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
       continue;
     }
@@ -181,8 +181,8 @@ void ViewServer::serve(const Session& session) {
       close(connection);
       continue;
     }
-    std::thread([this, connection] {  // each connection has a thread, because browsers keep idle ones open
-      talk(connection);
+    std::thread([this, connection] {  // a thread for each connection, because browsers keep idle connections open
+      handle_connection(connection);
       s_->connections--;
     }).detach();
   }
@@ -193,7 +193,7 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n";
 
-Diag bad() { return Diag{"400 Bad Request"}; }
+Diag bad_request() { return Diag{"400 Bad Request"}; }
 
 bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
@@ -217,7 +217,7 @@ bool is_whole_request(std::string_view head) { return head.find("\r\n\r\n") != h
 
 Result<Request> parse_request(std::string_view head) {
   size_t end = head.find("\r\n\r\n");
-  if (end == head.npos || end > kMostOfRequest) return bad();
+  if (end == head.npos || end > kMostOfRequest) return bad_request();
   head = head.substr(0, end + kHeadEnd.size());
   auto line = [&] {
     size_t at = head.find(kHeadEnd);
@@ -227,26 +227,26 @@ Result<Request> parse_request(std::string_view head) {
   };
   std::string_view first = line();
   size_t a = first.find(' '), b = first.rfind(' ');
-  if (a == first.npos || a == b) return bad();
+  if (a == first.npos || a == b) return bad_request();
   std::string_view path = first.substr(a + 1, b - a - 1), version = first.substr(b + 1);
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad();
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad_request();
   if (first.substr(0, a) != "GET") return Diag{"405 Method Not Allowed"};
-  if (!path.starts_with('/') || !is_printable(path)) return bad();
+  if (!path.starts_with('/') || !is_printable(path)) return bad_request();
   Request out{.path = std::string(path.substr(0, path.find('?'))), .host = {}, .origin = {}};
   bool has_host = false, has_origin = false;
   while (!head.empty()) {
     std::string_view header = line();
     size_t colon = header.find(':');
-    if (colon == header.npos || !colon || !is_printable(header.substr(0, colon))) return bad();
+    if (colon == header.npos || !colon || !is_printable(header.substr(0, colon))) return bad_request();
     std::string name = lower(header.substr(0, colon));
     std::string_view value = without_blanks(header.substr(colon + 1));
-    if (name == "host" && std::exchange(has_host, true)) return bad();
-    if (name == "origin" && std::exchange(has_origin, true)) return bad();
+    if (name == "host" && std::exchange(has_host, true)) return bad_request();
+    if (name == "origin" && std::exchange(has_origin, true)) return bad_request();
     if (name == "host") out.host = value;
     if (name == "origin") out.origin = value;
-    if (name == "transfer-encoding" || (name == "content-length" && value != "0")) return bad();
+    if (name == "transfer-encoding" || (name == "content-length" && value != "0")) return bad_request();
   }
-  if (!has_host) return bad();
+  if (!has_host) return bad_request();
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Serves the page on 127.0.0.1 and compiles kernels of a model when the user opens them. The server answers only GET
-// requests whose path has the random token of the server's address and whose Host and Origin are 127.0.0.1, so that
-// other web sites cannot use the server by DNS rebinding or by scripts. Requests cannot name files.
+// requests whose path begins with the server's random token, whose Host is 127.0.0.1 or localhost with the server's
+// port, and whose Origin, if any, is this Host, so that other web sites cannot use the server by DNS rebinding or by
+// scripts. Requests cannot name files.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,40 +13,42 @@
 
 namespace tgc {
 
-// Parses the head of an untrusted HTTP request to the server of `tgc view`.
+// What the server reads from the head (request line and headers) of an untrusted HTTP request.
 struct Request {
   std::string path;    // the path as sent, up to a '?'
   std::string host;    // the Host header
-  std::string origin;  // the Origin header; empty: none
+  std::string origin;  // the Origin header; empty if there is none
 };
 
 constexpr size_t kMostOfRequest = 16 << 10;  // maximum bytes of a head
 
-// Returns true if `head` is complete, that is, ends with an empty line.
+// Returns true if the head is complete: `head` contains an empty line.
 bool is_whole_request(std::string_view head);
 
-// Parses the head of a request. An error's message is the end of an HTTP status line ("405 Method Not Allowed").
-// Errors: a method other than GET, a malformed head, a version other than HTTP/1.0 or 1.1, not one Host header, a body.
+// Parses the head of a request. The message of an error is a status of HTTP, such as "405 Method Not Allowed". Errors:
+// a method other than GET, a malformed or too long head, a version other than HTTP/1.0 or 1.1, no Host header, two Host
+// or Origin headers, a body.
 Result<Request> parse_request(std::string_view head);
 
 class ViewServer {
  public:
-  // Listens on 127.0.0.1; port 0 means a free port. Error: the port is in use.
+  // Listens on 127.0.0.1 and packs the page; port 0 means any free port. Error: the port cannot be used.
   static Result<std::unique_ptr<ViewServer>> start(int port, std::string_view page_code, ViewContent content);
   ~ViewServer();
 
   const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
-  // Writes a page that forwards to the address, and returns its path. Other users can read the arguments of a browser,
-  // but not this file, so they do not learn the token. The destructor removes the file.
+  // Writes an HTML file that forwards to address(), and returns its path, with which to start a browser: other users
+  // can see a browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the
+  // file. Error: the file cannot be written.
   Result<std::string> redirect_file();
-  // Answers requests until the session is cancelled.
+  // Answers requests until the session is cancelled, and then finishes the open connections.
   void serve(const Session& session);
-  // Returns the whole response to a request.
+  // Returns the whole response, with its headers, to the request with this head.
   std::string answer(std::string_view head);
 
  private:
   ViewServer() = default;
-  void talk(int connection);
+  void handle_connection(int connection);
 
   struct State;
   std::unique_ptr<State> s_;

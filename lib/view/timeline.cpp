@@ -10,16 +10,16 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFactor = 4;         // ratio of the widths of bins in two adjacent levels
-constexpr uint32_t kChunk = 8192;      // new slices of a chunk
-constexpr size_t kCoarsest = 2000;     // no level is made of a level with fewer slices
-constexpr double kGain = 0.5;          // a level with more of the slices of the finer level is left out
-constexpr int kAmounts = 15;           // amounts are stored as 0 to 15
+constexpr int64_t kFactor = 4;         // each tried bin is this many times as wide as the one before
+constexpr uint32_t kChunk = 8192;      // number of slices that begin in a chunk, usually
+constexpr size_t kCoarsest = 2000;     // a level with at most this many slices is the coarsest
+constexpr double kGain = 0.5;          // a level has at most this share of the slices of the next finer level
+constexpr int kAmounts = 15;           // amounts are stored as 0 to 15, which is TimelineRow::most
 constexpr size_t kKinds = 32;
 
 bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
 
-// Collects the details of one bin.
+// Merges the parts of slices in one bin of a row to one slice, which is appended to `out`.
 class Bin {
  public:
   Bin(int64_t size, std::vector<TimeSlice>& out) : size_(size), out_(out) {}
@@ -86,16 +86,17 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
   std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
-    // a slice that is still active belongs to this chunk, too
+    // the slices of the chunk before that are still active belong to this chunk, too
     std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
-    // A chunk begins at least as many slices as it continues, so that overlaps are not repeated endlessly.
+    // at least as many slices begin in a chunk as continue from the chunk before, so that long slices, which are in
+    // several chunks, at most double the number of slices
     size_t end = std::min(n + std::max<size_t>(kChunk, chunk.size()), slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;
     if (end == slices.size())
       for (const TimeSlice& s : chunk) until = std::max(until, s.end);
-    // the first column of a row counts from the beginning of the chunk's first slice
+    // the column `begin` of a row counts from the begin of the chunk's first slice
     int64_t first = begin;
     for (const TimeSlice& s : chunk) first = std::min(first, s.begin);
     first -= first % bin;
@@ -115,7 +116,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
   for (const TimeSlice& s : slices) {
     auto floor = [&](int64_t t) { return t - ((t % bin) + bin) % bin; };
     int64_t from = s.begin == floor(s.begin) ? s.begin : floor(s.begin) + bin, to = floor(s.end);
-    if (from >= to) {  // no whole bin: parts of one or two bins
+    if (from >= to) {  // the slice fills no bin, but lies in one or two
       int64_t middle = std::clamp(from, s.begin, s.end);
       if (s.begin < middle) open.add(s, s.begin, middle);
       if (middle < s.end) open.add(s, middle, s.end);
@@ -131,7 +132,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
 }
 
 std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices) {
-  std::map<std::pair<uint32_t, int64_t>, int64_t> changes;  // by row and time
+  std::map<std::pair<uint32_t, int64_t>, int64_t> changes;  // by row and time: change of the number of active slices
   for (const TimeSlice& s : slices)
     if (s.begin < s.end) changes[{s.row, s.begin}]++, changes[{s.row, s.end}]--;
   uint8_t kind = slices.empty() ? 0 : slices[0].kind;

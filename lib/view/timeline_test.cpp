@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Slices of two rows without overlaps, in order: short ones, long ones and gaps.
+// Returns `count` slices of each of two rows, in order and without overlaps: short ones, long ones and gaps.
 std::vector<TimeSlice> random_slices(size_t count, unsigned seed) {
   std::mt19937 draw(seed);
   std::vector<TimeSlice> out;
@@ -35,7 +35,7 @@ std::map<uint32_t, double> areas(const std::vector<TimeSlice>& slices) {
   return out;
 }
 
-// A slice as the page reads it from a chunk.
+// A slice as the page reads it from a chunk: times are in cycles, and `amount` is 0 to 15.
 struct Read {
   int64_t row, begin, end, kind, amount, item;
   auto operator<=>(const Read&) const = default;
@@ -129,7 +129,7 @@ TEST_CASE("timeline: the number of active slices") {
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
   std::vector<TimelineRow> rows{{.name = "a", .most = 3}, {.name = "b", .most = 3}};
   std::vector<TimeSlice> slices = random_slices(30000, 2);
-  slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item = 5});  // as long as everything
+  slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item = 5});  // longer than all others of its row together
   std::vector<TimelineLevel> levels = make_levels(rows, slices);
   REQUIRE(levels.size() > 3);
   CHECK(levels[0].bin == 1);
@@ -191,7 +191,7 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
 }
 
 TEST_CASE("profile tracks: the executions on the rows of waves are the hits of the analysis") {
-  // the number of executions in the first trace is that of tinygrad 0.13.0's viz
+  // 294, the number of executions in the first trace, is that of tinygrad 0.13.0's viz
   for (auto [name, executions] : {std::pair("gfx1100_gemm_run_0", 294), {"gfx1200_gemm_run_1", 448}}) {
     auto trace = profile::read_trace("testdata/profile/" + std::string(name) + ".pkl.gz");
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.jobs = 1});

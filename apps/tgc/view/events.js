@@ -2,7 +2,7 @@
 // that can be derived; this reader derives them by the same steps as the writer.
 
 export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
-const kEndTold = 5, kRebuiltTold = 6;
+const kEndWithResult = 5, kRebuiltWithResult = 6;
 
 /** Returns what a node has become by the replacements `to` of an open rewrite.
  * @param {Map<number, number>} to @param {number} n */
@@ -78,14 +78,14 @@ export class EventReader {
         const input = this.lastBefore + this.#next("input");
         this.open.push({input, to: new Map()});
         out.push(kind, input, name, set, rules, bottomUp);
-      } else if (kind === Kind.End || kind === kEndTold) {
+      } else if (kind === Kind.End || kind === kEndWithResult) {
         const run = this.open.length > 1 ? this.open.pop() : this.open[0];
-        out.push(Kind.End, kind === kEndTold ? this.#next("result") : resolved(run.to, run.input));
+        out.push(Kind.End, kind === kEndWithResult ? this.#next("result") : resolved(run.to, run.input));
       } else if (kind === Kind.Rewrite) this.#rewrite(out);
       else if (kind === Kind.Gated) out.push(kind, this.#before("gated"));
       else {
         const before = this.#before("rebuilt");
-        const after = kind === kRebuiltTold ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
+        const after = kind === kRebuiltWithResult ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
         this.#replace(before, after);
         out.push(Kind.Rebuilt, before, after);
       }
