@@ -1,4 +1,4 @@
-// Compares two profiles: the times of kernels, and instruction by instruction the kernels that both have.
+// Compares two profiles: the times of kernels, and the times of each instruction of kernels that both have.
 #include <algorithm>
 
 #include "lib/profile/align_code.h"
@@ -31,16 +31,16 @@ Code code_of_run(const Profile& p, size_t kernel, Listings& listings) {
   return out;
 }
 
-// A pair of instructions; null: the kernel has no such instruction.
+// An instruction of the old run and its counterpart in the new run; null if one of them does not have it.
 struct Aligned {
   const Executed* old_one = nullptr;
   const Executed* new_one = nullptr;
-  double change() const {  // cycles for each wave that executes it
+  double change() const {  // new minus old cycles of one execution by a wave
     return (new_one ? new_one->per_hit() : 0) - (old_one ? old_one->per_hit() : 0);
   }
 };
 
-// Aligns two kernels; too long ones by position.
+// Aligns the code of two runs. Code that is too long for align_code() is paired by position.
 std::vector<Aligned> align(const Code& a, const Code& b) {
   auto texts = [](const Code& code) {
     std::vector<std::string> out;
@@ -61,7 +61,8 @@ std::vector<Aligned> align(const Code& a, const Code& b) {
 struct KernelPair {
   size_t old_run = 0, new_run = 0;
 };
-// Runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those two.
+// Returns the runs to compare: those with the same name in both profiles, so that the n-th run of a kernel is compared
+// with the n-th; but if each profile has only one chosen run, these two.
 std::vector<KernelPair> pairs_of(const Profile& a, const Profile& b) {
   std::vector<KernelPair> out;
   auto only = [](const Profile& p) {

@@ -8,10 +8,10 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostCells = size_t(1) << 24;  // largest table for two versions of a code
-constexpr uint32_t kSame = 4, kSimilar = 3;     // a similar pair is worth nearly as much as a pair of the same text
+constexpr size_t kMostCells = size_t(1) << 24;  // most cells of the table that align_code() fills
+constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of pairs: with the same text, or up to registers
 
-// Returns the class of a register: "v" for "v12", "s" for "vcc_lo". Empty: the word is no register.
+// Returns the class of a register: "v" for "v12", "s" for "vcc_lo"; "" if the word is no register.
 std::string_view register_class(std::string_view word) {
   if (word == "vcc_lo" || word == "vcc_hi") return "s";
   for (std::string_view name : {"v", "s", "a", "ttmp"})
@@ -27,7 +27,7 @@ size_t number_at(std::string_view text, size_t& at) {
   return out;
 }
 
-// Numbers texts, so that equal texts have equal numbers.
+// Gives each distinct text a number.
 class Numbers {
  public:
   uint32_t of(const std::string& text) { return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second; }
@@ -90,7 +90,7 @@ std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> 
     tail.push_back({--x_end, --y_end, true});
   const size_t rows = x_end - begin, columns = y_end - begin, width = columns + 1;
   if ((rows + 1) * width > kMostCells) return {};
-  std::vector<uint32_t> best((rows + 1) * width);  // best score of the instructions from row i and column j on
+  std::vector<uint32_t> best((rows + 1) * width);  // by row and column: the best score from there on
   auto worth = [&](size_t i, size_t j) {
     const Coded &p = x[begin + i], &q = y[begin + j];
     return p.text == q.text ? kSame : p.similar == q.similar ? kSimilar : 0;

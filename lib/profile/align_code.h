@@ -1,5 +1,5 @@
-// Aligns the instructions of two versions of a kernel, such as the code of two compilers: by opcodes, and by operands
-// up to the numbers of registers.
+// Aligns the instructions of two versions of a kernel, such as the code of two compilers: pairs instructions with the
+// same text, or with texts that differ only in the numbers of registers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,18 +11,20 @@
 
 namespace tgc::profile {
 
+// An instruction of each version, by index, or of only one version.
 struct AlignedPair {
-  static constexpr size_t kNone = SIZE_MAX;  // the other version has no such instruction
+  static constexpr size_t kNone = SIZE_MAX;  // this version has no counterpart
   size_t a = kNone, b = kNone;
-  bool is_same = false;  // the same text; else the same up to registers, or only one version has it
+  bool is_same = false;  // both have the same text; false: they differ in registers, or only one version has it
 };
 
-// Returns an instruction, as LLVM prints it, without the numbers of its registers, the targets of branches, and the
-// suffix for the encoding: "v_add_f32_e32 v0, s1, v[2:3]" becomes "v_add_f32 v, s, v[2]".
+// Returns the text of an instruction, as LLVM prints it, without the numbers of its registers, the target of a branch,
+// and the suffix for the encoding. "v_add_f32_e32 v0, s1, v[2:3]" becomes "v_add_f32 v, s, v[2]"; [2] is the number of
+// registers.
 std::string up_to_registers(std::string_view assembly);
 
-// Returns all instructions of both versions in order, with as many pairs as possible; pairs of the same text count more
-// than those of the same text up to registers. Empty: the versions are too long.
+// Returns all instructions of both versions in order, with as many pairs as possible; a pair with the same text counts
+// 4, one that differs in registers 3. Returns nullopt if the versions are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

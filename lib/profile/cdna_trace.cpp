@@ -1,6 +1,6 @@
-// Follows waves through the code by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an
-// instruction, and which end one without a unit, such as a wait. An INST packet says the kind of the oldest instruction
-// of its wave that was issued and has none yet; those of branches say whether they are taken.
+// Follows waves through the code by the packets of CDNA. An ISSUE packet tells which waves of a SIMD issue an
+// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet tells the kind of
+// a wave's oldest issued instruction whose kind is not known yet; the kind of a branch says whether it is taken.
 #include <algorithm>
 #include <deque>
 
@@ -11,10 +11,12 @@ namespace tgc::profile {
 namespace {
 
 constexpr uint32_t kIssued = 2, kImmediate = 3;      // states of a wave in an ISSUE packet
-constexpr uint32_t kWaves = 10, kStateLow = 8;       // of a SIMD; where the state of the first is
-constexpr uint32_t kPc = 7, kJump = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;  // of INST packets
+constexpr uint32_t kWaves = 10, kStateLow = 8;       // waves of a SIMD; first bit of their states in an ISSUE
+// Kinds of INST packets. kReplay to kLastReplay are repeated accesses to memory.
+constexpr uint32_t kPc = 7, kJump = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;
+// Kinds of instructions without an INST packet: those that end without a unit, and those whose packet has not come.
 constexpr uint32_t kImmediateKind = 32, kUnknownKind = 33;
-constexpr uint32_t kTrapCount = 64;                  // WAVESTART of a trap handler counts more
+constexpr uint32_t kTrapCount = 64;                  // a WAVESTART with a larger count is that of a trap handler
 
 struct Issued {
   int64_t time = 0;
@@ -24,7 +26,7 @@ struct Wave {
   bool is_open = false;
   int64_t begin = 0;
   std::vector<Issued> list;
-  std::deque<size_t> unknown;  // of `list`: instructions without an INST packet
+  std::deque<size_t> unknown;  // indices in `list` of the instructions whose INST packet has not come
 };
 struct Step {
   int64_t time = 0;
@@ -115,11 +117,11 @@ class CdnaFollower {
     int64_t last = w.begin;
     for (size_t k = 0; k < w.list.size(); k++) {
       if (at == KernelCode::kNowhere) return fail("a wave leaves the code");
-      // s_endpgm is issued, too, as a message or without a kind
+      // s_endpgm is issued, too: as a message, without a unit, or without an INST packet
       const bool is_end_kind = w.list[k].kind == kMessage || w.list[k].kind >= kImmediateKind;
       if (code[at].is_end && k + 1 == w.list.size() && is_end_kind) break;
       if (!fits(w.list[k].kind, code[at])) {
-        // units may issue two instructions of a wave in another order
+        // the INST packets of two instructions of a wave for different units may be swapped
         const uint32_t next = code[at].next;
         const bool is_swapped = k + 1 < w.list.size() && next != KernelCode::kNowhere &&
                                 fits(w.list[k].kind, code[next]) && fits(w.list[k + 1].kind, code[at]);
@@ -130,7 +132,7 @@ class CdnaFollower {
       }
       last = std::max(last, w.list[k].time);
       steps_.push_back({last, number, at, false});
-      // s_barrier has two packets: when the wave arrives, and when it goes on
+      // s_barrier is issued twice: when the wave arrives, and when it goes on
       const bool arrives = code[at].unit == InstructionUnit::Barrier && w.list[k].kind == kMessage;
       if (arrives && k + 1 < w.list.size() && w.list[k + 1].kind == kImmediateKind) {
         last = std::max(last, w.list[++k].time);

@@ -24,29 +24,30 @@ namespace tgc::profile {
 
 namespace {
 
-constexpr double kLeastAligned = 0.7;  // share of a kernel's instructions; with fewer pairs, it may be another kernel
+constexpr double kLeastAligned = 0.7;  // least share of a kernel's instructions with counterparts in similar code
 
-// Returns a function's name without the number that tells kernels of one name apart: "E_4" for "E_4n1".
+// Returns a function's name without the number that distinguishes kernels with the same name: "E_4" for "E_4n1".
 std::string_view base_name(std::string_view name) {
   size_t digits = name.find_last_not_of("0123456789");
   bool has_number = digits != name.npos && digits > 0 && digits + 1 < name.size() && name[digits] == 'n';
   return has_number ? name.substr(0, digits) : name;
 }
 
-// Ops whose value is printed where it is used; a line's list of nodes leaves them out.
-bool is_shown_inside(UOp u) {
+// Returns true if a node that is printed inside a line belongs to the line's nodes. Constants, arguments, buffers and
+// indices of loops do not.
+bool belongs_to_line(UOp u) {
   return !u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR, Op::SPECIAL,
                 Op::RANGE, Op::NOOP});
 }
 
-// Sets the nodes of each line of a source, and how the nodes access memory.
+// Sets `out.nodes`, the nodes of each line of a source, and `out.accesses`, how these access memory.
 void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_size, CodeSource& out) {
   std::unordered_map<UOp, size_t> position;
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
-  std::vector<std::set<size_t>> lines(list.size());  // by node: the lines that it is in
+  std::vector<std::set<size_t>> lines(list.size());  // by node: the numbers of the lines that print it
   for (size_t n = list.size(); n-- > 0;) {
     SourceLines own = map.of_node[n];
-    if (own.count) lines[n].clear();  // the users of the node name its variable
+    if (own.count) lines[n].clear();  // the lines of the users print only the name of the node's variable
     for (size_t k = 0; k < own.count; k++) lines[n].insert(own.first + k);
     for (UOp s : list[n].src())
       if (auto at = position.find(s); at != position.end() && at->second < n && !map.of_node[at->second].count)
@@ -56,7 +57,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
   out.nodes.resize(map.lines.size());
   for (bool prints_line : {true, false})
     for (size_t n = 0; n < list.size(); n++)
-      if ((map.of_node[n].count > 0) == prints_line && (prints_line || is_shown_inside(list[n])))
+      if ((map.of_node[n].count > 0) == prints_line && (prints_line || belongs_to_line(list[n])))
         for (size_t line : lines[n]) {
           if (line == 0 || line > out.nodes.size()) continue;
           LinearNode node{n, std::string(name_of(list[n].op())), std::string(list[n].dtype().repr()), prints_line};
@@ -117,13 +118,13 @@ class SourceFinder {
     Section text;
     std::string kernel;
     std::string arch;
-    std::string differs = {};  // how the code of a kernel of this name differs
-    std::vector<ListedInstruction> listing = {};  // listing of the profile's code; made when first needed
-    std::optional<CodeSource> similar = {};       // the source whose code is the most similar
-    size_t pairs = 0;                             // instructions that `similar` has, too
+    std::string differs = {};  // how the code of kernels with this name differs, for each that was compiled
+    std::vector<ListedInstruction> listing = {};  // instructions of the profile's code; made when first needed
+    std::optional<CodeSource> similar = {};       // of the sources with other code: that with the most similar code
+    size_t pairs = 0;                             // number of instructions that `similar` has, too
   };
 
-  // Compiles the ASTs of the profile itself.
+  // Takes the sources that tgc renders for the ASTs in the profile.
   void take_own(std::vector<Wanted>& wanted, const std::string& target) {
     Session session = native_session(session_);
     std::set<std::string> names;
@@ -154,7 +155,7 @@ class SourceFinder {
   void take_graph(std::vector<Wanted>& wanted, const Session& session, InputGraph in) {
     const std::string shown = in.record ? InputName::parse(input_).shown() + "#" + in.record->id
                               : input_.empty() ? "the AST that the profile has" : input_;
-    // 0.12.0's traces do not say the processor
+    // the recorded target may lack the processor, as in recordings of tinygrad 0.12.0
     if (in.record && (in.info.target + ":").starts_with(in.record->target + ":"))
       take_recorded(wanted, *in.record, in.info.target, shown);
     Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
@@ -165,7 +166,7 @@ class SourceFinder {
     }
   }
 
-  // Takes the source that tinygrad itself rendered.
+  // Takes the source that tinygrad rendered and recorded.
   void take_recorded(std::vector<Wanted>& wanted, const GoldenRecord& record, const std::string& target,
                      const std::string& shown) {
     if (!record.source || !record.program) return;
@@ -189,7 +190,8 @@ class SourceFinder {
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
 
-  // Compiles a source. If the code is that of a wanted kernel, takes the source for this kernel.
+  // Compiles a source. If the code is that of a wanted kernel, takes the source for this kernel. If it is only similar,
+  // keeps the source as `similar`.
   void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.lines = true;
     std::string binary;
@@ -213,7 +215,7 @@ class SourceFinder {
       w.differs += formatted("%s%s: %zu bytes instead of %zu, different from byte %zu on",
                              w.differs.empty() ? "" : "; ", source.target.c_str(), text.bytes.size(),
                              w.text.bytes.size(), size_t(byte - text.bytes.begin()));
-      take_similar(w, own, std::move(made));
+      keep_if_similar(w, own, std::move(made));
     }
   }
 
@@ -222,8 +224,9 @@ class SourceFinder {
     out = std::move(source);
   }
 
-  // Gives the instructions of the profile the lines of those that `own`, the code of `source`, has in their place.
-  void take_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
+  // Aligns the profile's code with `own`, the code of `source`. If enough instructions have counterparts, and more than
+  // with the sources before, keeps the source as `similar`, with the counterparts' lines.
+  void keep_if_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
     if (w.listing.empty())
       for (auto& [address, text] : disassemble_program(*w.program, w.arch)) w.listing.push_back({address, text});
     constexpr auto is_padding = [](const ListedInstruction& i) { return i.text == "s_code_end"; };
@@ -252,7 +255,7 @@ class SourceFinder {
            (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
   }
 
-  // Returns the compiler that made the profiled program, such as "AMD clang version 20.0.0git"; empty: unknown.
+  // Returns the compiler that made the profiled program, such as "AMD clang version 20.0.0git"; "" if it is unknown.
   static std::string compiler_of(const Wanted& w) {
     auto comment = find_section(w.program->lib, ".comment");
     std::string text;
@@ -266,8 +269,8 @@ class SourceFinder {
   std::string input_;
   const Profile& profile_;
   CodeSources out_;
-  std::map<std::string, std::vector<Wanted>> wanted_;  // by processor
-  std::set<std::string> seen_;                         // names of the input's kernels
+  std::map<std::string, std::vector<Wanted>> wanted_;  // by processor: kernels whose source is not found yet
+  std::set<std::string> seen_;                         // names of the kernels that were compiled
   std::string last_error_;
 };
 
@@ -304,7 +307,7 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
     }
     constexpr std::string_view kPlumbing[] = {"INDEX", "GEP", "VECTORIZE", "CAST", "AFTER"};
     if (std::ranges::find(kPlumbing, node.op) != std::end(kPlumbing)) continue;
-    size_t last = n;  // the last of the consecutive nodes with the same op
+    size_t last = n;  // index of the last of the consecutive nodes with the same op
     while (last + 1 < nodes.size() && nodes[last + 1].op == node.op && nodes[last + 1].number == nodes[last].number + 1)
       last++;
     if (last > n) number += ".." + std::to_string(nodes[last].number);

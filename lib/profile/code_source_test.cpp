@@ -8,8 +8,9 @@
 namespace tgc::profile {
 namespace {
 
-// Returns how a wave accesses memory by the last LOAD of a kernel that loads x[index]. `index` is an expression of l,
-// the number of the thread along the first axis of its work group, of size 64, and of g, the number of the group.
+// Returns how a wave accesses memory in a kernel that loads x[index]. `index` is an expression of l and m, the numbers
+// of the thread along the axes of its work group, which have the sizes 64 and 2, and of g, the number of the work
+// group.
 std::optional<LaneAccess> access(const std::string& index, const std::string& dtype = "float",
                                  const std::string& gate = "") {
   const std::string text = "x = UOp(Ops.DEFINE_GLOBAL, dtypes." + dtype + ".ptr(65536), (), 1)\n"
@@ -45,7 +46,7 @@ TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses fro
   CHECK(far->stride == 128);
   CHECK(far->lines == 32);
   CHECK(far->fewest_lines == 1);
-  auto same = access("g*7");  // all lanes read one address
+  auto same = access("g*7");  // all lanes read the same address
   REQUIRE(same);
   CHECK(same->lines == 1);
   CHECK(same->fewest_lines == 1);
@@ -55,10 +56,10 @@ TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses fro
   CHECK(halves->stride == 4);
   CHECK(halves->bytes == 2);
   CHECK(halves->lines == 1);
-  auto turns = access("(l % UOp.const(dtypes.int, 8))*64 + l // UOp.const(dtypes.int, 8)");
-  REQUIRE(turns);
-  CHECK(turns->stride == 0);
-  CHECK(turns->lines == 8);
+  auto transposed = access("(l % UOp.const(dtypes.int, 8))*64 + l // UOp.const(dtypes.int, 8)");
+  REQUIRE(transposed);
+  CHECK(transposed->stride == 0);
+  CHECK(transposed->lines == 8);
   auto gated = access("l*32", "float", ", l < UOp.const(dtypes.int, 4)");
   REQUIRE(gated);
   CHECK(gated->lanes == 4);
@@ -112,9 +113,9 @@ TEST_CASE("align_lines: lines of another compiler's code are exact only for the 
   auto is = [&](size_t n, Line l) { return made.lines[n].line == l.line && made.lines[n].is_exact == l.is_exact; };
   CHECK(made.pairs == 3);
   CHECK(is(0, {3, true}));
-  CHECK(is(1, {5, false}));  // a wait belongs to what follows
-  CHECK(is(2, {5, false}));  // other registers
-  CHECK(is(3, {0, false}));  // no counterpart, between two lines
+  CHECK(is(1, {5, false}));  // a wait has the line of the next instruction
+  CHECK(is(2, {5, false}));  // the counterpart has other registers
+  CHECK(is(3, {0, false}));  // an instruction without a counterpart, whose neighbours have different lines
   CHECK(is(4, {7, true}));
   CHECK(made.differs == "; 2 of 5 instructions are only in the profile's: 's_waitcnt vmcnt(0)', 'v_mul_f32 v3, v2, v2'"
                         "; 1 of 4 instructions are only in tgc's: 's_nop 0'"

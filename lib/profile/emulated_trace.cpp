@@ -15,9 +15,9 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // only what is used takes memory
+constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // size of the log; only the part that is written takes memory
 
-// ---- packets
+// ---- the packets of a trace
 
 class PacketWriter {
  public:
@@ -32,7 +32,7 @@ class PacketWriter {
     const PacketType& type = of(Packet::INST, Packet::INST_RDNA4);
     put(bits_of(type, wave, "wave", 1) | shifted(type, op, "op"), type.nibbles);
   }
-  // Returns the trace. Its last packets count because 16 nibbles follow them.
+  // Returns the trace. Appends 16 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
   std::string finish() {
     put(0, 16 + nibbles_ % 2);
     return std::move(bytes_);
@@ -64,7 +64,7 @@ class PacketWriter {
   uint64_t nibbles_ = 0;
 };
 
-// The packet that an instruction gets, by its first word.
+// The kind of packet that an instruction has, which its first word determines.
 enum class Unit : uint8_t { Vector, Immediate, Scalar, ScalarMemory, Message, Load, Store, LocalLoad, LocalStore };
 Unit unit_of(uint32_t word) {
   if (word >> 31 == 0) return Unit::Vector;
@@ -81,7 +81,7 @@ Unit unit_of(uint32_t word) {
     default: return Unit::Vector;
   }
 }
-// The operation of an INST packet. The numbers are those of both RDNA layouts.
+// Returns the operation of an INST packet. RDNA3 and RDNA4 have the same numbers of these operations.
 uint32_t op_of(Unit unit) {
   switch (unit) {
     case Unit::ScalarMemory: return 0x1;
@@ -94,7 +94,7 @@ uint32_t op_of(Unit unit) {
   }
 }
 
-// ---- a launch's events to a trace
+// ---- from the logged events of a launch to a trace
 
 class TraceMaker {
  public:
@@ -115,7 +115,7 @@ class TraceMaker {
     }
     auto found = by_address_.find(address);
     if (found == by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
-    // instructions without operations, such as waits, lie between
+    // the emulator does not log instructions without an operation, such as waits
     uint32_t& at = at_[wave];
     while (at != found->second) {
       if (at == kNowhere || code_.instructions()[at].is_branch)
@@ -136,7 +136,7 @@ class TraceMaker {
     at = jumped ? i.jump : i.next;
   }
 
-  // Returns the trace, after a comparison of its hits with the log's.
+  // Returns the trace. Throws Failure if its hits are not those of the log.
   std::string finish() {
     std::string blob = packets_.finish();
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
@@ -166,8 +166,8 @@ class TraceMaker {
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> hits_;       // by instruction: logged executions
-  std::array<uint32_t, 32> at_;      // by wave: its next instruction
+  std::vector<uint64_t> hits_;       // by instruction: number of logged executions
+  std::array<uint32_t, 32> at_;      // by wave: number of its next instruction
 };
 
 // ---- the pickle
@@ -175,7 +175,7 @@ class TraceMaker {
 class EventWriter {
  public:
   EventWriter() : out_("\x80\x04](") {}
-  // Begins an event; each field follows as text() and a value; then end().
+  // Begins an event of this class. For each field, call text() with its name and then write the value; then call end().
   EventWriter& begin(std::string_view module, std::string_view name) {
     text(module), text(name);
     out_ += "\x93)\x81}(";
@@ -185,7 +185,7 @@ class EventWriter {
   EventWriter& bytes(std::string_view s) { return out_ += '\x8e', number_of(s.size(), 8), out_.append(s), *this; }
   EventWriter& number(uint64_t n) { return out_ += "\x8a\x08", number_of(n, 8), *this; }
   EventWriter& truth() { return out_ += '\x88', *this; }
-  // Writes a dict of a number and a text.
+  // Writes a dict with two entries: a number and a text.
   EventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
     out_ += "}(";
     return text(key), number(value), text(other), text(word), out_ += 'u', *this;
@@ -200,7 +200,7 @@ class EventWriter {
   std::string out_;
 };
 
-// 110000 of "gfx1100".
+// Returns the number of an architecture in tinygrad's device properties: 110000 for "gfx1100".
 uint64_t target_version(std::string_view arch) {
   if (arch.size() < 6 || !arch.starts_with("gfx")) return 0;
   auto digit = [](char c) { return uint64_t(c <= '9' ? c - '0' : c - 'a' + 10); };
@@ -216,7 +216,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
     if (log.is_full)
       throw Failure(formatted("the kernel executes too many instructions for a profile: its log has %llu bytes",
                               static_cast<unsigned long long>(log.capacity)));
-    std::map<uint64_t, std::string_view> modules;  // by the address of the image: the code object
+    std::map<uint64_t, std::string_view> modules;  // by address of a loaded module: the code object
     std::map<std::string, uint64_t> tags;
     EventWriter events;
     bool has_device = false;

@@ -1,6 +1,6 @@
-// Profiles of emulated AMD GPUs: `tgc run --emulate --profile=F`. The emulator logs the instructions that each wave
-// executes (lib/emulate/hip/trace_log.h); this library writes them as the packets that hardware would write, in a
-// profile.pkl that `tgc profile` and tinygrad open. Time counts packets: one cycle each.
+// Writes profiles of emulated AMD GPUs: `tgc run --emulate --profile=F`. The emulator logs the instructions that each
+// wave executes (lib/emulate/hip/trace_log.h). This library writes the packets that hardware would write for these, to
+// a profile.pkl that `tgc profile` and tinygrad can read. Each packet takes one cycle.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace tgc::profile {
 
-// Runs `body` with a log of emulated AMD GPUs, then writes its profile to `path` (empty: only runs `body`). Returns the
-// result of `body`. Fails if
-// nothing was logged, if the log is too small, and if a decoded trace has other hits than the log.
+// Runs `body`, and logs what emulated AMD GPUs execute meanwhile. Then writes the profile of the log to `path`; an
+// empty `path` means only to run `body`. Returns the result of `body`. Errors: nothing was logged, the log is too
+// small, or a decoded trace has other hits than the log.
 Result<int> run_profiled(const std::string& path, const std::function<int()>& body);
 
-// Returns the pickle of a log.
+// Returns the contents of the profile.pkl for a log. Errors: as run_profiled().
 Result<std::string> profile_of_log(const hip::TraceLog& log);
 
 }  // namespace tgc::profile

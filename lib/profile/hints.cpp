@@ -8,11 +8,11 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kLeastGain = 0.02;    // of a hint; less is noise
-constexpr uint32_t kFarLines = 2;      // times the fewest possible cache lines, or cycles of local memory
-constexpr double kManyRepeats = 4;     // loads of one byte
-constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide
-constexpr size_t kMostAccesses = 3;    // hints of one kind
+constexpr double kLeastGain = 0.02;    // hints with less gain are left out, as noise
+constexpr uint32_t kFarFromFewest = 2;  // hints at accesses with this many times the fewest cache lines or cycles
+constexpr double kManyRepeats = 4;     // hints at loads if each byte is loaded this often on average
+constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide, as assumed
+constexpr size_t kMostAccesses = 3;    // most hints of each kind about single accesses
 
 class HintFinder {
  public:
@@ -53,7 +53,8 @@ class HintFinder {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
 
-  // Whether more waves could hide the stalls: how many there are, and what limits them.
+  // Adds hints if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and else a hint at the
+  // resource that limits their number.
   void add_waves() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
@@ -62,8 +63,8 @@ class HintFinder {
     const uint32_t threads = resources_ ? resources_->most_threads : 0;
     auto fitting = resources_ ? occupancy_of(*resources_, run_.arch, threads ? threads : 32) : std::nullopt;
     auto processor = amd_processor(run_.arch);
-    if (!fitting || !processor || !stalls_.resident) return;
-    const double most = fitting->most, now = stalls_.resident;
+    if (!fitting || !processor || !stalls_.resident_waves) return;
+    const double most = fitting->most, now = stalls_.resident_waves;
     const std::string idle = formatted("in %.0f%% of the waves' time no wave of the SIMD issues", hideable * 100);
     if (now < fitting->waves) {
       const DevicePeak* device = device_peak(run_.arch);
@@ -93,7 +94,7 @@ class HintFinder {
     }
   }
 
-  // Waves whose time goes for their start and their arguments.
+  // Adds a hint if waves spend much time on their start and on loading arguments.
   void add_short_waves() {
     double arguments = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++)
@@ -101,14 +102,14 @@ class HintFinder {
         arguments += double(stalls_.instructions[n].waited_for.idle) / all_;
     const double start = share_of(StallReason::StartUp), share = start + arguments;
     if (!figures_.followed) return;
-    add("short-waves", share * 0.75,  // four elements for one leave a quarter
+    add("short-waves", share * 0.75,  // with four elements for each thread, a quarter of this time would remain
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
                   "the kernel's arguments (%.0f%%)",
                   hits_ / double(figures_.followed), share * 100, start * 100, arguments * 100),
         "give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4), or fuse the kernel with its neighbours");
   }
 
-  // Waves with fewer threads than lanes.
+  // Adds a hint if work groups have fewer threads than a wave has lanes.
   void add_lanes() {
     if (!figures_.wave_lanes || figures_.lanes >= figures_.wave_lanes) return;
     const double unused = 1 - double(figures_.lanes) / figures_.wave_lanes;
@@ -119,9 +120,9 @@ class HintFinder {
                   figures_.wave_lanes));
   }
 
-  // Sums over the executed memory instructions of a source line.
+  // What the executed memory instructions of a source line cost.
   struct LineTime {
-    double idle = 0, share = 0;  // of waits for them, and of their own stalls
+    double idle = 0, share = 0;  // of waits for them and of their stalls: idle and all cycles, as shares
     uint64_t hits = 0;
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
@@ -137,7 +138,8 @@ class HintFinder {
     return out;
   }
 
-  // Accesses of neighbouring lanes to other cache lines or to the same banks, and narrow ones.
+  // Adds hints at accesses whose lanes touch many cache lines or the same bank of local memory, and at accesses of few
+  // bytes to consecutive addresses.
   void add_accesses() {
     const CodeSource* source = p_.source_of(kernel_);
     if (!source) return;
@@ -152,7 +154,7 @@ class HintFinder {
                                          a.node.op.c_str(), a.line, is_store ? "stores" : "loads", bytes, lanes);
       const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
                                          static_cast<unsigned long long>(t.hits), t.share * 100);
-      if (a.lanes && a.lanes->lines >= kFarLines * a.lanes->fewest_lines) {
+      if (a.lanes && a.lanes->lines >= kFarFromFewest * a.lanes->fewest_lines) {
         const auto stride = static_cast<long long>(a.lanes->stride);
         const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
         far.push_back({"uncoalesced", t.share * (1 - double(a.lanes->fewest_lines) / a.lanes->lines),
@@ -167,7 +169,7 @@ class HintFinder {
                           formatted("access 16 bytes at once: Opt(OptOps.UNROLL or UPCAST, .., %u) of this axis",
                                     16 / a.lanes->bytes)});
       }
-      if (a.banks && a.banks->cycles >= kFarLines * a.banks->fewest)
+      if (a.banks && a.banks->cycles >= kFarFromFewest * a.banks->fewest)
         banks.push_back({"bank-conflicts", t.share * (1 - double(a.banks->fewest) / a.banks->cycles),
                          formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank "
                                    "of local memory; %s",
@@ -182,7 +184,7 @@ class HintFinder {
     }
   }
 
-  // Bytes that are loaded several times.
+  // Adds a hint if the kernel loads the same bytes several times.
   void add_repeats() {
     if (!figures_.work || figures_.work->read <= 0 || !figures_.followed) return;
     double loaded = 0, time = 0;
@@ -221,7 +223,7 @@ class HintFinder {
         "UPCAST or UNROLL less, so that the accumulators fit into registers");
   }
 
-  // Waves of the traced SIMD that execute more instructions than others.
+  // Adds a hint if some waves of the traced SIMD execute more instructions than others.
   void add_imbalance() {
     const auto& counts = stalls_.issues_of_waves;
     if (counts.size() < 2) return;
@@ -234,7 +236,7 @@ class HintFinder {
         "divide the work evenly: the loop's length or a branch depends on the thread");
   }
 
-  // Reasons that are costs by themselves.
+  // Adds hints at those reasons of stalls that suggest a change by themselves.
   void add_reasons() {
     auto worst = [&](StallReason reason) {
       auto cycles = [&](const InstructionStalls& s) { return s.reasons[size_t(reason)].cycles; };
@@ -255,7 +257,7 @@ class HintFinder {
                "make the code shorter: UNROLL less");
   }
 
-  // The load that is waited for most.
+  // Adds a hint at the load or store that waves wait for most.
   void add_wait() {
     auto most = std::ranges::max_element(stalls_.instructions, {},
                                          [](const InstructionStalls& s) { return s.waited_for.idle; });

@@ -1,5 +1,5 @@
-// Advice about a run of a kernel. Each hint has figures of this trace, says why they cost time, how much time could be
-// gained, and what to change.
+// Hints how to make a kernel faster, from the traces of a run. A hint has figures of these traces, and says why they
+// cost time, how much time could be gained, and what to change.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,15 +10,15 @@
 namespace tgc::profile {
 
 struct Hint {
-  std::string id;        // "bank-conflicts": the kind of the hint
-  double gain = 0;       // share of the waves' time that could go at most, 0 to 1
-  std::string measured;  // figures of this trace, and why they cost time
-  std::string change;    // to the kernel's opts or to the program
-  std::string text() const;  // "up to 38 %: MEASURED: CHANGE"
+  std::string id;        // the kind of the hint, such as "bank-conflicts"
+  double gain = 0;       // the largest share of the waves' time that could be saved, 0 to 1
+  std::string measured;  // figures of the traces, and why they cost time
+  std::string change;    // what to change in the kernel's opts or in the program
+  std::string text() const;  // returns "up to 38% of the time: MEASURED: CHANGE"
 };
 
-// Returns the hints, those with the largest gain first. `stalls` is stalls_of() the run. Of an emulated run, the gains
-// follow from the model of its stalls.
+// Returns the hints for the run `kernel`, those with the largest gain first. `listing` and `stalls` are the assembly
+// and the stalls (stalls_of) of the run. The gains for an emulated run follow from the model of its stalls.
 std::vector<Hint> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing,
                         const StallReport& stalls);
 

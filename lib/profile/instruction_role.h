@@ -1,5 +1,5 @@
-// The role of an instruction of an AMD GPU in stalls: the counters that it raises and waits for, its unit, and the
-// registers that it reads and writes. All are read from the text that LLVM prints.
+// The properties of an AMD GPU's instruction that matter for stalls, read from the text that LLVM prints: its unit, the
+// counters that it raises and waits for, and the registers that it reads and writes.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -9,8 +9,9 @@
 
 namespace tgc::profile {
 
-// Counters of operations that have not ended. RDNA3 and CDNA have Load, Store (CDNA counts stores with loads), Lgkm
-// (local memory, scalar memory, messages) and Export; RDNA4 has Lds and Scalar in place of Lgkm, and Sample and Bvh.
+// The hardware's counters of operations of a wave that have not ended. RDNA3 has Load, Store, Lgkm (local memory,
+// scalar memory, messages) and Export. CDNA has these without Store, because Load counts stores, too. RDNA4 has Lds and
+// Scalar in place of Lgkm, and Sample and Bvh. Count is the number of counters.
 enum class WaitCounter : uint8_t { Load, Store, Lgkm, Export, Lds, Scalar, Sample, Bvh, Count };
 inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
 
@@ -18,23 +19,22 @@ inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
 struct InstructionRole {
   struct Wait {
     WaitCounter counter;
-    uint32_t most = 0;  // operations that may be pending when the wait ends
+    uint32_t most = 0;  // the wait ends when at most this many of the counter's operations are pending
   };
   InstructionUnit unit = InstructionUnit::Other;
-  std::vector<WaitCounter> raises;  // several for a flat access: it may be to global or to local memory
+  std::vector<WaitCounter> raises;  // a flat access raises several, because it may be to global or to local memory
   std::vector<Wait> waits;
-  bool is_store = false;            // writes memory
-  bool is_scratch = false;          // accesses private memory of a lane: of registers that were spilled, or of arrays
-  bool is_end = false;              // s_endpgm
-  uint32_t bytes = 0;               // of a memory access: those of each lane
-  std::vector<uint16_t> reads, writes;  // registers, sorted
-
-  bool depends_on(const InstructionRole& earlier) const;  // reads or writes a register that `earlier` writes
+  bool is_store = false;            // true if it writes memory
+  bool is_scratch = false;          // true if it accesses a lane's private memory: spilled registers, or arrays
+  bool is_end = false;              // true for s_endpgm
+  uint32_t bytes = 0;               // for a memory access: the bytes that each lane accesses
+  std::vector<uint16_t> reads, writes;  // numbers of registers, sorted
+  bool depends_on(const InstructionRole& earlier) const;  // true if it reads or writes a register that `earlier` writes
 };
 
 InstructionRole role_of(std::string_view assembly, Isa isa);
 
-// For scans of assembly: names and numbers consist of words.
+// Returns true for a character of a name or number in assembly.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -28,7 +28,7 @@ std::string_view range_at(std::string_view bytes, uint64_t offset, uint64_t size
   return bytes.substr(offset, size);
 }
 
-// Operands that need a second or third word: a literal, and lanes of other threads (DPP8, DPP16).
+// Source operands that need one more word: a literal, and values of other lanes (DPP8, DPP16).
 constexpr uint32_t kLiteral = 255, kDpp8 = 233, kDpp8Fetch = 234, kDpp16 = 250;
 
 uint8_t vector_size(uint32_t word, bool has_literal) {
@@ -37,7 +37,7 @@ uint8_t vector_size(uint32_t word, bool has_literal) {
   return has_literal || extends ? 8 : 4;
 }
 
-// VOP1, VOP2 and VOPC.
+// Returns the size of an instruction of the encodings VOP1, VOP2 or VOPC.
 uint8_t short_vector_size(uint32_t word) {
   uint32_t op = word >> 25 & 63;
   bool is_vop2 = op != 62 && op != 63;  // 62: VOPC, 63: VOP1
@@ -56,7 +56,7 @@ uint8_t scalar_size(uint32_t word) {
   return has_literal || op == 69 || op == 70 ? 8 : 4;               // SOP2; 69, 70: s_fmaak_f32, s_fmamk_f32
 }
 
-// VOP3, VOP3P: three sources in the second word.
+// Returns the size of an instruction of the encodings VOP3 or VOP3P, whose second word has three sources.
 uint8_t long_vector_size(uint32_t second) {
   uint32_t a = second & 0x1ff, b = second >> 9 & 0x1ff, c = second >> 18 & 0x1ff;
   bool extends = a == kLiteral || b == kLiteral || c == kLiteral || a == kDpp8 || a == kDpp8Fetch || a == kDpp16;
@@ -73,7 +73,7 @@ bool is_sopp(uint32_t word) { return word >> 23 == 0b101111111; }
 
 // ---- CDNA (LLVM's AMDGPU back end, encodings of gfx90a to gfx950)
 
-constexpr uint32_t kSdwa = 249;  // of a source operand: a second word follows, which selects bytes
+constexpr uint32_t kSdwa = 249;  // source operand: one more word selects bytes of a register
 
 uint8_t cdna_size(uint32_t word) {
   if (word >> 31 == 0) {  // VOP1, VOP2, VOPC
@@ -149,7 +149,7 @@ Result<Section> find_section(std::string_view elf, std::string_view wanted) {
   return catch_failures([&] {
     if (!elf.starts_with(ELFMAG)) throw Failure("blob is not an ELF, missing magic bytes");
     auto header = read_at<Elf64_Ehdr>(elf, 0);
-    // tinygrad's own assembler leaves the byte order and the machine 0
+    // the byte order and the machine are not checked: they are 0 in files of tinygrad's own assembler
     if (header.e_ident[EI_CLASS] != ELFCLASS64) throw Failure("the code is an ELF file of another class than 64-bit");
     auto section = [&](uint64_t n) { return read_at<Elf64_Shdr>(elf, header.e_shoff + n * sizeof(Elf64_Shdr)); };
     auto names_header = section(header.e_shstrndx);
@@ -200,8 +200,8 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
     KernelCode out;
     out.address_ = text.address, out.isa_ = isa;
     std::string_view bytes = text.bytes;
-    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // instruction that begins at each word
-    std::vector<uint32_t> words;                               // the first word of each instruction
+    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // by word: the instruction that begins there
+    std::vector<uint32_t> words;                               // by instruction: its first word
     for (size_t offset = 0; offset < bytes.size();) {
       uint32_t word = read_at<uint32_t>(bytes, offset);
       uint32_t second = bytes.size() - offset >= 8 ? read_at<uint32_t>(bytes, offset + 4) : 0;
@@ -239,7 +239,8 @@ namespace {
 constexpr double kMostSeconds = 20;
 constexpr uint64_t kMostMemory = uint64_t(1) << 30;
 
-// Parses lines such as "  1600: 000085bf              \ts_clause 0x1". Calls each(address, text, source line).
+// Parses a listing with lines such as "  1600: 000085bf              \ts_clause 0x1". Calls each(address, text, source
+// line) for each instruction.
 template <class Each>
 void parse_listing(std::string_view listing, Each&& each) {
   constexpr std::string_view kSourceLine = "; line ";

@@ -1,5 +1,5 @@
-// The machine code of an AMD kernel as its trace needs it: where each instruction begins, and where a wave goes on.
-// The bytes are untrusted: all offsets and sizes are checked.
+// Splits the machine code of an AMD kernel into instructions, to map a trace's packets to them: where each instruction
+// begins, and which one a wave executes next. The bytes are untrusted: all offsets and sizes are checked.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,42 +10,42 @@
 
 namespace tgc::profile {
 
-// Instruction sets whose code can be split into instructions without a disassembler.
+// Instruction sets whose code KernelCode can split into instructions; None for all others.
 enum class Isa : uint8_t { None, Rdna3, Rdna4, Cdna };
-Isa isa_of(std::string_view arch);  // of "gfx1100"; None for unknown processors
+Isa isa_of(std::string_view arch);  // returns the instruction set of a processor, such as "gfx1100"
 inline bool is_rdna(Isa isa) { return isa == Isa::Rdna3 || isa == Isa::Rdna4; }
 
 enum class InstructionUnit : uint8_t {
   Vector, Scalar, Branch, Memory, Lds, ScalarMemory, Export, Barrier, Wait, Other
 };
 
-// A section of an ELF file. `address` is the address that tinygrad's loader gives it.
+// A section of an ELF file, at the address that tinygrad's loader gives it.
 struct Section {
   std::string_view bytes;
   uint64_t address = 0;
 };
 Result<Section> find_section(std::string_view elf, std::string_view name);
 inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
-// Returns an ELF file for AMDGPU that has only this section: what a disassembler needs of a file that may be damaged.
+// Returns an ELF file for AMDGPU with only this section, for a disassembler: the profile's file may be damaged.
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {
-  uint32_t offset = 0;  // in .text
-  uint8_t size = 4;
-  bool has_no_packet = false;  // the trace has no packet of it: s_delay_alu, s_wait_alu, s_barrier_wait
+  uint32_t offset = 0;  // bytes from the begin of .text
+  uint8_t size = 4;     // bytes
+  bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
-  bool is_end = false;                           // of CDNA: s_endpgm
-  InstructionUnit unit = InstructionUnit::Other;  // of CDNA, by the encoding; Wait: any that is issued without a unit
-  // Numbers of instructions; kNowhere: outside the code.
-  uint32_t counted = 0;  // this instruction, or the first one with a packet after it
-  uint32_t next = 0;     // the one after it
-  uint32_t jump = 0;     // where a taken branch goes; of other instructions, what tinygrad takes for it
+  bool is_end = false;                           // true for s_endpgm; set only for CDNA
+  InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA; Wait for all that are issued without a unit
+  // Numbers of instructions; kNowhere means outside the code.
+  uint32_t counted = 0;  // this instruction if it has a packet, else the next one that has
+  uint32_t next = 0;     // the instruction after `counted`
+  uint32_t jump = 0;     // the instruction that a taken branch goes to; for others, what tinygrad computes in this way
 };
 
 class KernelCode {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
-  // Splits the section into instructions. Fails at the first word that is no instruction.
+  // Splits the section into instructions. Error: a word begins no instruction of `isa`.
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
@@ -58,11 +58,11 @@ class KernelCode {
   std::vector<CodeInstruction> instructions_;
 };
 
-// Returns the size in bytes of the instruction that begins with `word` and `second` (0 at the end of the code), and 0
-// if no instruction of `isa` begins so.
+// Returns the size in bytes of the instruction that begins with the words `word` and `second` (0 at the end of the
+// code); 0 if no instruction of `isa` begins with these.
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second);
 
-// An instruction of a listing (Artifact::Disassembly); line 0: no source line.
+// An instruction of a disassembler's listing (Artifact::Disassembly), with its source line; 0 if the line is unknown.
 struct ListedInstruction {
   uint64_t address = 0;
   std::string text;

@@ -16,8 +16,8 @@
 namespace tgc::profile {
 namespace {
 
-// Rates that AMD and NVIDIA publish for the card with all units of the architecture. Another card of the architecture
-// is slower.
+// The rates that AMD and NVIDIA publish for one card of each architecture. Other cards of an architecture have other
+// rates.
 constexpr DevicePeak kPeaks[] = {
     {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
     {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
@@ -52,7 +52,7 @@ double single_flops(std::string_view op) {
 
 double flops_per_lane(std::string_view assembly) {
   double out = 0;
-  while (!assembly.empty()) {  // a dual instruction: "v_dual_... :: v_dual_..."
+  while (!assembly.empty()) {  // both halves of a dual instruction: "v_dual_... :: v_dual_..."
     size_t end = assembly.find(" :: ");
     std::string_view part = assembly.substr(0, end);
     out += single_flops(part.substr(0, part.find(' ')));
@@ -80,12 +80,12 @@ std::string rate_text(double amount, double seconds, const char* unit) {
   return rate < 1e12 ? formatted("%.1f G%s", rate * 1e-9, unit) : formatted("%.1f T%s", rate * 1e-12, unit);
 }
 
-// ---- from the AST
+// ---- work from the AST
 
 namespace {
 
-// 0.12.0 stores a kernel's graph after the last stage, later versions its AST. The optimizer gives a kernel its name,
-// with colors.
+// Returns true if the graph is that after the last stage, which tinygrad 0.12.0 stores in place of the AST: its name
+// has colors, because the optimizer named it.
 bool is_lowered(UOp root) {
   if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
   return RecordView(root.arg()).values()[0].is_str() &&
@@ -146,11 +146,12 @@ KernelWorks find_works(const Session& session, const Trace& trace) {
   return out;
 }
 
-// ---- from the binary
+// ---- resources from the binary
 
 namespace {
 
-// Returns the number that follows `key` in a MessagePack map. Empty if the bytes have no such key, or another value.
+// Returns the number that follows `key` in a MessagePack map; nullopt if there is no such key, or if its value is no
+// number.
 std::optional<uint32_t> packed_number(std::string_view bytes, std::string_view key) {
   std::string whole(1, char(key.size() < 32 ? 0xa0 | key.size() : 0xd9));
   if (key.size() >= 32) whole += char(key.size());
@@ -172,7 +173,7 @@ constexpr uint32_t kDescriptorBytes = 64;
 }  // namespace
 
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch) {
-  auto descriptor = find_section(program.lib, ".rodata");  // as tinygrad does, takes the descriptor at its beginning
+  auto descriptor = find_section(program.lib, ".rodata");  // it begins with the descriptor, as tinygrad assumes, too
   if (!descriptor || descriptor->bytes.size() < kDescriptorBytes) return {};
   auto word = [&](size_t offset) {
     uint32_t out = 0;
@@ -198,7 +199,7 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.work = p.work_of(kernel)};
-  size_t number = 0;  // number of the run among the runs of its kernel
+  size_t number = 0;  // index of the run among the runs of its kernel
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
@@ -225,7 +226,7 @@ KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_
 
 namespace {
 
-// "14.0 GFLOPS, 0.02% of the peak of an RX 7900 XTX"
+// Returns text such as "14.0 GFLOPS, 0.02% of the peak".
 std::string share_text(double amount, double seconds, const char* unit, double peak) {
   std::string out = rate_text(amount, seconds, unit);
   return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;

@@ -1,5 +1,5 @@
-// The work of the kernels of a profile: the operations and bytes that their ASTs need, and the operations that their
-// waves executed.
+// Computes the work of a profile's kernels: the operations and bytes that their ASTs need, and the operations that
+// their waves executed; and compares the rates with the peak rates of devices.
 #pragma once
 #include <map>
 #include <optional>
@@ -15,64 +15,67 @@ namespace tgc::profile {
 struct Profile;
 
 struct KernelWork {
-  double ops = 0, bytes = 0;  // of one execution (lib/compilation/kernel_cost.h)
-  double read = 0;            // of `bytes`: those that are read; 0: not known
-  bool is_most = false;       // the kernel has variables, which count with their largest values
-  std::string from;           // what has the AST: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
+  double ops = 0, bytes = 0;  // for one execution (lib/compilation/kernel_cost.h)
+  double read = 0;            // the part of `bytes` that is read; 0: unknown
+  bool is_most = false;       // true if the figures are those for the largest values of the kernel's variables
+  std::string from;           // where the AST comes from: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
 
-// Returns the work of a kernel. `kernel` may be at any stage. That of a graph after a stage is tinygrad's
-// estimate (passes/program.h). Throws Failure.
+// Returns the work of a kernel: that of its AST, or, if the compilation began with the graph of a later stage,
+// tinygrad's estimate (passes/program.h). Throws Failure if the kernel cannot be compiled.
 KernelWork work_of(Compilation& kernel, std::string from);
 
-// A session that compiles graphs of any release for the target that they name.
+// Returns a session that compiles graphs of all releases, each for the target that it names.
 Session native_session(const Session& session);
 
-// Reads the AST of the kernel `name` from the profile, to be compiled for `target`. `session` is a native_session().
-// Throws Failure.
+// Reads the AST of the kernel `name` from the profile, to compile it for `target`. `session` is a native_session().
+// Throws Failure if the profile has no such AST, or if tgc cannot read it.
 InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target);
 
-// Returns the work of all kernels whose AST the profile has. Those that tgc cannot read are left out.
+// Returns the work of all kernels whose AST the profile has. Kernels that tgc cannot compile are left out.
 KernelWorks find_works(const Session& session, const Trace& trace);
 
-// The registers and memory of a kernel, from the descriptor and the metadata of its binary (LLVM's AMDGPUUsage).
-// `most_threads` is 0 if the metadata does not say it. Empty: the binary has no descriptor.
+// Returns the registers and memory of a kernel, from the descriptor and the metadata of its binary (as LLVM's
+// AMDGPUUsage describes them); nullopt if the binary has no descriptor. `most_threads` is 0 if the metadata does not
+// tell it.
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
 
+// The figures of one run.
 struct KernelFigures {
-  std::optional<KernelWork> work;
-  std::optional<double> executed;  // operations of all waves: those of the followed waves, scaled to all waves
-  bool executed_at_most = false;   // how many lanes are active is not known: all that a work group may have count
-  uint32_t lanes = 0, wave_lanes = 0;  // active lanes of a wave (`executed_at_most`: at most), and all
-  size_t waves = 0, followed = 0;
-  std::optional<double> bytes;     // bytes of the buffers, each buffer counted once
+  std::optional<KernelWork> work;  // what the AST needs; nullopt: there is no AST
+  std::optional<double> executed;  // floating-point operations of all waves, scaled from those of the followed waves
+  bool executed_at_most = false;   // true if `executed` counts `lanes` lanes, because the active ones are unknown
+  uint32_t lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
+  size_t waves = 0, followed = 0;  // number of waves, and of those whose instructions the traces have
+  std::optional<double> bytes;     // bytes of the kernel's buffers, each buffer counted once
 
   std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
   bool ops_at_most() const { return work ? work->is_most : executed_at_most; }
 };
 KernelFigures figures_of(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
-// Two lines for people, each with an end of line: operations and bytes, with their shares of the device's peaks. Empty:
-// nothing is known.
+// Returns the figures as lines of text: operations, bytes, and the device whose peak rates they are compared with. ""
+// if nothing is known.
 std::string figures_text(const Profile& profile, size_t kernel, const KernelFigures& figures);
 
-// Returns the floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints it; for a
-// matrix instruction, the wave's operations divided by 32 lanes. Returns 0 for all other instructions.
+// Returns the number of floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints
+// it. For a matrix instruction, these are the wave's operations divided by 32 lanes; for other instructions, 0.
 double flops_per_lane(std::string_view assembly);
 
-// The nominal rates of a GPU of this architecture.
+// The nominal peak rates of a GPU with this architecture.
 struct DevicePeak {
   std::string_view arch, card;
-  double flops = 0;  // float32 operations a second, without matrix instructions
-  double bytes = 0;  // bytes a second of device memory
-  uint32_t simds = 0;  // of AMD's GPUs
+  double flops = 0;    // float32 operations per second, without matrix instructions
+  double bytes = 0;    // bytes per second of device memory
+  uint32_t simds = 0;  // number of SIMDs of an AMD GPU; 0 for others
 };
-const DevicePeak* device_peak(std::string_view arch);  // null: unknown
+const DevicePeak* device_peak(std::string_view arch);  // returns null if the architecture is unknown
 
-// "memory 71%": the rate that is closest to the device's, and how close. "latency": both are below 10%. Empty: unknown.
+// Returns what limits a kernel's speed: "memory 71%" or "compute 40%", the rate that is closest to the device's peak,
+// and its share of the peak; "latency (3.0% of peak)" if both shares are below 10%; "" if it is unknown.
 std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch);
 
-// "14.0 GFLOPS", "2.6 GB/s".
+// Returns a rate such as "14.0 GFLOPS" or "2.6 GB/s", for the unit "FLOPS" or "B/s".
 std::string rate_text(double amount, double seconds, const char* unit);
 
 }  // namespace tgc::profile

@@ -11,9 +11,9 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNodes = 10000;  // largest index expression
+constexpr size_t kMostNodes = 10000;  // most nodes of an index expression that is evaluated
 
-// Returns 0 to 2 for the number of a thread in its work group along an axis.
+// Returns the axis, 0 to 2, if the node is the number of a thread in its work group along this axis.
 std::optional<size_t> local_axis(UOp u) {
   if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
   std::string_view name = u.arg().text();
@@ -24,13 +24,13 @@ std::optional<size_t> local_axis(UOp u) {
 // Evaluates index expressions for one lane.
 class Lane {
  public:
-  // `sizes`: of the work group in x, y and z. Lanes are numbered along x first.
+  // `sizes` are those of the work group along x, y and z. Lanes are numbered along x first.
   Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
       : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
-  // The first thread, in the second iteration of `loop`.
+  // Evaluates for the first thread, in the second iteration of `loop`.
   explicit Lane(UOp loop) : ids_{}, second_(loop) {}
 
-  // Returns the value; empty if it depends on memory.
+  // Returns the value of an expression; nullopt if it depends on memory, or is too large.
   std::optional<Arg> value(UOp root) {
     for (UOp u : toposort(root)) {
       if (values_.size() > kMostNodes) return {};
@@ -65,7 +65,7 @@ class Lane {
   std::unordered_map<UOp, Arg> values_;
 };
 
-// Returns the INDEX of an access to memory that `definition` makes, or an empty UOp.
+// Returns the INDEX of an access to a buffer whose op is `definition`; null if the access is to another buffer.
 UOp index_of(UOp access, Op definition) {
   if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
   UOp index = access.src(0);
@@ -77,7 +77,8 @@ UOp index_of(UOp access, Op definition) {
 }
 UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
 
-// Returns the addresses of the lanes whose gate is open, in bytes from the buffer's begin; empty: one is not known.
+// Returns the addresses of the lanes whose gate is open, in bytes from the buffer's begin; nullopt if an address is
+// unknown.
 std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
   std::vector<int64_t> out;
@@ -137,9 +138,9 @@ std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std:
   if (!addresses || addresses->size() < 2) return {};
   const int64_t bytes = accessed_type(access).itemsize(), words = std::max<int64_t>(1, bytes / kWord);
   BankAccess out{.lanes = uint32_t(addresses->size()), .bytes = uint32_t(bytes)};
-  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes whose words the banks hold once
+  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes that the banks serve in a cycle
   for (size_t first = 0; first < addresses->size(); first += at_once) {
-    std::array<std::set<int64_t>, kBanks> words_of;  // by bank
+    std::array<std::set<int64_t>, kBanks> words_of;  // by bank: the words that lanes need
     for (size_t n = first; n < std::min(first + at_once, addresses->size()); n++)
       for (int64_t w = 0; w < words; w++) {
         const int64_t word = (*addresses)[n] / kWord + w;

@@ -1,4 +1,4 @@
-// How the lanes of a wave access memory, by the index expressions of a kernel's linear list.
+// Computes how the lanes of a wave access memory, from the index expressions of a kernel's linear list.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,41 +9,42 @@
 
 namespace tgc::profile {
 
-// How the lanes of a wave access memory: from the index expression of each load and store of a kernel.
+// How the lanes of a wave access global memory in one LOAD or STORE.
 struct LaneAccess {
-  uint32_t lanes = 0;           // lanes that access memory
-  uint32_t bytes = 0;           // bytes that each lane accesses
-  uint32_t lines = 0;           // different cache lines that they touch
-  uint32_t fewest_lines = 0;    // fewest cache lines that could hold the different bytes that the lanes access
-  int64_t stride = 0;           // bytes from one lane's to the next one's; 0: not the same for all lanes
+  uint32_t lanes = 0;           // number of lanes that access memory
+  uint32_t bytes = 0;           // number of bytes that each lane accesses
+  uint32_t lines = 0;           // number of cache lines that the lanes access
+  uint32_t fewest_lines = 0;    // fewest cache lines that could hold all bytes that the lanes access
+  int64_t stride = 0;           // bytes from each lane's address to the next lane's; 0: not the same for all lanes
 };
-inline constexpr uint32_t kCacheLine = 128;  // bytes, of the L2 cache and of RDNA's L0 and L1
+inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache, and of RDNA's L0 and L1
 
-// The sizes of a kernel's work group along x, y and z.
+// Returns the sizes of a kernel's work group along x, y and z.
 std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
 
 // Returns how the first wave of the first work group accesses memory in the first iteration of all loops. `access` is a
-// LOAD or STORE of a linear list. Empty if it is not of global memory, or if its address depends on loaded values.
+// LOAD or STORE of a linear list. Returns nullopt if it does not access global memory, if its address depends on loaded
+// values, or if fewer than two lanes access memory.
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
-// How the lanes of a wave access local memory, which has 32 banks of 4 bytes.
+// How the lanes of a wave access local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.
 struct BankAccess {
-  uint32_t lanes = 0, bytes = 0;  // that access it; bytes of each
-  uint32_t cycles = 0;            // that the access takes: lanes that need different words of one bank take turns
-  uint32_t fewest = 0;            // cycles without such lanes
+  uint32_t lanes = 0, bytes = 0;  // number of lanes that access memory; bytes that each lane accesses
+  uint32_t cycles = 0;            // cycles of the access; lanes that need different words of the same bank take turns
+  uint32_t fewest = 0;            // cycles that the access would take without such conflicts
 };
-// As lane_access(), of an access to local memory.
+// As lane_access(), for an access to local memory.
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
-// Returns the innermost loop, a RANGE, that the address of an access depends on. Empty: on none.
+// Returns the innermost loop, a RANGE, that the address of an access depends on; null if it depends on none.
 UOp loop_of(UOp access);
 
-// Returns how many bytes later the second iteration of `loop`, a RANGE around `access`, accesses memory than the first
-// one. Empty as lane_access().
+// Returns the address in the second iteration of `loop`, a RANGE around `access`, minus that in the first, in bytes.
+// Returns nullopt if the access is not to global memory, or if its address depends on loaded values.
 std::optional<int64_t> loop_stride(UOp access, UOp loop);
 
-// Returns how many bytes behind the begin of its buffer the first iteration of all loops accesses memory. Empty as
-// lane_access().
+// Returns the offset in its buffer, in bytes, of the address that the first thread accesses in the first iteration of
+// all loops. Returns nullopt as loop_stride().
 std::optional<int64_t> first_address(UOp access);
 
 }  // namespace tgc::profile

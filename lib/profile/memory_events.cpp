@@ -9,9 +9,9 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kMostElements = 1e12;  // as tinygrad: larger sizes are those of disks
+constexpr double kMostElements = 1e12;  // larger sizes are those of disks; tinygrad has the same limit
 
-// Calls f(number, buffer's key) for each buffer of an "exec" event.
+// Calls f(n, key) for each buffer of an "exec" event, with its index and its key.
 template <class F>
 void each_buffer(const PointEvent& exec, F f) {
   auto buffers = exec.arg.find("bufs");
@@ -19,7 +19,7 @@ void each_buffer(const PointEvent& exec, F f) {
     if (auto key = (*buffers)[n].number()) f(n, *key);
 }
 
-// Returns the numbers in a list of an event's arg.
+// Returns the numbers in the list `list` of an event's arg.
 std::set<int64_t> numbers_in(const PickleValue& arg, std::string_view list) {
   std::set<int64_t> out;
   auto numbers = arg.find(list);
@@ -37,8 +37,8 @@ std::string exec_name(const PointEvent& exec) {
 
 MemoryEvents memory_events(const Trace& trace) {
   MemoryEvents out;
-  std::map<int64_t, size_t> open;  // index of the buffer that has this key now: keys are unique in the process
-  std::map<std::string_view, std::pair<double, size_t>> devices;  // bytes in use, index in out.devices
+  std::map<int64_t, size_t> open;  // by key, which is unique in the process: index of the buffer that has it now
+  std::map<std::string_view, std::pair<double, size_t>> devices;  // by device: bytes in use, index in out.devices
   std::vector<const PointEvent*> points;
   for (const PointEvent& e : trace.points) points.push_back(&e);
   std::ranges::stable_sort(points, {}, &PointEvent::time);
@@ -55,7 +55,7 @@ MemoryEvents memory_events(const Trace& trace) {
       BufferLife b{.device = e->device, .key = *key, .begin = e->time};
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
       if (!size || !size->real()) continue;
-      double item = 1;  // a DType is made of its priority, its size in bits and its name
+      double item = 1;  // bytes of an element; the second field of a DType is its size in bits, the third its name
       if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].number().value_or(8)) + 7) / 8);
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
       b.bytes = std::min(*size->real(), kMostElements) * item;

@@ -1,4 +1,4 @@
-// The buffers of a profile: when they were allocated and freed, and which kernels used them.
+// Finds the buffers of a profile: when they were allocated and freed, and which kernels used them.
 #pragma once
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@ namespace tgc::profile {
 
 struct BufferUse {
   std::string kernel;
-  size_t number = 0;  // number of the buffer among those of the kernel
+  size_t number = 0;  // index of the buffer among the kernel's buffers
   bool reads = false, writes = false;
 };
 struct BufferLife {
@@ -18,13 +18,15 @@ struct BufferLife {
   int64_t key = 0;
   double bytes = 0;
   std::string dtype;
-  double begin = 0;           // microseconds
-  std::optional<double> end;  // empty: never freed
+  double begin = 0;           // when it was allocated, in microseconds
+  std::optional<double> end;  // when it was freed; nullopt: never
   std::vector<BufferUse> uses;
 };
 struct DeviceMemory {
   std::string_view device;
-  double peak = 0, peak_time = 0, at_end = 0;  // bytes, microseconds, bytes
+  double peak = 0;       // most bytes that were allocated at a time
+  double peak_time = 0;  // when the peak was reached, in microseconds
+  double at_end = 0;     // bytes that were allocated at the end
 };
 struct MemoryEvents {
   std::vector<BufferLife> buffers;     // in the order of their allocation
@@ -32,7 +34,7 @@ struct MemoryEvents {
 };
 MemoryEvents memory_events(const Trace& trace);
 
-// Bytes of the buffers that each execution of a kernel uses, each buffer once.
+// Returns for each execution of a kernel the bytes of its buffers, each buffer counted once.
 using KernelOfDevice = std::pair<std::string, std::string>;  // device, kernel
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryEvents& memory);
 

@@ -64,7 +64,7 @@ std::vector<PmaSample> decode_pma(std::span<const uint8_t> blob, int64_t sm_vers
     std::array<uint8_t, 9> bytes{};
     size_t count = 0;
   };
-  std::map<uint32_t, Pending> pending;  // by TPC: the beginning of a sample that its next packet continues
+  std::map<uint32_t, Pending> pending;  // by TPC: the bytes of a sample that the TPC's next packet continues
   std::vector<PmaSample> out;
   for (size_t at = 0; at + kPacket <= blob.size(); at += kPacket) {
     const uint8_t* packet = blob.data() + at;

@@ -17,7 +17,7 @@ ProgramCode read_code(const Program& program, Isa isa) {
   return out;
 }
 
-// Calls task(n) for n from 0 to `count`, on `jobs` threads.
+// Calls task(n) for each n below `count`, on at most `jobs` threads.
 template <class Task>
 void run_tasks(size_t count, unsigned jobs, Task&& task) {
   std::atomic<size_t> next{0};
@@ -102,7 +102,7 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
       const KernelCode* code = e.itrace ? out.code_of(e.kernel) : nullptr;
       out.summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
     });
-    // say why a trace with instructions was not mapped
+    // set the error of each trace with instructions that was not mapped to code
     for (size_t i : tasks) {
       const SqttEvent& e = t.sqtt[i];
       const KernelRun& run = t.kernels[e.kernel];

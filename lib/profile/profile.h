@@ -1,4 +1,4 @@
-// The analysis of a profile: each thread trace summarized, and the instructions of each run of a kernel.
+// Analyzes a profile: summarizes each thread trace, and adds up the times of the instructions of each run of a kernel.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace tgc::profile {
 
-// A program's code, or why its traces cannot be mapped to it.
+// A program's code, or why traces cannot be mapped to it.
 struct ProgramCode {
   KernelCode code;
   std::string error;
@@ -20,8 +20,8 @@ struct ProgramCode {
 };
 
 struct ProfileOptions {
-  std::string kernel;   // analyze only this run ("E_3 n2") or all runs of this name; empty: all
-  unsigned jobs = 0;    // threads; 0: one per processor
+  std::string kernel;   // analyze only this run ("E_3 n2"), or all runs of this kernel ("E_3"); empty: all runs
+  unsigned jobs = 0;    // number of threads; 0: one per processor
 };
 
 std::span<const uint8_t> bytes_of(std::string_view blob);
@@ -29,30 +29,32 @@ std::span<const uint8_t> bytes_of(std::string_view blob);
 struct Profile {
   Trace trace;
   std::string wanted;                  // ProfileOptions::kernel
-  std::vector<bool> chosen;            // by kernel: whether ProfileOptions::kernel names it
-  std::vector<SqttSummary> summaries;  // by SQTT event; empty if its kernel is not chosen
-  std::map<const Program*, ProgramCode> codes;
-  CodeSources sources;                 // set by a caller that has an INPUT with the kernels
+  std::vector<bool> chosen;            // by run: true if ProfileOptions::kernel names it, or is empty
+  std::vector<SqttSummary> summaries;  // by SQTT event; empty if its run is not chosen
+  std::map<const Program*, ProgramCode> codes;  // of the chosen runs whose traces have instructions
+  CodeSources sources;                 // set by a caller, with find_sources()
 
   bool wants(std::string_view kernel) const { return wanted.empty() || wanted == kernel; }
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_events.h
-  KernelWorks works;                   // set by a caller that has a Session (find_works)
-
-  // Returns the operations and bytes that the AST of a run needs. The AST is that of the run's source, else that of the
-  // profile; empty if neither is known.
+  KernelWorks works;                   // set by a caller, with find_works()
+  // In all functions below, `kernel` is the index of a run in Trace::kernels.
+  // Returns the operations and bytes that the AST of a run needs: the AST of the run's source, or else that in the
+  // profile. Returns nullopt if neither is known.
   std::optional<KernelWork> work_of(size_t kernel) const;
-  // The code of a run; null if it has none that packets can be mapped to.
+  // Returns the code of a run; null if the profile has no code that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
-  // The code whose instructions single packets of a trace stand for: that of RDNA, if the trace fits it; else null.
+  // Returns the code whose instructions the packets of an SQTT event stand for, one packet for each execution. Returns
+  // null if the trace does not fit the code, or for CDNA, whose instructions have several packets.
   const KernelCode* packet_code_of(size_t event) const;
-  // The source of a run, or why there is none; null if no source was looked for.
+  // Returns the source of a run, or the problem why there is none; null if no source was looked for.
   const CodeSource* source_of(size_t kernel) const;
-  // The times of a run's instructions, of all its shader engines; empty if nothing was mapped.
+  // Returns the times of a run's instructions, added up over its shader engines; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
 };
 
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
-// Assembly by address, as LLVM prints it. Runs in a worker; empty if this build's LLVM cannot disassemble the code.
+// Returns the assembly of a program by address, as LLVM prints it; empty if this build's LLVM cannot disassemble the
+// code. Runs in a worker process, because LLVM can crash.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
 }  // namespace tgc::profile

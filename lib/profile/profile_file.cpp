@@ -32,7 +32,7 @@ double decimal_of(const PickleValue& v) {
   fail("a time is no number");
 }
 
-// Reads the fields of one event.
+// Reads the fields of one event by their names.
 class Fields {
  public:
   Fields(PickleValue event) : event_(event) {}
@@ -68,7 +68,8 @@ class Fields {
   PickleValue event_;
 };
 
-// "gfx1100" for 110000: the version has two digits each for the minor version and the stepping.
+// Returns the architecture for a number in the device properties: "gfx1100" for 110000, which has two digits each for
+// the minor version and the stepping.
 std::string arch_of(int64_t version) {
   if (version <= 0 || version > 999999) return "";
   constexpr char kHex[] = "0123456789abcdef";
@@ -85,7 +86,7 @@ class TraceReader {
       throw Failure(Diag{.message = "this is a rewrites.pkl, which has no events",
                          .expected = "profile.pkl; --with takes a rewrites.pkl, tgc view and records show it"});
     if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
-    // programs and devices first: events refer to those that follow them, too
+    // read programs and devices first, because events refer to them, also to later ones
     for (size_t i = 0; i < list.size(); i++)
       take([&] {
         std::string_view type = list[i].class_name();
@@ -102,7 +103,8 @@ class TraceReader {
   }
 
  private:
-  // Reads an event; one that cannot be read is lost. A profile that needs too much memory is an error.
+  // Calls read(), which reads an event. If it fails, counts the event as lost. Throws Failure if the profile needs too
+  // much memory.
   template <class Read>
   void take(Read&& read) {
     auto status = catch_failures([&] { return read(), Unit{}; });
@@ -110,7 +112,7 @@ class TraceReader {
     budget_.spend(0);
     if (lost_++ == 0) first_lost_ = status.diag();
   }
-  // The n-th run of a kernel is the n-th event of its name on its device.
+  // Sets the times of runs: that of a kernel's n-th run is the time of the n-th range with its name on its device.
   void add_seconds() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
     for (const RangeEvent& e : to_.ranges) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
@@ -122,14 +124,14 @@ class TraceReader {
       if (found != times.end() && n < found->second.size()) run.seconds = found->second[n];
     }
   }
-  // Counts a record, and the fields of its state, which several events may share.
+  // Counts the memory for a record and for looking at the fields of its state, which several events may share.
   void spend_record(const PickleValue& v) {
     auto state = v.state();
     budget_.spend(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
   }
   static size_t entries_of(const PickleValue& state) {
     size_t entries = state.size();
-    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // the state of a class with slots
+    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // a class with slots: (dict, slots)
     return entries;
   }
   void add(const PickleValue& event) {
@@ -174,7 +176,7 @@ class TraceReader {
       sm_versions_[device] = *version->number();
   }
 
-  // Returns the run of the kernel that a SQTT or PMC event belongs to: its (kern, exec_tag).
+  // Returns the run that an SQTT or PMC event belongs to, which the fields `kern` and `exec_tag` identify.
   size_t run_of(const PickleValue& event) {
     Fields f(event);
     PickleValue kern = f.get("kern");
@@ -193,7 +195,7 @@ class TraceReader {
     budget_.spend(name.size());
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->number() ? std::to_string(*exec_tag->number()) : "";
-    const std::string_view device = f.text("device");  // may fail: before the run is known
+    const std::string_view device = f.text("device");  // before the run is added, because this may fail
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
@@ -257,7 +259,7 @@ class TraceReader {
     auto found = offsets_.find(device);
     return found == offsets_.end() ? 0 : found->second;
   }
-  // A name is a text or a TracingKey.
+  // Returns the text of a name, which is a string or a TracingKey.
   static std::string name_of(const PickleValue& v) {
     if (v.kind() == Pickle::Text) return ansistrip(v.text());
     auto display = v.find("display_name");
@@ -273,10 +275,10 @@ class TraceReader {
     auto end = f.find("en");
     e.end = end ? decimal_of(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
-    // the compilation of a kernel, with its function's name and its AST
+    // the range is the compilation of a kernel: its keys are the name of the kernel's function and the AST
     if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
       to_.asts.emplace((*keys)[0].text(), (*keys)[1]);
-    auto is_copy = f.find("is_copy");  // 0.12.0
+    auto is_copy = f.find("is_copy");  // only tinygrad 0.12.0 has this field
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
     e.is_copy = e.bytes || is_queue || (is_copy && is_copy->truth());
     has_key_ |= event.find("profile_key").has_value();
@@ -285,7 +287,7 @@ class TraceReader {
   void add_point(const PickleValue& event) {
     Fields f(event);
     PointEvent e{f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")};
-    // memory_events() makes a use, with the kernel's name, for each of its buffers
+    // count the memory of memory_events(), which stores for each buffer of a kernel a use with the kernel's name
     auto name = e.arg.find("name");
     const size_t use = kRecord + (name ? name->text().size() : 0);
     budget_.spend(kItem * e.arg.size());
@@ -318,8 +320,8 @@ class TraceReader {
     to_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
   }
 
-  static constexpr size_t kRecord = 112;  // bytes of memory for an event, a counter or the use of a buffer
-  static constexpr size_t kItem = 16;     // counted for an entry that is looked at
+  static constexpr size_t kRecord = 112;  // bytes that are counted for an event, a counter or the use of a buffer
+  static constexpr size_t kItem = 16;     // bytes that are counted for an entry that is looked at
   Trace& to_;
   PickleBudget budget_;
   std::map<int64_t, const Program*> by_tag_;
@@ -328,14 +330,14 @@ class TraceReader {
   std::map<std::string, int64_t, std::less<>> sm_versions_;
   std::map<std::pair<std::string, std::string>, size_t> runs_;
   std::map<std::string, size_t> run_numbers_;
-  size_t known_ = 0, lost_ = 0;  // events
+  size_t known_ = 0, lost_ = 0;  // number of events that could and could not be read
   std::optional<Diag> first_lost_;
   bool has_tag_ = false, has_key_ = false, has_tdiff_ = false;
 };
 
 }  // namespace
 
-// Like read_file, but reads a file that is not compressed at once: profiles have hundreds of megabytes.
+// As read_file(), but faster for a large file that is not compressed.
 static std::string read_bytes(const std::string& path) {
   int file = path == "-" ? -1 : open_input(path);
   struct stat status{};

@@ -1,5 +1,5 @@
-// Reads profile.pkl, the events that tinygrad stores with PROFILE=1 or VIZ, as written by 0.12.0 to 0.14.0 and between.
-// Fields are found by name, because their number and order differ between releases. Nothing in the file is executed.
+// Reads profile.pkl, the events that tinygrad 0.12.0 to 0.14.0 stores with PROFILE=1 or VIZ. Fields are found by name,
+// because their number and order differ between releases. Nothing in the file is executed.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,55 +12,59 @@
 
 namespace tgc::profile {
 
-// A kernel's binary. Views point into the pickle.
+// A kernel's binary. Here and below, views point into Trace::pickle.
 struct Program {
-  std::string_view device, name, lib;  // lib: the bytes of an ELF file; empty if the event has none
+  std::string_view device, name, lib;  // `lib` has the bytes of an ELF file; empty if the event has none
   uint64_t base = 0;                   // address on the device
-  std::optional<int64_t> tag;
+  std::optional<int64_t> tag;          // the number by which other events name the program; nullopt: by its name
 };
 
 // A run of a kernel that has hardware events.
 struct KernelRun {
-  std::string name;    // "E_3", its second run "E_3 n2"
-  std::string kernel;  // "E_3" for both
+  std::string name;    // name of the run: "E_3" for the first run of E_3, "E_3 n2" for the second
+  std::string kernel;  // name of the kernel: "E_3" for both
   std::string_view device;
-  std::string arch;  // "gfx1100"; empty if the file does not say
-  const Program* program = nullptr;
-  std::optional<double> seconds;   // by the host's timeline
-  std::vector<size_t> sqtt;        // the kernel's traces: indices in Trace::sqtt
+  std::string arch;  // such as "gfx1100"; empty if the file does not tell it
+  const Program* program = nullptr;  // null if the file does not have the binary
+  std::optional<double> seconds;   // time of the run on the device's timeline; nullopt: not recorded
+  std::vector<size_t> sqtt;        // the run's traces: indices in Trace::sqtt
 };
 
+// The thread trace of one shader engine.
 struct SqttEvent {
-  size_t kernel = 0;  // index in Trace::kernels
-  int64_t se = 0;     // shader engine
-  bool itrace = false;  // whether the trace has instructions
+  size_t kernel = 0;  // the run: index in Trace::kernels
+  int64_t se = 0;     // number of the shader engine
+  bool itrace = false;  // true if the trace has packets of instructions
   std::string_view blob;
 };
 
-// A hardware counter, read once per XCC, instance, shader engine, shader array and workgroup processor, in this order.
+// The values of a hardware counter in a run: one for each XCC, instance, shader engine, shader array and workgroup
+// processor (wgp).
 struct CounterSample {
-  size_t kernel = 0;
-  std::string_view name, block;
-  int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;
-  std::vector<uint64_t> values;
+  size_t kernel = 0;                                   // the run: index in Trace::kernels
+  std::string_view name, block;                        // of the counter, and of the hardware block that has it
+  int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;  // the number of each
+  std::vector<uint64_t> values;                        // the index of `wgp` changes fastest, that of `xcc` slowest
   uint64_t sum() const;
 };
 
-struct PmaEvent {  // samples of an NVIDIA GPU
+// The samples of an NVIDIA GPU during a kernel, as pma.h decodes them.
+struct PmaEvent {
   std::string kernel;
   std::string_view device, blob;
   int64_t sm_version = 0;
 };
 
-// Times are microseconds on the host's clock.
+// What a device or the host did from `begin` to `end`, in microseconds on the host's clock.
 struct RangeEvent {
   std::string_view device;
   std::string name;
   double begin = 0, end = 0;
-  std::optional<double> bytes;  // bytes of a copy; not every release records them
+  std::optional<double> bytes;  // number of bytes that were copied; nullopt: no copy, or not recorded
   bool is_copy = false;
-  bool is_graph = false;        // a kernel of a graph
+  bool is_graph = false;        // true for a kernel that ran as a part of a device graph
 };
+// What happened at one time, in microseconds: "alloc" and "free" of a buffer, or "exec" of a kernel.
 struct PointEvent {
   std::string_view device, name;
   double time = 0;
@@ -69,9 +73,9 @@ struct PointEvent {
 
 struct Trace {
   std::unique_ptr<Pickle> pickle;
-  std::string release;  // the tinygrad releases that write files of this form: "0.13.0"
-  std::vector<std::string> damage;  // what is lost of a damaged file; empty: nothing
-  std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile, whose cycles count packets; else empty
+  std::string release;  // the tinygrad release that writes files of this form, such as "0.13.0"
+  std::vector<std::string> damage;  // what of a damaged file is lost; empty if nothing is
+  std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile; its cycles count packets. Else empty
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<KernelRun> kernels;
   std::vector<SqttEvent> sqtt;
@@ -79,18 +83,18 @@ struct Trace {
   std::vector<PmaEvent> pma;
   std::vector<RangeEvent> ranges;
   std::vector<PointEvent> points;
-  std::map<std::string, std::string, std::less<>> archs;  // by device
-  std::map<std::string, PickleValue, std::less<>> asts;   // UOps, by the name of the kernel's function
+  std::map<std::string, std::string, std::less<>> archs;  // by device: its architecture
+  std::map<std::string, PickleValue, std::less<>> asts;   // by name of a kernel's function: its AST, a UOp
 };
 
-// Reads a profile. Of a damaged one, and of one with events that this tgc does not know, reads the other events, and
-// says in Trace::damage what is lost. Fails if no event is left.
+// Reads a profile. If the file is damaged, or has events that tgc does not know, reads the other events, and says in
+// Trace::damage what is lost. Errors: no event can be read; the file is too large.
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> parse_trace(std::string bytes);
-// Reads what is left of a profile that parse_trace() refuses because of `why`.
+// Reads the events before the damage in a profile that parse_trace() refuses with the error `why`.
 Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 
-// Returns true if a pickle begins as a profile does: for the detection of an input's format.
+// Returns true if the bytes begin as those of a pickle of the protocols 2 to 5 do.
 bool looks_like_pickle(std::string_view bytes);
 
 }  // namespace tgc::profile

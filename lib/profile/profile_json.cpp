@@ -11,7 +11,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder the values equal
+constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder computes the same values
 
 void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("kernels").array([&] {
@@ -66,7 +66,7 @@ void write_counters(JsonWriter& json, const Profile& p) {
   });
 }
 
-// The source line of an instruction, and the UOps that print the line or are printed inside it.
+// Writes the source line of an instruction, and the UOps of this line.
 void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   const uint32_t line = source.line_at(pc);
   if (!line) return;
@@ -81,7 +81,7 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   });
 }
 
-// By run: where its source lines come from, or why it has none.
+// Writes for each run where its source lines come from, or why it has none.
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -97,7 +97,7 @@ void write_sources(JsonWriter& json, const Profile& p) {
   });
 }
 
-// Why an instruction stalls, and what it waits for.
+// Writes why an instruction stalls, and what it waits for.
 void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
   json.key("reasons").object([&] {
     for (size_t r = 0; r < kStallReasons; r++)
@@ -111,7 +111,8 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
-// Also writes the hints, because both need the stalls of a run, for which its traces are decoded again.
+// Writes the instructions of all chosen runs, and the hints: both need the stalls of a run, for which its traces are
+// decoded once more.
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   std::vector<std::pair<size_t, Hint>> found;  // by run
   json.key("instructions").array([&] {
@@ -148,8 +149,8 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   });
 }
 
-// A profile can have millions of waves, so their rows are written without a JsonWriter for each value, and printed in
-// parts: `out` is the text that `json` appends to.
+// Writes and prints the waves. A profile can have millions of them, so the rows are written without a call of the
+// JsonWriter for each value, and printed in parts. `out` is the text that `json` appends to.
 void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Print& print) {
   constexpr size_t kPart = 1 << 18;
   std::string row;

@@ -11,14 +11,15 @@
 namespace tgc::profile {
 namespace {
 
-// Writes packets nibble by nibble, low nibble first.
+// Makes a trace of packets, which are added low nibble first.
 class Blob {
  public:
   Blob& add(uint64_t bits, uint32_t nibbles) {
     for (uint32_t n = 0; n < nibbles; n++) put(n < 16 ? bits >> 4 * n & 15 : 0);
     return *this;
   }
-  // Ends with 16 nibbles of NOPs: a packet counts only if its 16 nibbles lie within the trace.
+  // Returns the trace with 16 nibbles of NOPs at the end, because a decoder ignores packets that begin in the last 15
+  // nibbles.
   std::vector<uint8_t> end() {
     add(0, 16 + nibbles_ % 2);
     return bytes_;
@@ -40,7 +41,7 @@ struct Decoded {
   int64_t time;
   bool operator==(const Decoded&) const = default;
 };
-// The packets of a trace without the NOPs at its end.
+// Decodes a trace, and returns its packets without the NOPs at the end.
 std::vector<Decoded> packets(const std::vector<uint8_t>& blob) {
   std::vector<Decoded> out;
   decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });
@@ -92,7 +93,7 @@ TEST_CASE("sqtt: CDNA's absolute times count from the first; its own deltas coun
   CHECK(seen[1] == Decoded{Packet::CDNA_TIMESTAMP, 0});
   CHECK(seen[2] == Decoded{Packet::CDNA_MISC, 12});
   CHECK(seen[3] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
-  CHECK(seen[4] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // not absolute
+  CHECK(seen[4] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // a timestamp of another kind does not change the time
   CHECK(seen[5] == Decoded{Packet::CDNA_WAVEEND, 96});
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("sqtt: packets at the end of a trace, and traces of every length") {
   for (size_t size = 0; size <= blob.size(); size++) {
     size_t count = 0;
     decode_sqtt(std::span(blob).first(size), [&](const PacketView&) { count++; });
-    // after the header, packets begin at nibble 16, 19, 22, 23, ...; each needs 16 nibbles
+    // after the header, packets begin at the nibbles 16, 19, 22, 23, ..., and need 16 nibbles from there
     size_t expected = size < 8 ? 0 : 1 + (2 * size >= 32) + (2 * size >= 35) + (2 * size >= 38 ? 2 * size - 37 : 0);
     CHECK(count == expected);
   }
@@ -141,11 +142,11 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   Blob blob;
   blob.add(header(3), 16).add(start(1, 0), 8).add(start(2, 0), 8).add(start(1, 3), 8);
   blob.add(0b00100 | 6 << 8, 6);            // IMMEDIATE_MASK: waves 1 and 2 at s_nop
-  blob.add(3 | 2 << 3 | 1 << 7, 3);         // VALUINST of wave 1: v_mov, behind s_delay_alu; 2 cycles later
-  blob.add(inst(1, 0x5a), 5);               // OTHER_VMEM: of another SIMD
+  blob.add(3 | 2 << 3 | 1 << 7, 3);         // VALUINST of wave 1, 2 cycles later: v_mov after s_delay_alu
+  blob.add(inst(1, 0x5a), 5);               // OTHER_VMEM, which another SIMD issued
   blob.add(inst(1, 3), 5).add(0b1101 | 1 << 7, 3);  // wave 1 jumps to s_nop
-  blob.add(3 | 1 << 7, 3).add(inst(1, 4), 5);       // v_mov, and no jump
-  blob.add(end(1), 5).add(0b1101 | 1 << 4 | 2 << 7, 3);  // and wave 2 is at v_mov
+  blob.add(3 | 1 << 7, 3).add(inst(1, 4), 5);       // v_mov, and the branch is not taken
+  blob.add(end(1), 5).add(0b1101 | 1 << 4 | 2 << 7, 3);  // wave 1 ends; wave 2 is still at v_mov
   SqttSummary s = summarize_sqtt(blob.end(), &code);
   CHECK(s.error == "");
   REQUIRE(s.instructions.size() == 5);
@@ -183,7 +184,7 @@ TEST_CASE("cdna: waves are followed by their issues, their kinds and their branc
   auto end = [](uint64_t simd) { return 6 | uint64_t(2) << 10 | simd << 14; };
   auto issue = [](uint64_t state) { return 13 | state << (8 + 2 * 2); };
   auto inst = [](uint64_t kind) { return 10 | uint64_t(2) << 5 | kind << 11; };
-  auto trace = [&](std::vector<uint64_t> kinds) {  // 99: an instruction without a unit
+  auto trace = [&](std::vector<uint64_t> kinds) {  // kinds of INST packets; 99 for an instruction without a unit
     Blob blob;
     blob.add(header(0), 16).add(1 | uint64_t(1000) << 16, 16).add(start(0), 8).add(start(1), 8);
     for (uint64_t kind : kinds) {
@@ -200,7 +201,7 @@ TEST_CASE("cdna: waves are followed by their issues, their kinds and their branc
   CHECK(hits == std::vector<uint64_t>{1, 1, 2, 2, 2, 1});
   CHECK(s.instructions[1].cycles == 12);
   CHECK(trace({Smem, 99, Vector, Message, 99, Next}).error == "");
-  CHECK(trace({Smem, Vector, 99, Message, 99, Next}).error == "");  // two units in another order
+  CHECK(trace({Smem, Vector, 99, Message, 99, Next}).error == "");  // two packets are swapped
   CHECK(trace({Smem, 99, Smem}).error.find("does not fit the instruction at 0x100c") != std::string::npos);
   CHECK(trace({Smem, 99, Vector}).error == "a wave ends elsewhere than at s_endpgm");
 }
@@ -242,12 +243,12 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.hits);
   CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
   CHECK(analyzed->summaries[0].waves.size() == 2);
-  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // past the branch without deciding it
-  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // beyond the code
+  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
+  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // outside the code
 }
 
 TEST_CASE("pma: samples continue in the next packet of their TPC, until packets are dropped") {
-  // a sample of 8 bytes: pc 0x120, stall reason `key`, warp 5, active
+  // returns a sample of 8 bytes: pc 0x120, stall reason `key`, warp 5, active
   auto sample = [](uint64_t key) { return uint64_t(0x12) | key << 45 | uint64_t(5) << 50 | uint64_t(1) << 62; };
   std::vector<uint8_t> blob;
   auto packet = [&](uint32_t tpc, std::string bytes, bool dropped = false) {
@@ -270,7 +271,7 @@ TEST_CASE("pma: samples continue in the next packet of their TPC, until packets 
   CHECK(samples[1].reason == "SYNC");
   CHECK(samples[2].reason == "NONE");
   CHECK(samples[2].tpc == 0x123);
-  CHECK(samples[3].reason == "MEMORY_DEPENDENCY");  // the three bytes before the drop are gone
+  CHECK(samples[3].reason == "MEMORY_DEPENDENCY");  // the three bytes before the dropped samples are ignored
   auto counts = count_samples(samples);
   CHECK(counts[0x120]["MEMORY_DEPENDENCY"] == 2);
   // Blackwell: 9 bytes; key 0x11, pc 0x340, warp 0x25
@@ -306,7 +307,7 @@ TEST_CASE("profile: every class of event") {
   CHECK(trace->kernels.size() == 2);
   CHECK(trace->kernels[1].name == "E_4 n2");
   CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
-  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // of the graph
+  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // from the event of a device graph
   CHECK(trace->counters.size() == 2);
   CHECK(trace->counters[0].sum() == 12);
   CHECK(trace->pma[0].sm_version == 0x809);
@@ -352,13 +353,13 @@ TEST_CASE("profile: a short pickle that refers to its values many times is no lo
       event("ProfileSQTTEvent", device + kernel + text("se") + "K\x01" + text("itrace") + "\x88" + blob);
   auto read = [](const std::string& events) { return parse_trace("\x80\x04](" + events + "e."); };
   CHECK(read(repeated(sqtt, 2)).ok());
-  auto many = read(repeated(sqtt, 1000));  // a gigabyte of hardware traces
+  auto many = read(repeated(sqtt, 1000));  // 1000 events that share a trace: a gigabyte in all
   REQUIRE_FALSE(many);
   CHECK(many.diag().message.find("unpacked bytes") != std::string::npos);
   const std::string sampled = event("ProfilePMAEvent", device + text("kern") + text(std::string(1 << 20, 'k')) +
                                                            text("blob") + "B" + word(1) + "x");
   CHECK(read(repeated(sampled, 2)).ok());
-  CHECK_FALSE(read(repeated(sampled, 1000)).ok());  // a gigabyte of kernel names
+  CHECK_FALSE(read(repeated(sampled, 1000)).ok());  // a gigabyte of copies of a kernel's name
 }
 
 TEST_CASE("profile: events that share long lists, names or fields are no small input") {
@@ -391,14 +392,14 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
     REQUIRE_FALSE(trace);
     CHECK(trace.diag().message.find("unpacked bytes") != std::string::npos);
   };
-  // a list of 60,000 buffers and 60,000 inputs in one event: read in a moment
+  // one event with 60,000 buffers and 60,000 inputs is read quickly
   auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
   REQUIRE(many);
   CHECK(memory_events(*many).buffers.at(0).uses.size() == 60000);
   CHECK_FALSE(memory_events(*many).buffers[0].uses[0].reads);
-  // each use of a buffer has a copy of the kernel's name
+  // refused, because each use of a buffer has a copy of the kernel's long name
   refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
-  // events that share the list of buffers, or an arg of many entries
+  // refused: many events that share a list of buffers, or an arg with many entries
   const std::string buffers = exec(list("K\x01", 20000), "]", 3);
   const std::string entries = exec("]", "]", 3, times(text("x") + "N", 20000));
   for (const std::string& arg : {buffers, entries})
@@ -434,8 +435,8 @@ TEST_CASE("profile: of a file that ends early or is damaged, the whole events ar
   }
   CHECK(most == all);
   CHECK(least == 0);
-  CHECK(refused < whole.size() / 7 / 2);  // only those without a whole event
-  // an event of an unknown class is lost, the others are read
+  CHECK(refused < whole.size() / 7 / 2);  // only files without a whole event are refused
+  // an event of an unknown class is lost; the others are read
   std::string unknown = whole;
   const size_t at = unknown.find("ProfilePMCEvent");
   REQUIRE(at != std::string::npos);

@@ -8,20 +8,20 @@
 namespace tgc::profile {
 namespace {
 
-// The opcodes of Python's pickle, protocols 2 to 5, by their arguments (Lib/pickletools.py).
+// The opcodes of Python's pickle, protocols 2 to 5, by the kind of their arguments (Lib/pickletools.py).
 constexpr std::string_view kPlain("(.012NRQabd}el]ostu)\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98");
 constexpr std::string_view kLine("FILSVgpP"), kTwoLines("ci"), kOneByte("Khq\x80\x82"), kTwoBytes("M\x83"),
     kFourBytes("Jjr\x84"), kEightBytes("G"), kCount1("UC\x8a\x8c"), kCount4("TXB\x8b"), kCount8("\x8d\x8e\x96");
-constexpr std::string_view kClosers("tldeuio1\x90\x91");  // end what a MARK began
+constexpr std::string_view kClosers("tldeuio1\x90\x91");  // opcodes that take all values since the last MARK
 constexpr char kFrame = '\x95', kMark = '(', kBuild = 'b', kStop = '.';
 
 bool has(std::string_view list, char c) { return list.find(c) != list.npos; }
 
-// A copy of a pickle without its FRAME opcodes, whose sizes are wrong in a truncated file, and the offsets at which
-// complete items end.
+// A copy of a pickle without its FRAME opcodes, whose sizes are wrong in a truncated file, and where the complete items
+// of its list end.
 struct Items {
   std::string bytes;
-  std::vector<size_t> ends, original;  // in `bytes`, and in the file
+  std::vector<size_t> ends, original;  // by item: the offset of its end in `bytes`, and in the file
 };
 
 Items items_of(std::string_view in) {
@@ -71,7 +71,7 @@ std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed i
   auto read = [&](size_t count) {
     return Pickle::read(items.bytes.substr(0, items.ends[count - 1]) + "e.", is_allowed, "");
   };
-  size_t good = 0, bad = items.ends.size() + 1;  // `good` items can be read, `bad` cannot
+  size_t good = 0, bad = items.ends.size() + 1;  // the first `good` items can be read, the first `bad` cannot
   std::optional<Pickle> best;
   while (good + 1 < bad) {
     const size_t middle = best || bad != items.ends.size() + 1 ? (good + bad) / 2 : bad - 1;  // all of them first

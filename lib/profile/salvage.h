@@ -1,4 +1,4 @@
-// Reads what is left of a profile that is damaged or ends early.
+// Reads the events before the damage in a profile that is damaged or ends early.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,12 +8,13 @@
 namespace tgc::profile {
 
 struct Salvaged {
-  Pickle pickle;      // a list of the first items
-  std::string damage;  // "the file is damaged at byte 1234 of 5678 (WHY): the events before are read, the rest is lost"
+  Pickle pickle;       // a list of the items before the damage
+  // "the file is damaged behind byte 1234 of 5678 (WHY): 12 events before are read, the rest is lost"
+  std::string damage;
 };
 
-// Returns the longest list of whole items at the begin of `bytes`, a pickle of a list that cannot be read because of
-// `why`. Empty: there is no whole item.
+// Returns as many complete items as possible from the begin of `bytes`, a pickle of a list that cannot be read because
+// of `why`. Returns nullopt if there is no complete item. `is_allowed` says which classes the pickle may name.
 std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why);
 
 }  // namespace tgc::profile

@@ -19,7 +19,7 @@ static_assert(std::size(kPacketTypes) == size_t(Packet::Count));
 constexpr Packet kRdna3[] = {
 #define X(name, ...) Packet::name,
     TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X)};
-// TS_DELTA_S8_W3 is the only packet of TGC_SQTT_RDNA3 without a variant.
+// Of TGC_SQTT_RDNA3, only TS_DELTA_S8_W3 has no variant in TGC_SQTT_RDNA4.
 constexpr Packet kRdna4[] = {TGC_SQTT_SHARED(X) Packet::TS_DELTA_S8_W3, TGC_SQTT_RDNA4(X)};
 constexpr Packet kCdna[] = {TGC_SQTT_CDNA(X) Packet::LAYOUT_HEADER};
 #undef X
@@ -50,10 +50,10 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   row.action = action_of(type.id);
   row.nibbles = type.id == Packet::TS_DELTA_S8_W3 && layout == Layout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
   row.delta_low = type.delta_low;
-  // the decoder itself adds the wide deltas of TS_DELTA_OR_MARK
+  // decode_sqtt() adds the time difference of TS_DELTA_OR_MARK, which has more bits than delta_mask
   row.delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
   if (type.id == Packet::TS_DELTA_SHORT) row.add = 4;
-  if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.delta_mask = 0xff << 2;  // the delta counts 4 cycles
+  if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.delta_mask = 0xff << 2;  // the difference counts 4 cycles
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
     row.count_base = uint16_t(first_op_counter(layout));
@@ -63,7 +63,7 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   return row;
 }
 
-// The encoding with the most bits wins; NOP is what no other encoding matches.
+// Makes the table. If several encodings match a byte, the one with the most bits is taken; if none does, NOP.
 DecodeTable make_table(std::span<const Packet> packets, Layout layout) {
   DecodeTable table;
   table.layout = layout;
@@ -89,8 +89,8 @@ constexpr NamedOp kOpsRdna4[] = {TGC_INST_OPS_RDNA4(X)};
 constexpr NamedOp kOpsCdna[] = {TGC_INST_OPS_CDNA(X)};
 #undef X
 
-// Operations of the compute unit's other SIMDs, by number: `first` is named OTHER_NAME_n with n = `cycles`, the next
-// ones up to `last` have n + 1, n + 2, ...
+// Operations that other SIMDs of the compute unit issued, by number: `first` has the name OTHER_NAME_n with n =
+// `cycles`, and those after it, up to `last`, have n + 1, n + 2, ...
 struct OtherOps {
   std::string_view name;
   uint32_t first, last, cycles;

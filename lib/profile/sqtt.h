@@ -1,6 +1,6 @@
 // Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: a stream of packets of 1 to 18 nibbles, low nibble
-// first. Mirrors tinygrad's renderer/amd/sqtt.py, with one difference (TS_DELTA_S8_W3, see README.md). The decoder
-// reads any bytes without an error: a byte that begins no packet is a NOP.
+// first. Mirrors tinygrad's renderer/amd/sqtt.py, with one difference (TS_DELTA_S8_W3, see README.md). The decoder has
+// no errors: a byte that begins no packet counts as a NOP.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -40,19 +40,22 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// How a packet changes the state of the decoder: the header, the time, a wave, or the address of a wave.
+// What a packet means: for the decoder itself, the header or a wide change of the time (Marker, Timestamp); the start
+// or the end of a wave; an instruction of one wave, or immediate instructions of a mask of waves. None is for all other
+// packets.
 enum class Action : uint8_t { None, Header, Marker, Timestamp, Start, End, Instruction, Mask };
 
-// How the decoder reads a packet that begins with a certain byte.
+// How the decoder reads a packet, by its first byte.
 struct DecodeRow {
-  uint8_t nibbles = 1, delta_low = 0, add = 0;  // `add`: is added to the packet's delta
+  uint8_t nibbles = 1;             // length of the packet
+  uint8_t delta_low = 0, add = 0;  // the lowest bit of the packet's time difference; what is added to the difference
   Action action = Action::None;
   uint16_t delta_mask = 0;
   Packet packet = Packet::NOP;
-  uint8_t count_low = 0;        // where the operation of an instruction is
-  uint16_t count_mask = 0;
-  uint16_t count_base = 0;      // the first counter of this packet: SqttSummary::counts
-  uint8_t wave_low = 0;         // for an Instruction: where the wave is
+  uint8_t count_low = 0;        // the lowest bit of the operation in a packet of an instruction
+  uint16_t count_mask = 0;      // mask of the operation; 0 if the packet has none
+  uint16_t count_base = 0;      // number of the first counter (SqttSummary::counts) for this packet
+  uint8_t wave_low = 0;         // for an Instruction: the lowest bit of the wave
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
@@ -60,7 +63,7 @@ struct DecodeTable {
 };
 const DecodeTable& decode_table(Layout layout);
 
-// Counters of packets; of those with an operation, one for each operation.
+// A summary has a counter for each packet type without an operation, and in each layout one for each operation.
 inline constexpr uint32_t kOpCounters = 256;
 inline constexpr uint32_t kCounters = uint32_t(Packet::Count) + 3 * kOpCounters;
 constexpr uint32_t first_op_counter(Layout layout) {
@@ -69,14 +72,14 @@ constexpr uint32_t first_op_counter(Layout layout) {
 
 // The state of a decoder at a packet.
 struct PacketView {
-  uint64_t bits = 0;   // the packet's low 64 bits; beyond its length, those of the following packets
-  int64_t time = 0;    // cycles since the beginning of the trace
+  uint64_t bits = 0;   // the packet's low 64 bits; a shorter packet is followed by bits of the next packets
+  int64_t time = 0;    // cycles since the begin of the trace
   const DecodeRow* row = nullptr;
   Layout layout = Layout::Rdna3;
 };
 
-// Decodes `blob` and calls visit(const PacketView&) for each packet. A packet counts only if the 16 nibbles from its
-// beginning on lie within the blob.
+// Decodes `blob` and calls visit(const PacketView&) for each packet. Packets that begin in the last 15 nibbles of the
+// blob are ignored.
 template <class Visit>
 inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint64_t size = 2 * uint64_t(blob.size());
@@ -111,7 +114,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
       if (layout == 4) {
         table = &decode_table(Layout::Rdna4);
       } else if (layout != 3) {
-        // no header of RDNA: this is CDNA, which reads the packet once more
+        // no layout of RDNA: the trace is of CDNA, whose table decodes this packet again
         table = &decode_table(Layout::Cdna);
         row = &table->rows[bits & 0xff];
         if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))

@@ -5,7 +5,8 @@
 namespace tgc::profile {
 namespace {
 
-// How a counter's packets are mapped to instructions (DecodeRow::count_base): those of other SIMDs are not.
+// Whether the packets of a counter (DecodeRow::count_base) are mapped to instructions: Other are those of other SIMDs,
+// which are not.
 enum Mapping : uint8_t { Plain, Other };
 
 struct MappingTable {
@@ -17,9 +18,9 @@ struct MappingTable {
   }
 };
 
-// Fields of the packets that begin and end a wave.
+// The bits of the fields of a packet that begins or ends a wave.
 struct WaveFields {
-  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;  // sa_shift 0: cu has no shader array
+  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;  // sa_shift is 0 without a shader array
 };
 constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
     kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kBothCdna{10, 4, 14, 6, 4, 0, 0};
@@ -65,11 +66,12 @@ class WaveList {
   static constexpr uint32_t kNone = UINT32_MAX;
   static size_t slot(const WaveSpan& w) { return w.wave | w.simd << 5 | w.cu << 7; }
   std::vector<WaveSpan>& waves_;
-  std::array<uint32_t, 1 << 12> open_;  // by slot: the index of the wave that has not ended
+  std::array<uint32_t, 1 << 12> open_;  // by slot: index in waves_ of the wave that has not ended, or kNone
 };
 
 // Adds up the times of instructions. The hardware writes the packet of an instruction when the instruction is issued,
-// for a wait when it ends. So a wave spends the time since its previous packet on the instruction of the next one.
+// and that of a wait when the wait ends. So the time between two packets of a wave counts for the instruction of the
+// second.
 class Clock {
  public:
   explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
@@ -97,7 +99,7 @@ class Clock {
   };
   std::vector<InstructionTimes>& times_;
   std::array<Wave, 32> waves_;
-  int64_t now_ = INT64_MIN, busy_ = 0;  // cycles with a packet of an instruction
+  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; number of cycles so far with a packet
 };
 
 struct NoObserver {

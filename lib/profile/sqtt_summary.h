@@ -1,5 +1,5 @@
-// Summarizes a thread trace: packets by type, waves, and, if the kernel's code is known, the hits and cycles of each
-// instruction. One pass over the trace; the speed of this pass is the speed of `tgc profile`.
+// Summarizes a thread trace: the number of packets of each type, the waves, and, if the kernel's code is known, the
+// hits and cycles of each instruction. `tgc profile` spends most of its time in this pass over the trace.
 #pragma once
 #include <array>
 #include <functional>
@@ -12,40 +12,42 @@
 
 namespace tgc::profile {
 
+// When a wave ran, and where: its compute unit (with the shader array in the high bits), SIMD, and place on the SIMD.
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
-  static constexpr int64_t kUnknown = INT64_MIN;  // of begin or end: the trace has no packet of this event
+  static constexpr int64_t kUnknown = INT64_MIN;  // value of `begin` or `end` if the trace has no packet of this event
   int64_t begin = kUnknown, end = kUnknown;
 };
 
-// The counts of one instruction, added up over all waves of the traced SIMD.
+// The times of one instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
-  uint64_t hits = 0;
+  uint64_t hits = 0;    // number of executions by waves
   uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one
-  uint64_t stall = 0;   // part of `cycles`: all but one cycle of each hit
-  uint64_t idle = 0;    // part of `stall`: the cycles in which the SIMD issued no instruction of another wave either
+  uint64_t stall = 0;   // part of `cycles`: all except one cycle of each hit
+  uint64_t idle = 0;    // part of `stall` in which the SIMD issued no instruction of another wave either
 };
 
 struct SqttSummary {
   Layout layout = Layout::Rdna3;  // layout of the first packet
   uint64_t packets = 0;
   int64_t first_time = 0, last_time = 0;
-  std::vector<std::pair<uint16_t, uint64_t>> counts;  // counters that are not 0; see DecodeRow::count_base
+  std::vector<std::pair<uint16_t, uint64_t>> counts;  // number and value of each counter that is not 0 (count_base)
   std::vector<WaveSpan> waves;
-  std::vector<InstructionTimes> instructions;  // one for each of `code`; empty if there is no code or an error
-  std::string error;  // why the packets could not be mapped to instructions
+  std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
+  std::string error;  // why the packets could not be mapped to instructions, or empty
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
   struct NamedCounts {
     Counts packets, operations;
   };
-  NamedCounts named_counts() const;  // without zeros
+  NamedCounts named_counts() const;  // returns the numbers of packets and operations that are not 0, by name
 };
 
-// Summarizes a trace. With `code`, maps packets to instructions as tinygrad does: those of compute unit 0 and SIMD 0.
+// Summarizes a trace. With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions: for
+// RDNA as tinygrad does, for CDNA with follow_cdna_waves().
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
-// An instruction that a followed wave issued.
+// The issue of an instruction by a followed wave: one of SIMD 0 of compute unit 0.
 struct Issue {
   uint32_t wave = 0, instruction = 0;
   uint64_t cycles = 0, stall = 0, idle = 0;  // as in InstructionTimes
@@ -58,22 +60,23 @@ class WaveObserver {
   virtual void start(uint32_t wave) = 0;
   virtual void issue(const Issue& issue) = 0;
 };
-// Follows the waves of a trace through its code once more.
+// Decodes a trace again, and tells the observer what the waves of SIMD 0 of compute unit 0 do.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
-// Follows the waves of compute unit 0, SIMD 0 of a CDNA trace through the code. Returns why it could not; empty: it
-// could.
+// Follows the waves of SIMD 0 of compute unit 0 of a CDNA trace through the code, and then calls `start` and `issue` in
+// the order of time. Returns "", or why the packets do not fit the code; then it calls neither.
 std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& code,
                               const std::function<void(uint32_t wave, int64_t time)>& start,
                               const std::function<void(uint32_t wave, uint32_t instruction, int64_t time)>& issue);
 
-// Follows the waves of compute unit 0, SIMD 0 through the code. Mirrors tinygrad's map_insts.
+// Follows the waves of SIMD 0 of compute unit 0 of an RDNA trace through the code. Mirrors tinygrad's map_insts.
 class InstructionMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   explicit InstructionMap(const KernelCode* code) : code_(code) { at_.fill(kNone); }
 
-  // Each returns the number of the instruction that the packet stands for; kNone: it stands for none, or an error.
+  // One function for each kind of packet. Returns the number of the instruction that the packet stands for; kNone if it
+  // stands for none, or after an error.
   void start(uint32_t wave) {
     if (at_[wave] != kNone) return fail("a wave starts twice");
     at_[wave] = code_->instructions().empty() ? kOutside : 0;
@@ -105,7 +108,7 @@ class InstructionMap {
   static constexpr uint32_t kJump = 3, kJumpNot = 4;
 
  private:
-  // A wave may stand outside the code as long as no packet asks for the instruction there.
+  // The place of a wave outside the code, which is an error only if a packet of the wave follows.
   static constexpr uint32_t kOutside = UINT32_MAX - 1;
   static uint32_t place(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
   uint32_t known(uint32_t wave) {

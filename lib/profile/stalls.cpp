@@ -11,11 +11,11 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kLongestDependency = 40;  // cycles until a result can be used
-constexpr size_t kNearIssues = 6;            // issues of a wave before an instruction that it may depend on
-constexpr uint32_t kCacheLineBytes = 64;     // of the instruction cache of RDNA
+constexpr uint64_t kLongestDependency = 40;  // most cycles of a stall that count as Dependency
+constexpr size_t kNearIssues = 6;            // number of a wave's last issues that an instruction may depend on
+constexpr uint32_t kCacheLineBytes = 64;     // bytes of a line of RDNA's instruction cache
 constexpr size_t kMostNamed = 4, kMostWaitedFor = 5, kMostText = 80;
-constexpr double kLeastShare = 0.001;        // of a reason in a text
+constexpr double kLeastShare = 0.001;        // stalls_text() omits reasons with a smaller share
 
 StallReason reason_of(InstructionUnit unit) {
   switch (unit) {
@@ -28,7 +28,7 @@ StallReason reason_of(InstructionUnit unit) {
   }
 }
 
-// Divides a time by reasons, and by the instructions that are waited for.
+// Divides the stalls of followed waves by reasons, and among the instructions that are waited for.
 class StallCounter final : public WaveObserver {
  public:
   StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, StallReport& out)
@@ -48,8 +48,8 @@ class StallCounter final : public WaveObserver {
     if (w.number < out_.issues_of_waves.size()) out_.issues_of_waves[w.number]++;
     StallTime all{i.stall, i.idle};
     if (out_.is_modeled) {
-      const uint64_t turns = turns_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + turns - 1;
-      all = {stall, stall / std::max(1u, out_.resident)};
+      const uint64_t busy = busy_cycles_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + busy - 1;
+      all = {stall, stall / std::max(1u, out_.resident_waves)};
       out_.cycles += stall + 1, w.time += stall + 1;
     } else {
       out_.cycles += i.cycles;
@@ -61,7 +61,7 @@ class StallCounter final : public WaveObserver {
     } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
       add(at, StallReason::Barrier, all);
     } else {
-      const uint64_t own = out_.is_modeled ? turns_of(i.instruction) - 1 : 0;
+      const uint64_t own = out_.is_modeled ? busy_cycles_of(i.instruction) - 1 : 0;
       if (depends(w, i.instruction))
         take(at, StallReason::Dependency, all, std::min(kLongestDependency, all.cycles - std::min(all.cycles, own)));
       if (StallReason reason = reason_of(role.unit); reason != StallReason::Arbiter) {
@@ -79,18 +79,18 @@ class StallCounter final : public WaveObserver {
 
  private:
   struct Wave {
-    std::array<std::vector<uint32_t>, kWaitCounters> pending;  // instructions, the first issued first
+    std::array<std::vector<uint32_t>, kWaitCounters> pending;  // by counter: instructions that have not ended, in order
     bool has_issued = false;
     uint32_t last = 0;
     std::array<uint32_t, kNearIssues> recent{};
     size_t count = 0;
-    size_t number = SIZE_MAX;  // in StallReport::issues_of_waves
-    // of a modeled run: the time, and by instruction when its last execution ends
+    size_t number = SIZE_MAX;  // index in StallReport::issues_of_waves
+    // for a modeled run: the time of the wave, and by instruction when its last execution ends
     uint64_t time = 0;
     std::unordered_map<uint32_t, uint64_t> ends;
   };
 
-  // Typical latencies of RDNA in cycles, for the model of emulated runs.
+  // Returns the latency of an instruction in cycles, typical of RDNA, for the model of emulated runs.
   uint64_t latency_of(const InstructionRole& role) const {
     switch (role.unit) {
       case InstructionUnit::Vector: return 5;
@@ -101,9 +101,9 @@ class StallCounter final : public WaveObserver {
       default: return 0;
     }
   }
-  // Returns the cycles in which an access occupies its unit.
-  uint64_t turns_of(uint32_t n) const { return n < out_.turns.size() ? out_.turns[n] : 1; }
-  // Returns the cycles until what an instruction waits for or depends on ends.
+  // Returns the number of cycles in which an instruction occupies its unit.
+  uint64_t busy_cycles_of(uint32_t n) const { return n < out_.busy_cycles.size() ? out_.busy_cycles[n] : 1; }
+  // Returns the cycles until all instructions have ended that an instruction waits for or depends on.
   uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
     uint64_t ready = w.time;
     auto wait_for = [&](uint32_t earlier) {
@@ -122,7 +122,7 @@ class StallCounter final : public WaveObserver {
   void add(InstructionStalls& at, StallReason reason, StallTime t) {
     at.reasons[size_t(reason)] += t, out_.reasons[size_t(reason)] += t;
   }
-  // Takes at most `most` cycles of `rest` for a reason, idle ones first.
+  // Moves at most `most` cycles from `rest` to a reason, idle cycles first.
   void take(InstructionStalls& at, StallReason reason, StallTime& rest, uint64_t most) {
     StallTime part{std::min(rest.cycles, most), std::min(rest.idle, most)};
     rest.cycles -= part.cycles, rest.idle -= part.idle;
@@ -138,11 +138,11 @@ class StallCounter final : public WaveObserver {
       list.erase(list.begin(), list.end() - ptrdiff_t(most));
     };
     for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.most);
-    if (role.is_end) end(WaitCounter::Store, 0);  // a wave ends when its stores have ended
+    if (role.is_end) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
     if (ended.empty()) return add(at, role.is_end ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
-    for (size_t k = 0; k < ended.size(); k++) {  // equal shares, whose sum is `all`
+    for (size_t k = 0; k < ended.size(); k++) {  // divide `all` equally
       auto share = [&](uint64_t whole) { return whole * (k + 1) / ended.size() - whole * k / ended.size(); };
       const StallTime part{share(all.cycles), share(all.idle)};
       out_.instructions[ended[k]].waited_for += part;
@@ -162,8 +162,8 @@ class StallCounter final : public WaveObserver {
     if (is_new) known->second = roles_[n].depends_on(roles_[earlier]);
     return known->second;
   }
-  // A wave that has passed a barrier waits for the others before its next instruction. RDNA4's s_barrier_wait has no
-  // packet.
+  // Returns true if the instruction `n` is the first one behind a barrier: its stall is the wait for other waves.
+  // RDNA4's s_barrier_wait has no packet, so it may lie between `last`, the wave's previous instruction, and `n`.
   bool passes_barrier(uint32_t last, uint32_t n) const {
     if (roles_[last].unit == InstructionUnit::Barrier) return true;
     for (uint32_t between = last + 1; between < n && between < last + 4; between++)
@@ -180,17 +180,17 @@ class StallCounter final : public WaveObserver {
   const std::vector<InstructionRole>& roles_;
   StallReport& out_;
   std::array<Wave, 32> waves_;
-  std::unordered_map<uint64_t, bool> depends_;  // by two instructions
+  std::unordered_map<uint64_t, bool> depends_;  // by two instructions: true if the first depends on the second
 };
 
-// "0x1778 (line 16, 35 LOAD float)"
+// Returns where an instruction is: "0x1778 (line 16, 35 LOAD float)".
 std::string place_text(const Profile& p, size_t kernel, uint32_t instruction) {
   const std::string out = instruction_place(p, kernel, instruction);
   const size_t comma = out.find(", ");
   return comma == out.npos ? out : out.substr(0, comma) + " (" + out.substr(comma + 2) + ")";
 }
 
-// The largest number of waves at a time on SIMD 0 of compute unit 0.
+// Returns the largest number of waves that SIMD 0 of compute unit 0 has at a time.
 uint32_t most_waves(const Profile& p, size_t kernel) {
   uint32_t out = 0;
   for (size_t i : p.trace.kernels[kernel].sqtt) {
@@ -205,9 +205,9 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   return out;
 }
 
-// The waves that a SIMD would have at a time: those of the launch, divided among the SIMDs of the card, as far as they
-// fit.
-uint32_t modeled_residents(const Profile& p, size_t kernel) {
+// Returns how many waves a SIMD would have at a time: the launch's waves divided by the SIMDs of the card, or the most
+// that fit, if these are fewer.
+uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
   for (size_t i : run.sqtt) waves += p.summaries[i].waves.size();
@@ -219,9 +219,10 @@ uint32_t modeled_residents(const Profile& p, size_t kernel) {
   return uint32_t(std::min<size_t>(each, fitting ? fitting->waves : 1));
 }
 
-// By instruction: the cycles in which a memory access occupies its unit, by the lines or banks that its lanes access.
-std::vector<uint32_t> turns_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
-  constexpr uint32_t kLineCycles = 4;  // of a cache line
+// Returns by instruction the cycles in which a memory access occupies its unit, from the cache lines or banks that its
+// lanes access.
+std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
+  constexpr uint32_t kLineCycles = 4;  // for each cache line
   std::vector<uint32_t> out(roles.size(), 1);
   const CodeSource* source = p.source_of(kernel);
   for (uint32_t n = 0; source && n < roles.size(); n++) {
@@ -269,8 +270,8 @@ StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& 
   out.roles = roles_of(p, kernel, listing);
   const std::vector<InstructionRole>& roles = out.roles;
   out.instructions.resize(roles.size());
-  if (out.is_modeled) out.turns = turns_of(p, kernel, roles);
-  out.resident = out.is_modeled ? modeled_residents(p, kernel) : most_waves(p, kernel);
+  if (out.is_modeled) out.busy_cycles = busy_cycles_of(p, kernel, roles);
+  out.resident_waves = out.is_modeled ? modeled_waves(p, kernel) : most_waves(p, kernel);
   bool is_mapped = false;
   for (size_t i : run.sqtt) {
     if (p.summaries[i].instructions.empty()) continue;
@@ -294,7 +295,7 @@ std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruct
   const uint32_t line = source ? source->line_at(address) : 0;
   if (!line) return out;
   std::string nodes = nodes_text(source->nodes_of(line));
-  nodes = nodes.substr(0, nodes.find(" ("));  // without the nodes printed inside
+  nodes = nodes.substr(0, nodes.find(" ("));  // without the nodes that are printed inside the line
   return out + formatted(", line %u%s%s", line, nodes.empty() ? "" : ", ", nodes.c_str());
 }
 

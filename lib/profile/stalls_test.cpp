@@ -30,7 +30,7 @@ TEST_CASE("instruction roles: what raises and awaits the counters of RDNA3, RDNA
   using List = std::vector<Counter>;
   CHECK(raises("global_load_b64 v[1:2], v[1:2], off") == List{Counter::Load});
   CHECK(raises("global_store_b32 v1, v0, s[0:1]") == List{Counter::Store});
-  CHECK(raises("global_store_dword v1, v0, s[0:1]", Isa::Cdna) == List{Counter::Load});  // with loads
+  CHECK(raises("global_store_dword v1, v0, s[0:1]", Isa::Cdna) == List{Counter::Load});  // CDNA counts stores as loads
   CHECK(raises("global_atomic_add_u32 v0, v1, s[0:1]") == List{Counter::Store});
   CHECK(raises("global_atomic_add_u32 v2, v0, v1, s[0:1] glc") == List{Counter::Load});
   CHECK(raises("ds_load_b32 v0, v1") == List{Counter::Lgkm});

@@ -8,7 +8,8 @@
 namespace tgc::profile {
 namespace {
 
-// Whether a packet with this operation can stand for an instruction of this unit. True for operations without a name.
+// Returns true if a packet with this operation can stand for an instruction of this unit, or if the operation is
+// unknown.
 bool fits(std::string_view op, InstructionUnit unit) {
   using Unit = InstructionUnit;
   struct Row {
@@ -88,7 +89,7 @@ class TraceChecker {
   std::string first_op_;
 };
 
-// Waves that begin twice, and those that end without a begin after others have begun.
+// Appends how many waves have no packet of their begin or of their end.
 void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
   size_t no_end = 0, no_begin = 0;
   for (const WaveSpan& w : s.waves) {

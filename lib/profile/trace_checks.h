@@ -1,4 +1,4 @@
-// Checks whether a thread trace is consistent. A damaged trace can be decoded without an error.
+// Checks whether the packets of a thread trace are consistent, because a damaged trace is decoded without an error.
 #pragma once
 #include <span>
 #include <string>
@@ -10,9 +10,8 @@
 
 namespace tgc::profile {
 
-// Returns what is wrong with a run's traces, each with its shader engine: waves that begin twice, that end without a
-// begin or not at s_endpgm, times that go back, and packets of another unit than their instruction's. What the trace
-// lost at its begin or end is no damage.
+// Returns what is inconsistent in a run's traces, each with its shader engine: waves without a begin or without an end,
+// waves that end elsewhere than at s_endpgm, times that go back, and packets of another unit than their instruction's.
 std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 }  // namespace tgc::profile

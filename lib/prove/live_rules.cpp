@@ -56,7 +56,7 @@ constexpr std::string_view kFunction = "function:";  // in a recording, precedes
 constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
 
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
-constexpr size_t kLongSides = 160;   // longer sides are not shown in the reason why a rule is not proven for all operands
+constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
 constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
 constexpr size_t kMostSpecial = 24;  // most proven instances for which a NaN or infinity that differs is searched
 
