@@ -49,7 +49,8 @@ constexpr auto of_sink = [](auto&, UOp sink) { return function(sink); };
 template <const RuleSet& (*... sets)()>
 constexpr RuleSetFunction kInside[] = {sets...};
 constexpr std::span<const RuleSetFunction> kSimplify = kInside<symbolic, substitute_rules>;
-constexpr std::span<const RuleSetFunction> kMovement = kInside<reshape_rules, pad_rules, symbolic, substitute_rules>;
+constexpr std::span<const RuleSetFunction> kMovement =
+    kInside<reshape_index_rules, pad_condition_rules, symbolic, substitute_rules>;
 
 constexpr TensorStage kTensorStages[] = {
     {.name = "rewrite for sched cache", .alias = "sched-cache", .rules = always<pm_pre_sched_cache>,
@@ -60,19 +61,21 @@ constexpr TensorStage kTensorStages[] = {
      .run = [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
     {.name = "earliest rewrites", .alias = "earliest", .rules = always<earliest_rewrites_stage>,
      .run = of_sink<rewrite_earliest>,
-     .inside = kInside<split_reduceop_rules, reshape_rules, pad_rules, symbolic, substitute_rules>},
+     .inside = kInside<split_reduceop_rules, reshape_index_rules, pad_condition_rules, symbolic, substitute_rules>},
     {.name = "apply rangeify", .alias = "rangeify", .rules = always<pm_apply_rangeify>, .bottom_up = true,
      .run = [](TensorJob& job, UOp sink) { return run_rangeify(sink, *job.indexing); },
-     .inside = kInside<pm_generate_realize_map, reshape_rules, pad_rules, symbolic, substitute_rules, mark_movements>},
+     .inside = kInside<pm_generate_realize_map, reshape_index_rules, pad_condition_rules, symbolic, substitute_rules,
+                       mark_movements>},
     {.name = "symbolic+reduce_collapse+debuf", .alias = "debuf", .rules = always<remove_bufferize_stage>,
-     .inside = kInside<pm_reduce_collapse, gated_substitute, reshape_rules, pad_rules, symbolic, substitute_rules>},
+     .inside = kInside<pm_reduce_collapse, gated_substitute, reshape_index_rules, pad_condition_rules, symbolic,
+                       substitute_rules>},
     {.name = "limit buffers", .alias = "limit-buffers", .rules = always<pm_limit_bufs>,
      .run = [](TensorJob& job, UOp sink) { return limit_buffers(sink, *job.indexing); }, .inside = kSimplify},
     {.name = "bufferize to store", .alias = "bufferize", .rules = always<bufferize_to_store_stage>, .bottom_up = true,
      .run = of_sink<bufferize_to_store>, .inside = kMovement},
     {.name = "split kernels", .alias = "split-kernels", .rules = always<split_kernels_rules>,
      .run = of_sink<split_kernels>,
-     .inside = kInside<kernel_split, reshape_rules, pad_rules, symbolic, substitute_rules>},
+     .inside = kInside<kernel_split, reshape_index_rules, pad_condition_rules, symbolic, substitute_rules>},
     {.name = "fix_assign", .alias = "fix-assign", .rules = always<substitute_rules>, .bottom_up = true,
      .run = of_sink<fix_assign>},
     {.name = "remove all tags", .alias = "untag", .rules = always<remove_all_tags>, .run = remove_tags},
@@ -138,9 +141,9 @@ std::span<const TensorStage> tensor_stages() { return kTensorStages; }
 UOp begin_kernel(KernelJob& job, UOp ast) {
   // Most kernels add about kNodesMade nodes for each node beyond the kLeast that every AST has. The cap keeps large
   // kernels from reserving too much; their graphs grow on demand.
-  constexpr size_t kNodesMade = 128, kLeast = 10, kMost = 16384;
+  constexpr size_t kNodesMade = 128, kLeast = 10, kMaxReserved = 16384;
   if (size_t size = ast.graph().size(); size > kLeast)
-    ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMost));
+    ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMaxReserved));
   job.optimize = ast.tag().is_none();
   if (!ast.arg().is_none()) return ast;
   Graph& g = ast.graph();

@@ -17,7 +17,7 @@
 
 namespace tgc {
 
-// The dtype that each image buffer had before it became an image, by DEFINE_GLOBAL number.
+// The dtype that each buffer had before it became an image. The keys are DEFINE_GLOBAL numbers.
 using ImageBuffers = std::map<int64_t, DType>;
 
 // The state that the stages of one kernel share, except the current root (`sink`): each stage takes and returns a root.
@@ -47,10 +47,11 @@ struct StageOf {
   std::string_view name;   // tinygrad's name, such as "postopt symbolic"
   std::string_view alias;  // a short name, never empty, such as "postopt"
   StageKind kind = StageKind::Plain;
-  const RuleSet* (*rules)(const Job&) = nullptr;  // the rule set that the stage applies; null: the stage is a function
+  // the rule set that the stage applies; null if the stage is a function
+  const RuleSet* (*rules)(const Job&) = nullptr;
   bool bottom_up = false;                         // the direction in which `rules` are applied
-  bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null: no job does
-  // Runs the stage; may throw Failure. Null: the stage is one graph_rewrite by `rules`, with the Target as context.
+  bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null if no job skips it
+  // Runs the stage; may throw Failure. If null, the stage is one graph_rewrite by `rules`, with the Target as context.
   UOp (*run)(Job&, UOp sink) = nullptr;
   // The rule sets of the nested rewrites that the rules of the stage or `run` start.
   std::span<const RuleSetFunction> inside = {};
@@ -66,12 +67,12 @@ std::span<const TensorStage> tensor_stages();
 // The stages of a kernel, in order. The last stage's result is the graph that linear_list expects.
 std::span<const Stage> kernel_stages();
 
-// Returns the AST with the KernelInfo that the first stage expects: its own, or tinygrad's default if it has none.
-// Sets `job.optimize` to false if the AST is tagged.
+// Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
+// none. Sets `job.optimize` to false if the AST is tagged.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
 // Runs one stage. The message of an error begins with the stage's name. With SPEC=1, verifies the AST before the first
-// kernel stage; with SPEC=2, also the result of every stage.
+// kernel stage; with SPEC=2, also verifies the result of every stage.
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 

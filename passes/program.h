@@ -23,14 +23,15 @@ struct ProgramInfo {
   std::string name;           // the kernel's name, with colour codes
   std::string function_name;  // the function's name in the rendered source
   std::array<Sint, 3> global_size{1, 1, 1};  // number of groups, or of threads if there is no local size
-  std::optional<std::array<Sint, 3>> local_size{{1, 1, 1}};  // threads per group; nullopt: the runtime chooses
+  std::optional<std::array<Sint, 3>> local_size{{1, 1, 1}};  // threads per group; nullopt if the runtime chooses them
   std::vector<UOp> vars;                    // DEFINE_VARs, sorted by name
-  std::vector<int64_t> globals, outs, ins;  // ascending buffer numbers: all, those stored to, those loaded from
+  // buffer numbers in ascending order: of all buffers, of those stored to, of those loaded from
+  std::vector<int64_t> globals, outs, ins;
   Arg applied_opts;                         // the applied opts, a tuple of Opt records
   Estimates estimates;
 };
 
-// Returns the launch facts of `list`, the result of linear_list(). Fails if the list does not end with a SINK.
+// Returns the launch facts of `list`, the result of linear_list(). Returns an error if `list` does not end with a SINK.
 Result<ProgramInfo> program_info(std::span<const UOp> list);
 
 // Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.

@@ -10,10 +10,10 @@ namespace {
 
 bool are_alike(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).dtype() && !u.dtype().is_ptr(); }
 
-// Returns the wrong node that is printed in place of `u` (misprint.h); the empty UOp if there is none for `u`.
-UOp another(UOp u) {
+// Returns the wrong node that is printed in place of `u` (misprint.h); the empty UOp if `u` cannot be printed wrongly.
+UOp wrong_node(UOp u) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
-  if (u.is(Op::CONST)) return something_else(u).simplify();
+  if (u.is(Op::CONST)) return changed_value(u).simplify();
   if (u.in({Op::VECTORIZE, Op::MULACC}) || u.in(ops::Binary)) {
     if (src.size() < 2 || !are_alike(u, 0, 1)) return {};
     if (u.in(ops::Commutative)) src[1] = src[0];
@@ -28,9 +28,10 @@ UOp another(UOp u) {
   return u.with_src(src);
 }
 
-// Returns the node that the renderer prints wrongly because of `fault`, and the node to print; empty UOps if none.
+// Returns the node that the renderer prints wrongly because of `fault`, and the node to print in its place; empty UOps
+// if the list has no such node.
 std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
-  expect_fault(fault);
+  record_requested_fault(fault);
   std::string_view op = fault.rule;
   if (size_t dot = op.find('.'); dot != op.npos) {
     if (op.substr(0, dot) != name_of(target.renderer)) return {};
@@ -39,9 +40,9 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
   uint64_t number = 0;
   for (UOp u : list) {
     if (name_of(u.op()) != op || !u.tag().is_none() || ++number != fault.application) continue;
-    UOp made = another(u);
+    UOp made = wrong_node(u);
     if (!made || made == u) return {};
-    fault_came_about(fault);
+    record_seeded_fault(fault);
     return {u, made.rtag()};  // the tag distinguishes the new node from an equal node of the list
   }
   return {};

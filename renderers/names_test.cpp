@@ -26,7 +26,7 @@ struct Names {
   UOp variable(std::string_view name) {
     return g.node(Op::DEFINE_VAR, dtypes::int32, {}, g.tuple({g.str(name), Arg(0), Arg(3)}));
   }
-  // Renders a kernel with the nodes `more`, the last of which is stored. Returns the error, or "" on success.
+  // Renders a kernel with the nodes `more`, the last of which is stored. Returns the error; an empty text on success.
   std::string render(const char* target, std::vector<UOp> more, std::string_view kernel = "k") {
     Settings settings;
     UOp value = more.empty() ? zero : more.back();

@@ -63,7 +63,7 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
     std::string source = render(target, list, &added);
     std::vector<std::string_view> lines = lines_of(source);
     SourceMap out{{lines.begin(), lines.end()}, {}};
-    size_t next = 0;  // where to search next: nodes print in the order of the list
+    size_t next = 0;  // index of the line at which the next search begins, because nodes print in the order of the list
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
       out.of_node.push_back(find_lines(lines, lines_of(text), next));

@@ -10,12 +10,12 @@
 
 namespace tgc {
 
-// Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Fails if the renderer
-// cannot express the op or dtype of a node; the error names op and dtype.
+// Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Returns an error if the
+// renderer cannot express the op or dtype of a node; the error names op and dtype.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
-// Fails if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which is compiled
-// and run only with --allow-custom (lib/support/limits.h). The error shows the code.
+// Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which
+// is compiled and run only with --allow-custom (lib/support/limits.h). The error shows the code.
 Status check_custom(std::span<const UOp> list);
 
 // The lines of the source that one node printed; the first line is 1. `count` is 0 for a parameter, and for a node that
@@ -28,6 +28,7 @@ struct SourceMap {
   std::vector<std::string> lines;
   std::vector<SourceLines> of_node;
 };
+// Renders `list` and returns the source with the lines of each node. Returns the errors of render_source.
 Result<SourceMap> source_map(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

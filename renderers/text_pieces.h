@@ -19,7 +19,8 @@ class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // view() returns the unfinished text. keep() finishes this text and returns it. drop() cuts it at offset `from`.
+  // view() returns the unfinished text. keep() finishes this text and returns it. drop() removes its end from offset
+  // `from` on.
   std::string_view view() const { return {begin_, size()}; }
   size_t size() const { return size_t(at_ - begin_); }
   std::string_view keep() {

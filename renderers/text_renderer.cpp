@@ -91,7 +91,7 @@ std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
 std::string python_format(std::string_view text, std::span<const std::string_view> args) {
   std::string out;
   size_t next = 0;
-  auto bad = [&](const std::string& why) {
+  auto refuse = [&](const std::string& why) {
     throw Failure("cannot format " + std::to_string(args.size()) + " values with the text '" + std::string(text) +
                   "': " + why);
   };
@@ -103,20 +103,20 @@ std::string python_format(std::string_view text, std::span<const std::string_vie
       out += c;
       i++;
     } else if (c == '}') {
-      bad("a single '}'");
+      refuse("a single '}'");
     } else {
       size_t close = text.find('}', i);
-      if (close == text.npos) bad("a single '{'");
+      if (close == text.npos) refuse("a single '{'");
       std::string_view field = text.substr(i + 1, close - i - 1);
       size_t index = next;
       if (field.empty()) {
         next++;
       } else {
         const auto number = parse_number<size_t>(field);
-        if (!number) bad("the field {" + std::string(field) + "} is not a number");
+        if (!number) refuse("the field {" + std::string(field) + "} is not a number");
         index = *number;
       }
-      if (index >= args.size()) bad("there is no value " + std::to_string(index));
+      if (index >= args.size()) refuse("there is no value " + std::to_string(index));
       out += args[index];
       i = close;
     }

@@ -53,8 +53,8 @@ class TextRenderer {
     return text;
   }
 
-  // Returns the text that users of `u` print for it: a name or an expression. Throws Failure if `u` has not been
-  // printed yet.
+  // Returns the text that users of `u` print in place of `u`: a name or an expression. Throws Failure if `u` has not
+  // been printed yet.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
     if (!e || !e->begin) not_in_list(u);
@@ -105,7 +105,7 @@ class TextRenderer {
 
  private:
   struct Entry {
-    const char* begin = nullptr;  // start of the text; null: not printed yet
+    const char* begin = nullptr;  // start of the text; null until the node is printed
     uint32_t size = 0, uses = 0;
 
     std::string_view text() const { return {begin, size}; }

@@ -52,7 +52,7 @@ StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
 }
 
 void add_keeper(StorageReason& reason, UOp bufferize) {
-  const KeptBufferize k = what_keeps(bufferize);
+  const KeptBufferize k = buffer_requirements(bufferize);
   if (k.is_removable) add_cost(reason, k.buffers, k.reduces_buffer);
 }
 

@@ -25,7 +25,7 @@ struct Trial : ShortcutTrial {
     size_t& count = (way == Way::Quick ? quick : faithful)[&what];
     if (&what == faulty && way == faulty_way && count < kMostFaults)
       for (UOp& u : result)
-        if (u) u = something_else_within(u);
+        if (u) u = changed_value_within(u);
     count++;
   }
 };

@@ -113,17 +113,17 @@ bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !needs_nvidia_tools(job, what);
 }
 
-std::atomic<bool> fault_came_about = false;
+std::atomic<bool> fault_was_seeded = false;
 
 // Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `passes`
 // makes both compilations take the same path (clang, then LLVM's passes), so that only the fault can make a difference.
 void note_fault(CompileJob job, Artifact what) {
-  if (fault_came_about) return;
+  if (fault_was_seeded) return;
   job.passes = INT64_MAX;
   auto with = compile_uncached(job, what);
   job.fault.clear();
   auto without = compile_uncached(job, what);
-  if (with && without && *with != *without) fault_came_about = true;
+  if (with && without && *with != *without) fault_was_seeded = true;
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   }
 }
 
-bool llvm_fault_occurred() { return fault_came_about; }
+bool llvm_fault_occurred() { return fault_was_seeded; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
   if (current_deadline().is_over()) return out_of_time(current_deadline().seconds);

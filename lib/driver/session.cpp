@@ -160,7 +160,7 @@ Status check_fault_of_environment() {
 
 std::vector<std::string> fault_warnings() {
   auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
-  if (in_llvm && *in_llvm && llvm_fault_occurred()) fault_came_about(**in_llvm);
+  if (in_llvm && *in_llvm && llvm_fault_occurred()) record_seeded_fault(**in_llvm);
   return take_fault_warnings();
 }
 

@@ -219,7 +219,8 @@ Mutant mutant_of(const Rule& rule, MutantRight right, const PatNode* left, std::
 // ---- changes of the left side
 
 const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& children) {
-  auto* memory = static_cast<const PatNode**>(pat::keep(sizeof(PatNode*) * children.size(), alignof(PatNode*)));
+  auto* memory = static_cast<const PatNode**>(
+      pat::allocate_permanently(sizeof(PatNode*) * children.size(), alignof(PatNode*)));
   std::ranges::copy(children, memory);
   n.children = {memory, children.size()};
   return pat::make(n);

@@ -14,10 +14,10 @@ class Replay {
   Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order) : rewrites_(rewrites), order_(order) {}
 
   UOp run(UOp u, int depth = 0) {
-    constexpr int kMostDepth = 20000;
+    constexpr int kMaxDepth = 20000;
     if (depth % kStackCheck == 0 && stack_is_short()) return with_stack([&] { return run(u, depth); });
     if (auto known = results_.find(u); known != results_.end()) return known->second;
-    if (depth > kMostDepth) throw Failure("the recorded rewrites nest too deep");
+    if (depth > kMaxDepth) throw Failure("the recorded rewrites nest too deep");
     UOp out = u;
     if (order_ == VisitOrder::NodeFirst) out = followed(out);
     if (order_ == VisitOrder::NodeOnce)

@@ -6,16 +6,16 @@
 
 namespace tgc {
 
-// In which order a graph_rewrite, a substitution or a walk of tinygrad visits nodes.
+// The orders in which tinygrad's functions visit the nodes of a graph and replace them.
 enum class VisitOrder : uint8_t {
-  SourcesFirst,  // graph_rewrite: a node after its sources, and what replaces a node is visited again
-  NodeFirst,     // graph_rewrite with bottom_up: a node before its sources
-  NodeOnce,      // a substitution: a node before its sources, and what replaces a node is not visited
-  Once,          // a walk: a node after its sources, and what replaces a node is not visited
+  SourcesFirst,  // graph_rewrite: visits a node after its sources, and visits the replacement of a node again
+  NodeFirst,     // graph_rewrite with bottom_up: visits a node, and then its replacement, before the sources
+  NodeOnce,      // a substitution: visits a node before its sources, and does not visit replacements
+  Once,          // a walk: visits a node after its sources, and does not visit replacements
 };
 
-// Replaces each node that `rewrites` maps in the graph under `root`. Returns an empty UOp if the rewrites nest too deep
-// or form a cycle.
+// Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
+// the rewrites nest too deep or form a cycle.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order);
 // Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {

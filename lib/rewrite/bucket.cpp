@@ -10,9 +10,9 @@ namespace tgc {
 using pat::PatNode;
 
 // A pattern in which one alternative of each any_of and one order of the sources of each node are chosen.
-struct Chosen {
+struct PatternChoice {
   const PatNode* pattern;
-  std::vector<Chosen> children;
+  std::vector<PatternChoice> children;
 };
 
 OpSet early_reject(const PatNode& n) {
@@ -25,21 +25,21 @@ OpSet early_reject(const PatNode& n) {
 
 namespace {
 
-std::vector<Chosen> choices(const PatNode& n);
+std::vector<PatternChoice> choices(const PatNode& n);
 
 // Appends to `out` one pattern for each combination of the choices for n's sources, in lexicographic order.
-void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
-  std::vector<Chosen> partial{{&n, {}}};
+void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<PatternChoice>& out) {
+  std::vector<PatternChoice> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
     if (options.size() == 1) {  // fast path: most sources have a single choice
-      for (Chosen& p : partial) p.children.push_back(options[0]);
+      for (PatternChoice& p : partial) p.children.push_back(options[0]);
       continue;
     }
-    std::vector<Chosen> next;
+    std::vector<PatternChoice> next;
     next.reserve(partial.size() * options.size());
-    for (const Chosen& p : partial)
-      for (const Chosen& o : options) {
+    for (const PatternChoice& p : partial)
+      for (const PatternChoice& o : options) {
         next.push_back(p);
         next.back().children.push_back(o);
       }
@@ -48,8 +48,8 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
   out.insert(out.end(), std::make_move_iterator(partial.begin()), std::make_move_iterator(partial.end()));
 }
 
-std::vector<Chosen> choices(const PatNode& n) {
-  std::vector<Chosen> out;
+std::vector<PatternChoice> choices(const PatNode& n) {
+  std::vector<PatternChoice> out;
   if (n.alternatives) {
     for (const PatNode* child : n.children)
       for (auto& c : choices(*child)) out.push_back(std::move(c));
@@ -67,7 +67,7 @@ std::vector<Chosen> choices(const PatNode& n) {
   return out;
 }
 
-bool has_each_anywhere(const Chosen& c) {
+bool has_each_anywhere(const PatternChoice& c) {
   return c.pattern->sources == PatNode::Sources::Each ||
          std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
@@ -91,9 +91,9 @@ uint16_t pair_bit(size_t a, size_t b) {
 }  // namespace
 
 BucketCode::BucketCode(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
-  std::vector<Chosen> all;  // all[k] is the pattern of programs[k]
+  std::vector<PatternChoice> all;  // all[k] is the pattern of programs[k]
   for (size_t i = 0; i < rules.size(); i++)
-    for (Chosen& chosen : choices(*rules[i]->left)) {
+    for (PatternChoice& chosen : choices(*rules[i]->left)) {
       add(*rules[i], chosen, i);
       all.push_back(std::move(chosen));
     }
@@ -115,13 +115,13 @@ void BucketCode::number_needs() {
   first_class = classes.fetch_add(num_classes);
 }
 
-void BucketCode::add(const Rule& rule, const Chosen& chosen, size_t number) {
+void BucketCode::add(const Rule& rule, const PatternChoice& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
   MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
                        need};
   struct Pending {
-    const Chosen* node;
+    const PatternChoice* node;
     uint8_t parent, child, depth;
     uint8_t near;  // the node's NearNodes::Position
   };
@@ -187,15 +187,15 @@ void kinds_allowed(const PatNode& n, Accept accept) {
 
 // Return the pattern node for the root (at_root), for source `i` of the root (at_source), and for source `j` of source
 // `i` (at_near). Return null if the pattern has no such node, or if steps check the node instead of masks.
-const PatNode* at_root(const Chosen& root) { return root.pattern; }
-const PatNode* at_source(const Chosen& root, size_t i) {
+const PatNode* at_root(const PatternChoice& root) { return root.pattern; }
+const PatNode* at_source(const PatternChoice& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
     const PatNode* each = root.pattern->children[0];
     return each->alternatives ? nullptr : each;
   }
   return i < root.children.size() ? root.children[i].pattern : nullptr;
 }
-const PatNode* at_near(const Chosen& root, size_t i, size_t j) {
+const PatNode* at_near(const PatternChoice& root, size_t i, size_t j) {
   return i < root.children.size() && j < root.children[i].children.size() ? root.children[i].children[j].pattern
                                                                           : nullptr;
 }
@@ -203,7 +203,7 @@ const PatNode* at_near(const Chosen& root, size_t i, size_t j) {
 const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
 const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
 
-bool looks_near(const Chosen& root) {
+bool programs_near(const PatternChoice& root) {
   bool wants = false;
   for (size_t i = 0; i < kNearPositions; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
   return wants;
@@ -212,7 +212,8 @@ bool looks_near(const Chosen& root) {
 }  // namespace
 
 template <class Mask, class Wanted, class Allowed>
-void BucketCode::index(size_t values, Mask mask, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
+void BucketCode::index(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
+                       Allowed allowed) {
   std::vector<uint64_t> any(words);  // mask of the programs that accept every value of the fact
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
@@ -222,7 +223,7 @@ void BucketCode::index(size_t values, Mask mask, const std::vector<Chosen>& all,
   for (size_t i = 0; i < values * words; i++) mask(i) |= any[i % words];
 }
 
-void BucketCode::index_masks(const std::vector<Chosen>& all) {
+void BucketCode::index_masks(const std::vector<PatternChoice>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
@@ -236,19 +237,19 @@ void BucketCode::index_masks(const std::vector<Chosen>& all) {
   index(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
   index(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
-      [](const Chosen& c) { return if_dtypes(at_root(c)); }, dtypes);
+      [](const PatternChoice& c) { return if_dtypes(at_root(c)); }, dtypes);
   for (size_t s = 0; s < kDTypePositions; s++)
     index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
-          [s](const Chosen& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
+          [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kPositions; s++)
     index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
-          [s](const Chosen& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
+          [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
   for (size_t s = 0; s < kNearPositions; s++)
     index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
-          [s](const Chosen& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
-  looks_near.resize(words);
+          [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
+  programs_near.resize(words);
   for (size_t p = 0; p < programs.size(); p++)
-    if (tgc::looks_near(all[p])) looks_near[p / 64] |= uint64_t(1) << (p % 64);
+    if (tgc::programs_near(all[p])) programs_near[p / 64] |= uint64_t(1) << (p % 64);
 }
 
 }  // namespace tgc

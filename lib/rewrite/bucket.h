@@ -92,7 +92,7 @@ inline NearNodes::NearNodes(UOp u) {
 // Returns the ops that occur among the sources of every node that the pattern matches (UPat.early_reject).
 OpSet early_reject(const pat::PatNode& n);
 
-struct Chosen;
+struct PatternChoice;
 
 // The match programs and masks of all rules for one root op.
 struct BucketCode {
@@ -103,7 +103,7 @@ struct BucketCode {
   std::vector<uint64_t> length_masks;  // length_masks[n * words] begins the mask for nodes with n sources
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
-  std::vector<uint64_t> looks_near;    // mask of the programs that use the masks in KindMasks::near
+  std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
   std::array<uint8_t, kNumOps> number_of = {};  // numbers the ops in the programs' `need` from 1; 0 for other ops
   size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
   size_t first_class = 0;                       // RuleStats::tries_[first_class + c] counts tries at nodes of class c
@@ -118,13 +118,13 @@ struct BucketCode {
 
  private:
   void number_needs();
-  void add(const Rule& rule, const Chosen& chosen, size_t number);
-  void index_masks(const std::vector<Chosen>& chosen);
+  void add(const Rule& rule, const PatternChoice& chosen, size_t number);
+  void index_masks(const std::vector<PatternChoice>& chosen);
   // Fills the mask table of a fact that has `values` possible values. mask(value * words + i) is word i of the mask for
   // `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts every
   // value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
-  void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
+  void index(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted, Allowed allowed);
 };
 
 // The rules for one root op, whose BucketCode is built when a node of that op is first matched. The compilation of a

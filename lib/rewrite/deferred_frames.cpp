@@ -47,7 +47,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
 // Unblocks all entries of the list that begins with entry `first`; they wait for the same node. Empties the list.
 void DeferredFrames::wake(uint32_t& first) {
   const uint64_t now = ring_[turn_].place;
-  for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
+  for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].next_waiter) {
     Ready ready{ring_[i].place, i};
     if (ready.place > now) put_ahead(ready);
     else next_round_.push_back(ready);
@@ -93,13 +93,13 @@ bool DeferredFrames::take(RewriteFrame& next) {
 // aligned interval around `at` whose density is below a limit. The limit falls with the length of the interval, so long
 // intervals are rarely renumbered (Bender et al., "Two simplified algorithms for maintaining order in a list").
 void DeferredFrames::make_room_after(uint32_t at) {
-  constexpr double kMostDense = 2.0 / 3;  // the limit on the density falls by this factor if the length doubles
+  constexpr double kMaxDensity = 2.0 / 3;  // the limit on the density falls by this factor if the length doubles
   uint32_t first = at, last = at;
   uint64_t count = 1;
   double density = 1;
   for (int bits = 1;; bits++) {
     uint64_t low = ring_[at].place >> bits << bits, length = uint64_t(1) << bits;
-    density *= kMostDense;
+    density *= kMaxDensity;
     for (; first && ring_[ring_[first].prev].place >= low; count++) first = ring_[first].prev;
     for (uint32_t n; (n = ring_[last].next) && ring_[n].place < low + length; count++) last = n;
     if (bits < kPlaceBits && double(count) > density * double(length)) continue;

@@ -2,10 +2,10 @@
 // same order as in tinygrad. Private to lib/rewrite.
 //
 // tinygrad moves a frame that cannot proceed to the bottom of its stack, and tries the frames there when no others are
-// left. So the deferred frames form a ring, which tinygrad goes round. This class takes the frames in the order of that
-// ring without visiting blocked frames. `place`, a position number that grows along the ring, orders the frames. near_
-// and far_ hold the unblocked frames ahead of the current position, next_round_ those behind it. Most frames are taken
-// soon after they are unblocked; they are inserted into near_, a sorted array. Others are added to far_, a heap.
+// left. So the deferred frames form a ring that tinygrad cycles through. This class takes the frames in the order of
+// that ring without visiting blocked frames. `place`, a position number that grows along the ring, orders the frames.
+// near_ and far_ hold the unblocked frames ahead of the current position, next_round_ those behind it. Most frames are
+// taken soon after they are unblocked; they are inserted into near_, a sorted array. Others are added to far_, a heap.
 // next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
@@ -35,7 +35,7 @@ class DeferredFrames {
   }
   // Calls done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
-  void look_again(IsDone is_done) {
+  void recheck_blocked(IsDone is_done) {
     for (uint32_t i = ring_[0].next; i; i = ring_[i].next)
       if (is_done(ring_[i].node)) done(ring_[i].node);
   }
@@ -48,7 +48,7 @@ class DeferredFrames {
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t place;
     uint32_t prev, next;      // neighbours in the ring; `next` also links unused entries
-    uint32_t also;            // index of the next entry that waits for the same node; 0: none
+    uint32_t next_waiter;     // index of the next entry that waits for the same node; 0 if there is none
   };
 
   // An unblocked frame: its position number and the index of its entry.
@@ -65,11 +65,11 @@ class DeferredFrames {
 
   std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
   uint32_t turn_ = 0;                   // index of the entry at the current position; new frames are inserted after it
-  uint32_t free_ = 0;                   // index of the first entry in the list of unused entries; 0: none
+  uint32_t free_ = 0;                   // index of the first entry in the list of unused entries; 0 if there is none
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_: near_ sorted by falling place, far_ a heap
+  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_; near_: in descending order; far_: a heap
   std::vector<Ready> next_round_;       // unblocked frames at or before turn_, not sorted
-  std::vector<uint32_t> waits_for_;     // indexed by node id: the newest entry that waits for the node; 0: none
+  std::vector<uint32_t> waits_for_;     // indexed by node id: the newest entry that waits for the node; 0 if none does
 };
 
 }  // namespace tgc

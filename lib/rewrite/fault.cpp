@@ -15,8 +15,8 @@ namespace {
 
 struct Expected {
   FaultSpec spec;
-  bool came_about = false, is_said = false;
-  uint64_t most = 0;  // highest number of applications of the rule in one kernel
+  bool was_seeded = false, is_said = false;
+  uint64_t most = 0;  // highest number of applications of the rule in one kernel or tensor graph so far
 };
 struct Warnings {
   std::mutex lock;
@@ -38,7 +38,7 @@ std::optional<FaultSpec>& fault_of_thread() {
   return fault;
 }
 
-// Ops whose nodes have a dtype but no value that something_else could change.
+// Ops whose nodes have a dtype but no value that changed_value could change.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
 bool has_value(UOp u) {
@@ -120,10 +120,10 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in) {
   return out;
 }
 
-UOp something_else(UOp u) {
+UOp changed_value(UOp u) {
   if (u.is(Op::STORE)) {
     std::vector<UOp> src(u.src().begin(), u.src().end());
-    UOp value = something_else(src[1]);
+    UOp value = changed_value(src[1]);
     if (!value) return {};
     src[1] = value;
     return u.with_src(src);
@@ -133,12 +133,12 @@ UOp something_else(UOp u) {
   return dtypes::is_float(u.dtype()) ? u * Const(2.0) : u + Const(int64_t(1));
 }
 
-UOp something_else_within(UOp u) {
+UOp changed_value_within(UOp u) {
   bool is_value = has_value(u) && !u.in({Op::VECTORIZE});
-  if (UOp other = is_value ? something_else(u) : UOp()) return other;
+  if (UOp other = is_value ? changed_value(u) : UOp()) return other;
   std::vector<UOp> src(u.src().begin(), u.src().end());
   for (size_t i = src.size(); i-- > 0;) {
-    UOp other = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : something_else_within(src[i]);
+    UOp other = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : changed_value_within(src[i]);
     if (other == src[i]) continue;
     src[i] = other;
     return u.with_src(src);
@@ -146,14 +146,14 @@ UOp something_else_within(UOp u) {
   return u;
 }
 
-void expect_fault(const FaultSpec& spec) {
+void record_requested_fault(const FaultSpec& spec) {
   std::lock_guard guard(warnings().lock);
   (void)warnings().of(spec);
 }
 
-void fault_came_about(const FaultSpec& spec) {
+void record_seeded_fault(const FaultSpec& spec) {
   std::lock_guard guard(warnings().lock);
-  warnings().of(spec).came_about = true;
+  warnings().of(spec).was_seeded = true;
 }
 
 Fault::Fault(const FaultSpec& spec) {
@@ -161,24 +161,24 @@ Fault::Fault(const FaultSpec& spec) {
 }
 
 void Fault::add(const FaultSpec& spec) {
-  expect_fault(spec);
+  record_requested_fault(spec);
   all_.push_back({spec});
   for (const FaultSpec& other : spec.others) add(other);
 }
 
 UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
-  for (One& one : all_) {
+  for (SeededFault& one : all_) {
     if (hit.rule->name != one.spec.rule) continue;
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.seen);
     if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // this fault toggles the tag
-      expected.came_about = true;
+      expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
     if (one.seen != one.spec.application) continue;
-    expected.came_about = true;
-    if (UOp other = something_else(after); other && !(other == before)) return other;
+    expected.was_seeded = true;
+    if (UOp other = changed_value(after); other && !(other == before)) return other;
     warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application) + " of " + one.spec.rule +
                             " makes a node without a value (" + std::string(name_of(after.op())) +
                             "): nothing is changed");
@@ -192,9 +192,9 @@ void ShortcutFault::made(const Shortcut& what, Way way, std::span<UOp> result) {
   Expected& expected = warnings().of(spec_);
   expected.most = std::max(expected.most, ++seen_);
   if (seen_ != spec_.application) return;
-  expected.came_about = true;
+  expected.was_seeded = true;
   for (UOp& u : result)
-    if (u) u = something_else_within(u);
+    if (u) u = changed_value_within(u);
 }
 
 namespace {
@@ -217,7 +217,7 @@ std::vector<std::string> take_fault_warnings() {
   warnings().texts.clear();
   const bool is_of_bundle = !std::getenv("TGC_FAULT");
   for (auto& [text, e] : warnings().expected)
-    if (!e.came_about && !std::exchange(e.is_said, true))
+    if (!e.was_seeded && !std::exchange(e.is_said, true))
       out.push_back((is_of_bundle ? "the bundle's fault: " : "TGC_FAULT: ") + never_came(e) + ": nothing is changed");
   return out;
 }

@@ -4,7 +4,7 @@
 //   tensor:RULE[@N]       the N-th application of RULE in each tensor graph makes a node with a different value
 //   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th result of the fast path of shortcut NAME (shortcut.h) is changed
-//   renderer:NAME.OP[@N]  renderer NAME prints the N-th OP of a kernel wrongly (renderers/misprint.h)
+//   renderer:[NAME.]OP[@N]  renderer NAME (default: every) prints the N-th OP wrongly (renderers/misprint.h)
 //   llvm:NAME             LLVM compiles kernels with the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
 // Several faults are separated by commas: A,B. The code that creates a Graph, such as Compilation, installs the faults.
@@ -23,9 +23,9 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // name of a rule, of a shortcut or of an LLVM fault (kLlvmFaults), or OP or RENDERER.OP
+  std::string rule;          // a rule, a shortcut, an LLVM fault (kLlvmFaults), or for Renderer: OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
-  In in = In::Kernel;
+  In in = In::Kernel;        // what the fault changes
   std::vector<FaultSpec> others = {};  // for a list A,B,...: the faults B,..., which have no `others` themselves
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
@@ -33,19 +33,19 @@ struct FaultSpec {
 
 // Parses a value of TGC_FAULT, such as "add-zero@3,tensor:fold". The error message lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
-// Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt: TGC_FAULT again. Used for
-// repro bundles, and by reduce, because the N of a fault changes in a smaller graph.
+// Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt lets them use TGC_FAULT
+// again. A bundle sets its fault; `tgc reduce` sets the fault anew, because N differs in a smaller graph.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
-// Returns this thread's override if there is one, else the parsed TGC_FAULT; nullopt if that is unset or empty.
+// Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
 // Like fault_of_environment(), but returns only the faults of kind `in`.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
 // Returns a node with a different value than `u`: an integer plus 1, a float times 2, a negated bool. For a STORE,
 // returns a STORE of a different value. Returns the empty UOp if `u` has no value (addresses, ranges, END).
-UOp something_else(UOp u);
-// Like something_else, but if `u` has no value, changes the value of its last source that has one; else returns `u`.
-UOp something_else_within(UOp u);
+UOp changed_value(UOp u);
+// Like changed_value, but if `u` has no value, changes the value of its last source that has one; else returns `u`.
+UOp changed_value_within(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.others` in one kernel or tensor graph.
 class Fault : public RewriteOverride {
@@ -56,11 +56,11 @@ class Fault : public RewriteOverride {
  private:
   void add(const FaultSpec& spec);
 
-  struct One {
+  struct SeededFault {
     FaultSpec spec;
     uint64_t seen = 0;  // number of applications so far
   };
-  std::vector<One> all_;
+  std::vector<SeededFault> all_;
 };
 
 // Changes the N-th result of one shortcut's fast path (shortcut.h), for a FaultSpec of kind Shortcut.
@@ -74,9 +74,9 @@ class ShortcutFault : public ShortcutTrial {
   uint64_t seen_ = 0;
 };
 
-// Record, for take_fault_warnings, that a fault was requested (expect_fault) and that it was seeded (fault_came_about).
-void expect_fault(const FaultSpec& spec);
-void fault_came_about(const FaultSpec& spec);
+// Record that a fault was requested, and that it was seeded. take_fault_warnings compares the two.
+void record_requested_fault(const FaultSpec& spec);
+void record_seeded_fault(const FaultSpec& spec);
 // Returns the warnings about faults that no earlier call returned. There is a warning if a requested fault was never
 // seeded, or if the application that it names made a node without a value, which could not be changed.
 std::vector<std::string> take_fault_warnings();

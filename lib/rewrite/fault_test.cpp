@@ -29,16 +29,16 @@ TEST_CASE("parse_fault: accepts RULE[@N], kinds and lists, and rejects other tex
     CHECK_FALSE(parse_fault(wrong));
 }
 
-TEST_CASE("something_else: changes integers, floats, bools and stored values, and nothing else") {
+TEST_CASE("changed_value: changes integers, floats, bools and stored values, and nothing else") {
   Graph g;
   UOp i = g.variable("i", 0, 9, dtypes::int32);
   UOp f = i.cast(dtypes::float32);
-  CHECK(something_else(i) == i + Const(int64_t(1)));
-  CHECK(something_else(f) == f * Const(2.0));
-  CHECK(something_else(i.lt(Const(int64_t(3)))) == i.lt(Const(int64_t(3))).logical_not());
+  CHECK(changed_value(i) == i + Const(int64_t(1)));
+  CHECK(changed_value(f) == f * Const(2.0));
+  CHECK(changed_value(i.lt(Const(int64_t(3)))) == i.lt(Const(int64_t(3))).logical_not());
   UOp store = g.node(Op::STORE, dtypes::void_, {i, f});
-  CHECK(something_else(store) == g.node(Op::STORE, dtypes::void_, {i, f * Const(2.0)}));
-  CHECK_FALSE(something_else(g.node(Op::SINK, dtypes::void_, {store})));
+  CHECK(changed_value(store) == g.node(Op::STORE, dtypes::void_, {i, f * Const(2.0)}));
+  CHECK_FALSE(changed_value(g.node(Op::SINK, dtypes::void_, {store})));
 }
 
 const RuleSet& halves() {

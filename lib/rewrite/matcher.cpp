@@ -39,8 +39,8 @@ Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), number_
     roots = roots | rule->left->ops;
     uses_context_ |= rule->uses_ctx;
     changes_context_ |= rule->changes_ctx;
-    Wanted wanted{rule->left->ops, ops_below(*rule->left)};
-    if (std::ranges::find(wanted_, wanted) == wanted_.end()) wanted_.push_back(wanted);
+    Requirement wanted{rule->left->ops, ops_below(*rule->left)};
+    if (std::ranges::find(requirements_, wanted) == requirements_.end()) requirements_.push_back(wanted);
   }
   roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules_); });
 }
@@ -169,7 +169,7 @@ OpSet ops_of_sources(UOp u) {
   for (size_t i = 0; i < kPositions; i++) bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
   for (size_t i = 0; i < kDTypePositions; i++)
     bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
-  if (!(bits & code.looks_near[w])) return bits;
+  if (!(bits & code.programs_near[w])) return bits;
   NearNodes near(u);
   for (size_t i = 0; i < kNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
   return bits;
@@ -205,8 +205,8 @@ class NotCounted {
 }  // namespace
 
 // The policy of the match loop that counts into a RuleStats. Only every kEvery-th match is timed, because reading the
-// clock takes longer than matching. The first kFirst calls of a rule's right side, and
-// every kSome-th call after them, are timed.
+// clock takes longer than matching. The first kFirst calls of a rule's right side, and every kSome-th call after them,
+// are timed.
 class CountedMatch {
  public:
   using Bucket = RuleStats::Bucket;
@@ -385,7 +385,7 @@ const RemainingRules& RemainingRulesTable::make(const Matcher& matcher, uint16_t
     out->owned = std::make_unique<const Matcher>(rest);
     out->rest = out->owned.get();
   }
-  out->then = all.number_of(std::move(then));
+  out->new_set = all.number_of(std::move(then));
   made_[tried].store(out, std::memory_order_release);
   return *out;
 }

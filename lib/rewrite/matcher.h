@@ -29,7 +29,7 @@ class RuleStats;
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
-  uint16_t then;                         // number of the node's new set, once all rules of `rest` declined it too
+  uint16_t new_set;  // number of the set to store in the node once all rules of `rest` have declined it, too
   std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 
@@ -70,8 +70,9 @@ class Matcher {
   uint32_t number() const { return number_; }  // index of this matcher among all matchers of the process
   // True if a rule may apply to some node of a graph that contains only these ops.
   bool may_apply(OpSet ops) const {
-    return std::ranges::any_of(wanted_,
-                               [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
+    return std::ranges::any_of(requirements_, [&](const Requirement& r) {
+      return r.roots.intersects(ops) && ops.contains_all(r.below);
+    });
   }
   // Returns the rules to try on a node for which the negative cache stores the set number `tried`.
   const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
@@ -83,14 +84,15 @@ class Matcher {
   friend class RuleStats;
   struct Bucket;
 
-  struct Wanted {
-    OpSet roots, below;  // the rule matches only a root with an op in `roots`, with all ops of `below` under it
-    friend bool operator==(const Wanted&, const Wanted&) = default;
+  struct Requirement {
+    // the rule can match only a root with an op in `roots` and all ops of `below` among the nodes under it
+    OpSet roots, below;
+    friend bool operator==(const Requirement&, const Requirement&) = default;
   };
 
   std::vector<const Rule*> rules_;
   const uint32_t number_;
-  std::vector<Wanted> wanted_;  // the requirements of all rules, without duplicates, for may_apply
+  std::vector<Requirement> requirements_;  // the requirements of all rules, without duplicates, for may_apply
   RemainingRulesTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule
   bool uses_context_ = false, changes_context_ = false;

@@ -28,12 +28,12 @@ std::mutex& lock() {
 
 std::string_view name_of_capture(int id) { return kCaptureNames[id]; }
 
-void* keep(size_t size, size_t align) {
+void* allocate_permanently(size_t size, size_t align) {
   std::lock_guard guard(lock());
   return arena().allocate(size, align);
 }
 
-std::span<const char* const> keep_all(std::initializer_list<const char*> names) {
+std::span<const char* const> copy_names(std::initializer_list<const char*> names) {
   std::lock_guard guard(lock());
   return arena().copy(std::span(names.begin(), names.size()));
 }

@@ -49,12 +49,12 @@ namespace tgc::pat {
 // One node of a pattern. Pattern nodes are made with the rule tables and are never changed or freed.
 struct PatNode {
   enum class Sources : uint8_t { Any, Exact, Prefix, Each };
-  OpSet ops;                     // the ops that the node may have; empty: any op
-  DTypeSet dtypes;               // the dtypes that the node may have; empty: any dtype
+  OpSet ops;                     // the ops that the node may have; if empty, the node may have any op
+  DTypeSet dtypes;               // the dtypes that the node may have; if empty, the node may have any dtype
   Sources sources = Sources::Any;
   bool permute = false;          // true: the sources may match in any order
   bool alternatives = false;     // true: `children` are alternatives for this node, not patterns for its sources
-  int8_t capture = -1;  // capture id, the number of the name that is bound to the node; -1: none
+  int8_t capture = -1;  // capture id, the number of the name that is bound to the node; -1 if no name is bound
   bool has_arg = false;
   bool has_arg_ints = false;     // true: the arg must be the tuple `arg_ints`
   Arg arg = {};
@@ -73,9 +73,9 @@ const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> c
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Allocates memory that is never freed, for data that rule tables refer to. keep_all copies `names` into such memory.
-void* keep(size_t size, size_t align);
-std::span<const char* const> keep_all(std::initializer_list<const char*> names);
+// Allocates memory that is never freed, for data that rule tables refer to. copy_names copies `names` into such memory.
+void* allocate_permanently(size_t size, size_t align);
+std::span<const char* const> copy_names(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
 const PatNode* make_const(Const value, DTypeSet dtypes);
 
@@ -181,17 +181,17 @@ struct Capture : Expr<Capture<Id, Constant>> {
 };
 
 // A numeric literal in a pattern or right side.
-struct Written : Expr<Written> {
-  explicit Written(Const v) : number(v) {}
+struct LiteralNumber : Expr<LiteralNumber> {
+  explicit LiteralNumber(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // a number alone is no pattern; as an operand, it may be part of one
+  static constexpr bool kMatches = false;  // a number alone is not a pattern, but it can be an operand in one
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
   Const number;
 };
 template <Literal T>
-Written expr(T value) { return Written(Const(value)); }
+LiteralNumber expr(T value) { return LiteralNumber(Const(value)); }
 template <Expression T>
 T expr(T e) { return e; }
 template <class T>
@@ -251,7 +251,7 @@ struct AnyOp {
 
 template <Expression E>
 const PatNode* node_beside(const E& e, const PatNode* other) {
-  if constexpr (std::same_as<E, Written>) return make_const(e.number, other->dtypes);
+  if constexpr (std::same_as<E, LiteralNumber>) return make_const(e.number, other->dtypes);
   else return e.node();
 }
 // Builds the node of operand `e`; a number becomes a constant with the dtype of `other`.
@@ -284,7 +284,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
   }
 }
 template <class... Es>
-constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
+constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, LiteralNumber>) && ...);
 
 // Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs.
 Const fold_unary(Op op, Const a);

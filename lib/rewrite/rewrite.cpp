@@ -28,8 +28,8 @@ const Shortcut kDepthFirst("depth-first",
                            "tinygrad's stack of nodes that wait for others, where no context sees the order");
 
 // The fast paths that one rewrite takes.
-struct Ways {
-  TableResults* known;  // results of earlier rewrites with the same rules, to reuse; null: start without results
+struct FastPaths {
+  TableResults* known;  // results of earlier rewrites with the same rules, to reuse; null to start without results
   bool skips_tried;     // true: use the negative cache
   bool depth_first;     // true: visit nodes depth first; false: in tinygrad's order
 };
@@ -40,7 +40,7 @@ template <class Where>
 class Rewriter {
  public:
   // `results` must have no valid results (a new epoch), or only results of earlier rewrites with the same rules.
-  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
+  Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, FastPaths paths, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
         ctx_(options.ctx),
@@ -51,8 +51,8 @@ class Rewriter {
         override_(state.rewrite_override),
         is_watched_(state.is_watched()),
         reports_events_(observer_ && !observer_->counts_only),
-        uses_negative_cache_(ways.skips_tried),
-        in_order_(!ways.depth_first),
+        uses_negative_cache_(paths.skips_tried),
+        in_order_(!paths.depth_first),
         limit_(state.limit(graph)),
         w_(workspace),
         results_(results) {}
@@ -123,7 +123,7 @@ class Rewriter {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
+      w_.waiting.recheck_blocked([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
@@ -142,7 +142,7 @@ class Rewriter {
     if (!uses_negative_cache_) return apply(*pm_, u);
     const RemainingRules& after = pm_->after(NodeNotes::negative_set(u));
     UOp out = apply(*after.rest, u);
-    if (!out) NodeNotes::negative_set(u) = after.then;
+    if (!out) NodeNotes::negative_set(u) = after.new_set;
     return out;
   }
 
@@ -414,7 +414,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 }
 
 // Chooses the fast paths of a rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial chooses them.
-Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
+FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
@@ -426,16 +426,16 @@ Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// Returns use(rewriter) for a new Rewriter, which stores its results in ways.known, else in unused slots of the nodes.
+// Returns use(rewriter) for a new Rewriter, which stores its results in paths.known, else in unused slots of the nodes.
 template <class Use>
-auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways,
-                   Use use) {
+auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options,
+                   FastPaths paths, Use use) {
   LentWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
-    Rewriter rewriter(graph, rules, options, ways, state, *workspace, results);
+    Rewriter rewriter(graph, rules, options, paths, state, *workspace, results);
     return use(rewriter);
   };
-  return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);
+  return paths.known ? with_results_in(*paths.known) : with_new_results(state, *workspace, with_results_in);
 }
 
 // True if the set of all ops in the graph shows that no rule can apply to any node.
@@ -444,15 +444,15 @@ bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOpti
 }
 
 UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  Ways ways = choose_ways(state, rules, options);
-  UOp out = with_rewriter(u.graph(), state, rules, options, ways, [&](auto& rewriter) { return rewriter.run(u); });
+  FastPaths paths = choose_fast_paths(state, rules, options);
+  UOp out = with_rewriter(u.graph(), state, rules, options, paths, [&](auto& rewriter) { return rewriter.run(u); });
   if (state.trial) [[unlikely]] {
     auto tell = [&](const Shortcut& what, bool quick) {
       state.trial->made(what, quick ? Way::Quick : Way::Faithful, {&out, 1});
     };
-    tell(kKnownResults, ways.known != nullptr);
-    tell(kTriedRules, ways.skips_tried);
-    tell(kDepthFirst, ways.depth_first);
+    tell(kKnownResults, paths.known != nullptr);
+    tell(kTriedRules, paths.skips_tried);
+    tell(kDepthFirst, paths.depth_first);
   }
   return out;
 }
@@ -462,23 +462,23 @@ UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOpt
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Graph& graph = sink.graph();
   auto& state = graph.extension<RewriteState>();
-  Told told(state, sink, rules, options);
+  ObserverScope scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return told.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
+  return scope.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return rewritten(sink, state, rules, options); }));
 }
 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   auto& state = sink.graph().extension<RewriteState>();
-  Told told(state, sink, rules, options);
+  ObserverScope scope(state, sink, rules, options);
   auto nodes = toposort(sink);
   if (options.bottom_up) std::reverse(nodes.begin(), nodes.end());
   std::vector<std::pair<UOp, UOp>> out;
-  with_rewriter(sink.graph(), state, rules, options, choose_ways(state, rules, options), [&](auto& rewriter) {
+  with_rewriter(sink.graph(), state, rules, options, choose_fast_paths(state, rules, options), [&](auto& rewriter) {
     for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
   });
   for (auto& [from, to] : out)
-    if (from == sink) told.done(to);
+    if (from == sink) scope.done(to);
   return out;
 }
 
@@ -486,11 +486,11 @@ void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const Rewrite
   if (nodes.empty()) return;
   UOp last = nodes.back();
   auto& state = last.graph().extension<RewriteState>();
-  Told told(state, last, rules, options);
+  ObserverScope scope(state, last, rules, options);
   with_rewriter(last.graph(), state, rules, options, {}, [&](auto& rewriter) {
     for (UOp u : nodes) rewriter.try_on(u);
   });
-  told.done(last);
+  scope.done(last);
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }

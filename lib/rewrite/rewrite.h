@@ -29,12 +29,14 @@ class ContextRef {
 struct RewriteOptions {
   ContextRef ctx = {};
   bool bottom_up = false;        // true: apply the rules to a node before its sources are rewritten
-  std::string_view name = {};  // the rewrite's name in messages and for observers; empty: the rule set's name
+  // the rewrite's name in messages and for observers; if empty, the rule set's name is used
+  std::string_view name = {};
   const RuleSet* bpm = nullptr;  // rules to apply bottom-up in the same rewrite; requires bottom_up == false
 };
 
 // Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws (the message
-// names the stage, the rule and the node) or if the rewrite does not end (it names the alternating rules and a node).
+// names the stage, the rule and the node) or if the rewrite does not end (the message names the alternating rules and a
+// node).
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
@@ -42,7 +44,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
-// context. If a rule returns a node, a check fails.
+// context. Throws a Failure if a rule returns a node.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). If `rules` is set, it must end

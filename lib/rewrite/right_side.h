@@ -39,11 +39,12 @@
 namespace tgc {
 
 // The result of a function with several foldings (rules.h): the node, and the name of the folding that made it.
-struct Taken {
+struct FoldingResult {
   UOp node;
   const char* branch = nullptr;
 };
-inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // makes Taken a result type of shortcut()
+// makes FoldingResult a result type of shortcut()
+inline std::span<UOp> as_span(FoldingResult& taken) { return {&taken.node, 1}; }
 
 }  // namespace tgc
 
@@ -389,16 +390,16 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // States the names of all foldings of the function, for listings. The function returns a Taken.
+  // States the names of all foldings of the function, for listings. The function must return a FoldingResult.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
-    out.names = keep_all(all);
+    out.names = copy_names(all);
     return out;
   }
 
  private:
   static UOp taken(const Match&, UOp out) { return out; }
-  static UOp taken(const Match& m, Taken out) { return m.branch = out.branch, out.node; }
+  static UOp taken(const Match& m, FoldingResult out) { return m.branch = out.branch, out.node; }
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }

@@ -18,7 +18,7 @@ Int twice(UOp c) { return c.arg().as_int() * 2; }
 DType wider(UOp) { return dtypes::int64; }
 UOp negated(UOp x) { return -x; }
 UOp in_context(const int64_t& added, UOp x) { return x + Const(added); }
-Taken by_sign(UOp x, UOp c) {
+FoldingResult by_sign(UOp x, UOp c) {
   if (c.arg().as_int() > 0) return {x, "positive"};
   if (c.arg().as_int() < 0) return {-x, "negative"};
   return {};

@@ -8,7 +8,7 @@
 //     rule("or-const", x | c, branch("true", c, when<truthy>(c)), branch("false", x))
 //   a function makes the right side; it returns the empty UOp to decline:
 //     rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))
-//   a function with several named foldings returns a Taken: the node and the folding's name:
+//   a function with several named foldings returns a FoldingResult: the node and the folding's name:
 //     rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
 //   a function whose first parameter is the rewrite's context, here const Target&:
 //     rule("fast-idiv", x / c, with<fast_idiv>(x, c))
@@ -148,7 +148,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
           .line = name.line,
           .left = left,
           .call = call_branches<Branches...>,
-          .right = new (pat::keep(sizeof(All), alignof(All))) All(branches),
+          .right = new (pat::allocate_permanently(sizeof(All), alignof(All))) All(branches),
           .list = list_branches<Branches...>,
           .may_decline = Last::kGuarded || Calls<decltype(Last::right)>::kMayDecline,
           .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...),

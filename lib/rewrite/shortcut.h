@@ -1,6 +1,6 @@
-// A shortcut is a named fast path that computes directly what rules would compute rewrite by rewrite. An observer and a
-// RewriteOverride cannot see the rewrites that a fast path skips. So in a graph with one of them, the shortcut takes
-// its slow ("faithful") path, which applies the rules. Both paths must return the same nodes; shortcuts_test.cpp
+// A shortcut is a named fast path that computes directly what rules would compute rewrite by rewrite. An observer or a
+// RewriteOverride cannot see the rewrites that a fast path skips. So a graph that has an observer or a RewriteOverride
+// takes the slow ("faithful") path, which applies the rules. Both paths must return the same nodes; shortcuts_test.cpp
 // compares the paths.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
@@ -44,7 +44,7 @@ class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
   // Returns Quick (the fast path) or Faithful (the rules). `usual` is the choice without a trial. If the fast path does
-  // not apply to a graph, the rules are applied even if this function returns Quick.
+  // not apply to a graph, the rules are applied even if choose() returns Quick.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
   // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}

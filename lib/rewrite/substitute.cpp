@@ -154,7 +154,7 @@ class Substituter {
 
   Graph& graph_;
   const SubstituteContext& replacements_;
-  RuleStats* stats_;           // the counters of the observer; null: count nothing
+  RuleStats* stats_;           // the counters of the observer; null if nothing is counted
   RewriteObserver* observer_;
   RewriteOverride* override_;
   uint32_t oldest_;  // smallest id of a replaced node; nodes with smaller ids do not change
@@ -175,9 +175,9 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
   if (rules) return graph_rewrite(u, *rules, options);
   auto& state = graph.extension<RewriteState>();
-  Told told(state, u, substitute_rules(), options);
+  ObserverScope scope(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
-  return told.done(with_new_results(state, *workspace, [&](auto& results) {
+  return scope.done(with_new_results(state, *workspace, [&](auto& results) {
     return Substituter(graph, ctx, name_of(options, substitute_rules()), state, *workspace, results).run(u);
   }));
 }

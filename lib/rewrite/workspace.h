@@ -91,7 +91,7 @@ struct TableResults : Results {
   Pages<RewriteSlot> slots_;
 };
 
-// ---- work spaces
+// ---- workspaces
 
 // The stacks and tables of one rewrite. A nested rewrite uses another workspace.
 struct Workspace {
@@ -170,18 +170,18 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
 }
 
 // Reports the begin and end of a rewrite to the graph's observer, if the graph has an observer.
-class Told {
+class ObserverScope {
  public:
-  Told(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
+  ObserverScope(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
       : state_(state),
         observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
         name_(name_of(options, rules)) {
     if (!observer_) return;
-    around_ = std::exchange(state.observed, options.ctx);
+    outer_context_ = std::exchange(state.observed, options.ctx);
     observer_->begin(name_, sink, rules, options.bottom_up);
   }
-  Told(const Told&) = delete;
-  ~Told() { end(UOp()); }  // without done(), an exception ended the rewrite: report an empty result
+  ObserverScope(const ObserverScope&) = delete;
+  ~ObserverScope() { end(UOp()); }  // without done(), an exception ended the rewrite: report an empty result
   UOp done(UOp result) {
     end(result);
     return result;
@@ -191,13 +191,13 @@ class Told {
   void end(UOp result) {
     if (!observer_) return;
     std::exchange(observer_, nullptr)->end(name_, result);
-    state_.observed = around_;
+    state_.observed = outer_context_;
   }
 
   RewriteState& state_;
   RewriteObserver* observer_;
   std::string_view name_;
-  ContextRef around_;
+  ContextRef outer_context_;
 };
 
 // Takes a workspace from the graph's pool, and returns it to the pool when this object is destroyed.

@@ -82,9 +82,10 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// Calls visit(stage, rules) for each rule set of a rewrite that rules start or that follows the last stage.
+// Calls visit(stage, rules) for each rule set with which a rule of a stage starts a graph rewrite, and for
+// pm_split_ends, which is applied after the last stage.
 template <class Visit>
-void for_each_inside(Visit visit) {
+void for_each_inner_set(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
     for (auto* set : stage.inside) visit(stage.name, set());
   for (const Stage& stage : kernel_stages())
@@ -119,7 +120,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
       for_each_stage(settings_of(variant), [&](std::string_view stage, std::string_view, const RuleSet& set) {
         for (const Rule* r : set.rules()) add_stage(of(r), stage);
       });
-    for_each_inside([&](std::string_view stage, const RuleSet& set) {
+    for_each_inner_set([&](std::string_view stage, const RuleSet& set) {
       for (const Rule* r : set.rules()) add_stage(of(r), stage);
     });
     // sort the names of each rule's stages in the order of the pipeline
@@ -182,7 +183,7 @@ std::vector<CatalogRule> catalog_rules() {
   for (const CatalogSet& s : rule_catalog()) add(*s.set);
   for (std::string_view variant : kVariants)
     for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
-  for_each_inside([&](std::string_view, const RuleSet& set) { add(set); });
+  for_each_inner_set([&](std::string_view, const RuleSet& set) { add(set); });
   return out;
 }
 
@@ -207,7 +208,7 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
-constexpr size_t kMostStages = 8;  // if a rule is in more stages, the listing shows only their number
+constexpr size_t kMaxStages = 8;  // if a rule is in more stages, the listing shows only their number
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;
@@ -230,7 +231,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(rule_verdict(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
-    if (r.stages.size() > kMostStages) stages = std::to_string(r.stages.size()) + " stages";
+    if (r.stages.size() > kMaxStages) stages = std::to_string(r.stages.size()) + " stages";
     out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
            op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
            (source.empty() ? "" : " (" + source + ")") + (verdict.empty() ? "" : "  " + verdict) +
@@ -308,7 +309,7 @@ const Verdicts& verdicts() {
 std::string_view rule_verdict(const Rule& rule) {
   auto it = verdicts().find({rule.set, rule.name});
   if (it == verdicts().end()) return {};
-  size_t number = 0;  // among the rules of this name in the set
+  size_t number = 0;  // index of `rule` among the set's rules of this name
   for (uint32_t id = rule.id; id-- > 0;) {
     const Rule* earlier = rule_of(id);
     if (!earlier || earlier->set != rule.set) break;

@@ -22,16 +22,18 @@ const std::vector<CatalogSet>& rule_catalog();
 // A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
-  // the stages that may apply the rule (on any target, with any settings), also in rewrites that another rule starts
+  // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that a rule of the
+  // stage starts
   std::vector<std::string_view> stages;
-  // in the list of one stage: the set that has the rule, if another rule starts a graph rewrite with it; else empty
+  // set only by catalog_rules(set, inside): the name of the set of `inside` that has the rule; empty for a rule of
+  // `set`
   std::string_view inside = {};
 };
 
 // Returns every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
 // Returns the rules of a stage, each once: first the rules of `set` (unless null) in the order in which they are tried,
-// then the rules of `inside`, the sets of the rewrites that rules of the stage start.
+// then the rules of `inside`, the sets with which rules of the stage start graph rewrites.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
 // The number of rules that a stage has on a target with default settings. `target` is empty for tensor graph stages.
@@ -42,7 +44,7 @@ struct StageCount {
 std::vector<StageCount> stage_rule_counts();
 
 struct PatternListing {
-  OpSet ops;            // list only rules with one of these ops at their root; empty: list all
+  OpSet ops;            // list only rules with one of these ops at their root; if empty, list all rules
   bool color = false;
 };
 // Lists the rules under the names of their sets, one per line:
@@ -57,14 +59,14 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 // one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::inside.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
-// Returns what `tgc prove --rules` found for a rule, for `tgc patterns` and `tgc bisect`. `scripts/tools/rule_verdicts`
-// generates the table, rule_verdicts.def, and testdata/rule_verdicts.md, which has the counterexamples.
 
-// Returns "proven", "conditional", "refuted", "instances", "structural" or "unknown"; empty if the rule is not in the
-// table, as the rules of lib/spec, which rewrite nothing.
+// Returns what `tgc prove --rules` found for a rule: "proven", "conditional", "refuted", "instances", "structural" or
+// "unknown". Returns an empty text for a rule that is not in the table rule_verdicts.def, such as the rules of
+// lib/spec, which rewrite nothing. `scripts/tools/rule_verdicts` generates the table, and testdata/rule_verdicts.md
+// with the counterexamples.
 std::string_view rule_verdict(const Rule& rule);
 
-// Returns whether REF computed different values for the two sides of an instance of the rule.
+// Returns true if REF computed different values for the two sides of an instance of the rule.
 inline bool has_counterexample(const Rule& rule) {
   std::string_view verdict = rule_verdict(rule);
   return verdict == "refuted" || verdict == "conditional";

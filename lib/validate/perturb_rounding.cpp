@@ -101,7 +101,7 @@ class Shaker {
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
   // Returns another integer than `number`: a small one or, in two of the ways, the dtype's largest or smallest one.
-  UOp something_else(UOp number) const {
+  UOp changed_value(UOp number) const {
     if (roundings_only_) return number;
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
     if (way_ != 1 && way_ != 2) return small;
@@ -119,12 +119,12 @@ class Shaker {
       return cast_to_integer(u, src[0]);
     if (u.in(ops::Comparison) && dtypes::is_float(u.src(0).dtype())) return comparison(u, same, src);
     if (dtypes::is_float(u.dtype())) return float_step(u, same, src, number);
-    if (u.is(Op::BITCAST) && computed_.contains(u.src(0))) return src[0].ne(src[0]).where(something_else(same), same);
-    if (u.is(Op::POW)) return (src[0].ne(zero) | src[1].ge(zero)).where(same, something_else(same));
-    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(zero).where(same, something_else(same));
+    if (u.is(Op::BITCAST) && computed_.contains(u.src(0))) return src[0].ne(src[0]).where(changed_value(same), same);
+    if (u.is(Op::POW)) return (src[0].ne(zero) | src[1].ge(zero)).where(same, changed_value(same));
+    if (u.in({Op::IDIV, Op::MOD})) return src[1].ne(zero).where(same, changed_value(same));
     if (u.in({Op::SHL, Op::SHR})) {
       UOp fits = u.is(Op::SHL) ? integer_step(u, same, src) : same;
-      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(fits, something_else(same));
+      return src[1].lt(Const(int64_t(u.dtype().scalar().bitsize()))).where(fits, changed_value(same));
     }
     return u.in(kMayOverflow) ? integer_step(u, same, src) : same;
   }
@@ -193,14 +193,14 @@ class Shaker {
     // a small float dtype cannot represent the limits of the integer, so compare in float32
     UOp wide = x.dtype().scalar().itemsize() < 4 ? x.cast(dtypes::float32.vec(x.dtype().count())) : x;
     UOp above = dtypes::is_unsigned(u.dtype()) ? wide.gt(Const(-1.0)) : wide.ge(Const(-std::ldexp(1.0, bits)));
-    return (above & wide.lt(Const(std::ldexp(1.0, bits)))).where(same, something_else(same));
+    return (above & wide.lt(Const(std::ldexp(1.0, bits)))).where(same, changed_value(same));
   }
 
   UOp integer_step(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || u.dtype().scalar().itemsize() > 4) return same;
     DType wide = u.dtype().count() > 1 ? dtypes::int64.vec(u.dtype().count()) : dtypes::int64;
     UOp exact = src[0].cast(wide).alu(u.op(), src[1].cast(wide));
-    return exact.eq(same.cast(wide)).where(same, something_else(same));
+    return exact.eq(same.cast(wide)).where(same, changed_value(same));
   }
 
   int way_;

@@ -196,7 +196,7 @@ const Shortcut kControlFlow("control-flow-in-one-walk",
 
 // Applies add_control_flow_rules() to a whole graph in one walk that also records the toposort of the result. Returns
 // nullopt if the stack of nodes exceeds REWRITE_STACK_LIMIT or the graph size, as it does when loops form a cycle.
-std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
+std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
     uint32_t next;
@@ -249,7 +249,7 @@ std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
 UOp add_control_flow(UOp sink) {
   CfgContext ctx(sink);
   if (ctx.edges().empty()) return sink;
-  return shortcut(kControlFlow, sink.graph(), [&] { return tied(sink, ctx); }, [&] {
+  return shortcut(kControlFlow, sink.graph(), [&] { return add_control_flow_directly(sink, ctx); }, [&] {
     return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
   });
 }

@@ -30,7 +30,7 @@ bool one_value_between(UOp c1, UOp c2) {
   return py_equal(py_add(c1.arg().to_const(), 1), py_sub(c2.arg().to_const(), 1));
 }
 
-Taken fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
+FoldingResult fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
 
 template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
@@ -163,7 +163,7 @@ std::vector<Rule> late_fdiv() {
 
 // Returns the rule set with the rules of one group, which is built on the first call.
 template <std::vector<Rule> (*rules)()>
-const RuleSet& late(std::string_view name) {
+const RuleSet& late_rules(std::string_view name) {
   static const RuleSet set(name, rules());
   return set;
 }
@@ -178,20 +178,20 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   if (expand(Op::EXP2)) parts.push_back(&transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"));
   if (expand(Op::LOG2)) parts.push_back(&transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"));
   if (expand(Op::SIN)) parts.push_back(&transcendental<xsin>(Op::SIN, "sin", "sin-through-float"));
-  add(!has(Op::THREEFRY), "late threefry", late<late_threefry>);
-  add(!has(Op::MAX) && has(Op::CMPLT), "late max", late<late_max>);
-  add(!has(Op::SQRT), "late sqrt", late<late_sqrt>);
-  add(has(Op::AND), "late and", late<late_and>);
-  add(has(Op::OR), "late or", late<late_or>);
-  add(has(Op::SHL), "late shl", late<late_shl>);
-  add(has(Op::SHR), "late shr", late<late_shr>);
-  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late<late_fast_idiv>);
-  add(has(Op::NEG), "late neg", late<late_neg>);
-  add(has(Op::NEG) && has(Op::SUB), "late sub", late<late_sub>);
-  add(has(Op::CMPLT), "late cmplt", late<late_cmplt>);
-  add(has(Op::CMPEQ), "late cmpeq", late<late_cmpeq>);
-  add(has(Op::MULACC), "late mulacc", late<late_mulacc>);
-  add(has(Op::FDIV), "late fdiv", late<late_fdiv>);
+  add(!has(Op::THREEFRY), "late threefry", late_rules<late_threefry>);
+  add(!has(Op::MAX) && has(Op::CMPLT), "late max", late_rules<late_max>);
+  add(!has(Op::SQRT), "late sqrt", late_rules<late_sqrt>);
+  add(has(Op::AND), "late and", late_rules<late_and>);
+  add(has(Op::OR), "late or", late_rules<late_or>);
+  add(has(Op::SHL), "late shl", late_rules<late_shl>);
+  add(has(Op::SHR), "late shr", late_rules<late_shr>);
+  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late_rules<late_fast_idiv>);
+  add(has(Op::NEG), "late neg", late_rules<late_neg>);
+  add(has(Op::NEG) && has(Op::SUB), "late sub", late_rules<late_sub>);
+  add(has(Op::CMPLT), "late cmplt", late_rules<late_cmplt>);
+  add(has(Op::CMPEQ), "late cmpeq", late_rules<late_cmpeq>);
+  add(has(Op::MULACC), "late mulacc", late_rules<late_mulacc>);
+  add(has(Op::FDIV), "late fdiv", late_rules<late_fdiv>);
   return parts;
 }
 
@@ -287,7 +287,7 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
   throw Failure("no multiplier divides by " + d.str());
 }
 
-Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
+FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   if (d <= 0) throw Failure("the divisor must be positive, not " + d.str());
   DType dtype = x.dtype();
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));

@@ -37,7 +37,7 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
-// Returns the product of the sizes. Throws Failure above the limit of nodes, because each element may become a node.
+// Returns the product of the sizes. Throws Failure if it exceeds the limit of nodes: each element may become one.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
   for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
@@ -156,7 +156,7 @@ UOp do_expand(UOp root) {
   return graph.node(Op::UNROLL, root.dtype(), wide, shared.is_none() ? to_arg(graph, axes) : shared);
 }
 
-Taken do_contract(UOp con) {
+FoldingResult do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
   if (!ex.is(Op::UNROLL)) {  // the value has no expanded axis, so repeat the value

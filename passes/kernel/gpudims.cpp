@@ -56,9 +56,9 @@ Dims group_dims(const Dims& original, const Limits& limits) {
 // Returns the least divisor of `n` from 2 to the square root, rounded up; 1 if there is none. The search stops at
 // 2**20.
 Int small_divisor(Int n) {
-  constexpr int64_t kMostTried = 1 << 20;
+  constexpr int64_t kMaxTried = 1 << 20;
   double root = std::ceil(std::sqrt(n.to_double()));
-  auto last = Int(root < double(kMostTried) ? int64_t(root) : kMostTried);
+  auto last = Int(root < double(kMaxTried) ? int64_t(root) : kMaxTried);
   for (Int d = 2; d <= last; d += 1)
     if (floor_mod(n, d) == Int(0)) return d;
   return 1;
@@ -106,19 +106,19 @@ std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims&
 }
 
 UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop(); }
-UOp over(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
-UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
+UOp quotient(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
+UOp remainder(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
 
 // Splits each SPECIAL that combines several of `dims` into indices of these dims. The first dim varies fastest.
-std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+std::vector<UOp> ungroup_dims(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   std::vector<UOp> out;
   auto groups = contraction(dims, limited);
   for (size_t i = 0; i < raw.size(); i++) {
     UOp idx = raw[i];
     auto [begin, end] = groups[i];
     for (size_t c = begin; c + 1 < end; c++) {
-      out.push_back(modulo(idx, dims[c]));
-      idx = over(idx, dims[c]);
+      out.push_back(remainder(idx, dims[c]));
+      idx = quotient(idx, dims[c]);
     }
     out.push_back(idx);
   }
@@ -126,20 +126,20 @@ std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const 
 }
 
 // Combines the SPECIALs into dims, for a target whose limits need more SPECIALs than there are dims.
-std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
+std::vector<UOp> unsplit_dims(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
   if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
   if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
 // If there are as many SPECIALs as dims, combines the SPECIALs into one flat index and splits that index by the dims.
-std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+std::vector<UOp> reshape_dims(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];
-    return {over(flat, dims[1]), modulo(flat, dims[1])};
+    return {quotient(flat, dims[1]), remainder(flat, dims[1])};
   }
   UOp flat = times(raw[0], limited[1] * limited[2]) + times(raw[1], limited[2]) + raw[2];
-  return {over(flat, dims[2] * dims[1]), modulo(over(flat, dims[2]), dims[1]), modulo(flat, dims[2])};
+  return {quotient(flat, dims[2] * dims[1]), remainder(quotient(flat, dims[2]), dims[1]), remainder(flat, dims[2])};
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
   std::vector<UOp> raw;
   for (size_t i = 0; i < limited.size(); i++)
     raw.push_back(graph.special(to_uop(limited[i], graph), std::string(prefix) + std::to_string(i)));
-  if (limited.size() < dims.size()) return ungrouped(raw, dims, limited);
-  if (limited.size() > dims.size()) return unsplit(raw, dims.size(), limited);
-  return same_shape(limited, dims) ? raw : reshaped(raw, dims, limited);
+  if (limited.size() < dims.size()) return ungroup_dims(raw, dims, limited);
+  if (limited.size() > dims.size()) return unsplit_dims(raw, dims.size(), limited);
+  return same_shape(limited, dims) ? raw : reshape_dims(raw, dims, limited);
 }
 
 namespace {

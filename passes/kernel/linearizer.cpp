@@ -60,7 +60,7 @@ struct NodeList {
   }
 };
 
-// The kinds of the nodes of a list. Two nodes are of one kind if they have the same op, arg and dtype.
+// Groups the nodes of a list by kind. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
   std::vector<uint32_t> of;  // for each list position, the number of the node's kind (op, arg, dtype)

@@ -60,7 +60,7 @@ UOp merged(UOp u, UOp r0, UOp r1) {
 
 // Returns true if `index` is a sum with factors c0 of r0 and c1 of r1 such that c0 != c1 * size of r1. Then the merged
 // loop needs a division or remainder. Returns false if r0 or r1 occurs in any other form.
-bool tells_apart(UOp index, UOp r0, UOp r1) {
+bool needs_division_if_merged(UOp index, UOp r0, UOp r1) {
   auto is_multiple = [](UOp term, UOp r) { return term.is(Op::MUL) && term.src(0) == r && term.src(1).is_const(); };
   Int c0 = 0, c1 = 0;
   for (UOp term : split_uop(index.src(1), Op::ADD)) {
@@ -95,7 +95,7 @@ UOp simplify_merge_adjacent(UOp u) {
   // skip a merge that adds a division or remainder to a graph that has none, because such a merge is rejected
   auto in_vain = [&](UOp r0, UOp r1) {
     return best == 0 && out == u && has_steps(r0) && has_steps(r1) &&
-           std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
+           std::ranges::any_of(indexes, [&](UOp x) { return needs_division_if_merged(x, r0, r1); });
   };
   auto merged_if_better = [&](UOp r0, UOp r1) {
     UOp candidate = merged(out, r0, r1);

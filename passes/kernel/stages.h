@@ -143,7 +143,7 @@ const RuleSet* final_rewrite_stage(const KernelJob& job);
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
 // Returns the empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.
-Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
+FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
 
 // Encrypts the uint64 `x` with the uint64 `key` by the Threefry 2x32 cipher, in uint32 arithmetic.
 UOp threefry2x32(UOp x, UOp key);

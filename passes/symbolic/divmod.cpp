@@ -18,7 +18,7 @@ namespace {
 
 Int value(UOp c) { return int_of_const(c); }
 
-Taken fold_divmod_general(UOp d);
+FoldingResult fold_divmod_general(UOp d);
 
 // A summand of a numerator, represented as the product term() * factor() with a constant factor.
 class Summand {
@@ -26,7 +26,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // for x * c, x has the bounds of term() and is no new node
+    like_term_ = plain ? u.src(0) : term();  // for x * c: x has the bounds of term() and exists already
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
@@ -45,7 +45,7 @@ class DivMod {
  public:
   explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
 
-  Taken fold() {
+  FoldingResult fold() {
     if (UOp out = cancel()) return {out, "cancel"};
     auto [peeled, constant] = pop_const(x_);
     peeled_ = peeled;
@@ -152,7 +152,7 @@ class DivMod {
     UOp g = common_divisor();
     if (!g.is_const() || value(g) <= 1) return {};
     Int f = value(g);
-    UOp x = exactly(peeled_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
+    UOp x = exact_quotient(peeled_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
     if (int_vmin(x) < 0) return {};
     UOp out = apply(x, x_.const_like(floor_div(c_, f)));
     return is_mod_ ? out * g + floor_mod(constant_, f) : out + floor_div(constant_, c_);
@@ -175,7 +175,7 @@ class DivMod {
   UOp divide_by_gcd() const {
     UOp g = common_divisor();
     if (g.is_const() && value(g) == 1) return {};
-    UOp out = apply(exactly(x_, g), exactly(y_, g));
+    UOp out = apply(exact_quotient(x_, g), exact_quotient(y_, g));
     return is_mod_ ? out * g : out;
   }
 
@@ -205,7 +205,7 @@ class DivMod {
     return is_mod_ ? x % y_ : x / y_ + sum_from_zero(quotients);
   }
 
-  static UOp exactly(UOp u, UOp by) {
+  static UOp exact_quotient(UOp u, UOp by) {
     UOp out = divide_exact(u, by);
     if (!out) throw Failure("a common divisor does not divide its expression");
     return out;
@@ -224,7 +224,7 @@ struct DivModOnce {
   static inline const Shortcut kShortcut{"divmod-once", "folding a division or remainder again that was folded before"};
 };
 
-Taken fold_divmod_general(UOp d) {
+FoldingResult fold_divmod_general(UOp d) {
   return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 

@@ -1,5 +1,5 @@
-// Guards shared by the symbolic rule sets: predicates on the nodes that a rule's pattern binds.
-// Include from passes/symbolic only.
+// Guards that several symbolic rule sets use: predicates on the nodes that a rule's pattern binds. Include from
+// passes/symbolic only.
 #pragma once
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/uop.h"
@@ -25,7 +25,8 @@ inline bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 inline bool always_negative(UOp u) { return py_less(u.vmax(), 0); }
 inline bool never_less(UOp x, UOp y) { return py_less_equal(y.vmax(), x.vmin()); }
 inline bool has_one_value(UOp u) {
-  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // bounds of float ops are only those of the dtype
+  // the bounds of float ops are only those of the dtype
+  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;
   const Bounds& b = u.bounds();
   return py_equal(b.min, b.max);
 }

@@ -9,7 +9,7 @@
 namespace tgc {
 
 template <class What, class Result>
-struct Remembered {
+struct ResultCache {
   std::unordered_map<uint64_t, Result> by_key;
 };
 
@@ -18,7 +18,7 @@ struct Remembered {
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {
-    auto& by_key = graph.extension<Remembered<What, decltype(compute())>>().by_key;
+    auto& by_key = graph.extension<ResultCache<What, decltype(compute())>>().by_key;
     if (auto it = by_key.find(key); it != by_key.end()) return it->second;
     auto out = compute();  // compute() may itself call memoize() for other keys
     by_key.emplace(key, out);

@@ -11,7 +11,7 @@ namespace tgc {
 
 UOp xexp2(UOp d);
 UOp xlog2(UOp d);
-// sin(d), by Cody-Waite reduction for |d| < 30 and Payne-Hanek reduction otherwise.
+// sin(d): reduces d by Cody-Waite if |d| < 30, else by Payne-Hanek.
 UOp xsin(UOp d);
 
 // base ** exponent by exp2 and log2, with the signs and special cases of a float pow (xpow).

@@ -129,7 +129,7 @@ UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
 namespace {
 
 // Simplifies each clause of an AND under the assumption that the clauses before it hold.
-Taken simplify_valid(UOp valid) {
+FoldingResult simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // leave the condition, because it reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
   // put clauses whose expression occurs in other clauses first, because such clauses may simplify the other clauses
@@ -205,7 +205,7 @@ class Movable {
   UOpSet other_loads_;  // loads that x does not depend on, and all users of them
 };
 
-Taken where_on_load(UOp cond, UOp buf, UOp x) {
+FoldingResult where_on_load(UOp cond, UOp buf, UOp x) {
   UOp valid = x.get_valid();
   auto known = split_uop(valid, Op::AND);
   std::vector<UOp> remaining;

@@ -122,7 +122,7 @@ class ChunkedAllreduce {
   std::vector<UOp> reduced_;
 };
 
-Taken handle_allreduce(UOp buf, UOp red) {
+FoldingResult handle_allreduce(UOp buf, UOp red) {
   Arg devices = device_or_throw(buf);
   if (!devices.is_tuple()) return {};
   Shape shape = shape_of(buf);

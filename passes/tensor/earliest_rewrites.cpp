@@ -283,8 +283,8 @@ const RuleSet& earliest_rewrites() {
            })),
       // copy(x) to the device of x -> noop(x)
       rule("copy-to-same", node(Op::COPY, x, anything()).as(y), with(x, y, [](UOp x, UOp copy) {
-             bool is_there = device_or_throw(x) == device_or_throw(copy);
-             return is_there ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
+             bool is_on_device = device_or_throw(x) == device_or_throw(copy);
+             return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
            })),
       // assign(t, x) -> contiguous(x), when the base of t is not a buffer
       rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with<assign_to_no_buffer>(x, t, y)),

@@ -107,13 +107,13 @@ class RangeAssigner {
       : ctx_(ctx),
         graph_(ctx.graph),
         pcontig_(ctx.graph.settings().PCONTIG),
-        shows_(ctx.graph.settings().DEBUG_RANGEIFY),
+        prints_ranges_(ctx.graph.settings().DEBUG_RANGEIFY),
         nodes_(nodes),
         consumers_(nodes),
         ending_(nodes.size()) {}
 
   void run() {
-    if (shows_) std::fprintf(stderr, "**************************\n");
+    if (prints_ranges_) std::fprintf(stderr, "**************************\n");
     for (size_t i = nodes_.size(); i-- > 0;) visit(i);
   }
 
@@ -129,7 +129,7 @@ class RangeAssigner {
     if (!out) return;
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
-    if (shows_) print(x, users.size(), in, *out, ending.size());
+    if (prints_ranges_) print(x, users.size(), in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
   }
 
@@ -165,13 +165,13 @@ class RangeAssigner {
   // Returns the union of `a` and `b`. With DEBUG_RANGEIFY, keeps duplicates, because tinygrad prints the number of
   // entries of its list.
   std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
-    if (!shows_ || a.empty() || b.empty()) return together(a, b);
+    if (!prints_ranges_ || a.empty() || b.empty()) return united(a, b);
     Indices all(a.begin(), a.end());
     all.insert(all.end(), b.begin(), b.end());
     return ctx_.keep(std::move(all));
   }
   // Returns `a` followed by the elements of `b` that are not in `a`.
-  std::span<const UOp> together(std::span<const UOp> a, std::span<const UOp> b) {
+  std::span<const UOp> united(std::span<const UOp> a, std::span<const UOp> b) {
     auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
     Indices all(a.begin(), a.end());
@@ -220,9 +220,9 @@ class RangeAssigner {
     std::vector<uint32_t> realized;
     for (size_t i = 0; i < axes; i++) {
       if (all_same || (pcontig_ && same[i])) {
-        out.push_back(shortcut(
-            kSameIndex, graph_, [&] { return all_same && stays(used, i) ? std::optional(used[0][i]) : std::nullopt; },
-            [&] { return minimum_valid(used, i); }));
+        auto is_same = [&] { return all_same && is_unchanged_index(used, i); };
+        out.push_back(shortcut(kSameIndex, graph_, [&] { return is_same() ? std::optional(used[0][i]) : std::nullopt; },
+                               [&] { return minimum_valid(used, i); }));
       } else {
         out.push_back(ctx_.new_range(shape_of(x)[i]));
         realized.push_back(uint32_t(i));
@@ -233,7 +233,7 @@ class RangeAssigner {
   }
 
   // Returns true if all users index the axis with one RANGE or constant, which minimum_valid() would not change.
-  bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
+  bool is_unchanged_index(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
                                       : index.is_const() && !index.is_invalid();
@@ -298,14 +298,14 @@ class RangeAssigner {
   std::span<const UOp> ranges_of_changed(const Indices& in, std::span<const UOp> out) {
     std::span<const UOp> all;
     for (size_t i = 0; i < std::min(in.size(), out.size()); i++)
-      if (!(in[i] == out[i])) all = together(all, ranges_of(out[i]));
+      if (!(in[i] == out[i])) all = united(all, ranges_of(out[i]));
     return all;
   }
 
   IndexingContext& ctx_;
   Graph& graph_;
   const int64_t pcontig_;
-  const bool shows_;  // true with DEBUG_RANGEIFY
+  const bool prints_ranges_;  // true with DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
   std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at the node or at its users

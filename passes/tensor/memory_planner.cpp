@@ -47,8 +47,8 @@ class Planner {
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
 
-  // Returns for each buffer whether the plan leaves it in separate memory: inputs and outputs, because they outlive the
-  // schedule, and the buffers of copies, so that copies may overlap kernels.
+  // Returns for each buffer true if the plan leaves the buffer in separate memory: inputs and outputs, because they
+  // outlive the schedule, and the buffers of copies, so that copies can overlap kernels.
   std::vector<bool> kept() const {
     std::vector<bool> kept(s_.buffers.size());
     for (size_t b = 0; b < kept.size(); b++)

@@ -15,11 +15,11 @@ namespace tgc {
 
 using namespace pat;
 
-const RuleSet& reshape_rules() {
+const RuleSet& reshape_index_rules() {
   static const RuleSet set("reshape", {&symbolic(), &pm_simplify_valid(), &pm_drop_and_clauses()});
   return set;
 }
-const RuleSet& pad_rules() {
+const RuleSet& pad_condition_rules() {
   static const RuleSet set("pad", {&symbolic(), &pm_simplify_valid()});
   return set;
 }
@@ -79,12 +79,12 @@ class RangeReplacer {
     if (ranges_of(u).empty()) return u;
     for (auto& [before, after] : done_)
       if (before == u) return after;
-    if (done_.size() == kMost || !u.in(ops::ALU | Op::CAST) || u.num_src() > kSources) return {};
+    if (done_.size() == kMaxResults || !u.in(ops::ALU | Op::CAST) || u.num_src() > kSources) return {};
     UOp src[kSources];
     for (size_t i = 0; i < u.num_src(); i++)
       if (src[i] = (*this)(u.src(i)); !src[i]) return {};
     UOp out = u.with_src(std::span<const UOp>(src, u.num_src()));
-    if (done_.size() == kMost) return {};
+    if (done_.size() == kMaxResults) return {};
     done_.emplace_back(u, out);
     return out;
   }
@@ -103,7 +103,7 @@ class RangeReplacer {
   }
 
  private:
-  static constexpr size_t kMost = 64, kSources = 3;
+  static constexpr size_t kMaxResults = 64, kSources = 3;
   std::span<const UOp> from_, to_;
   std::vector<std::pair<UOp, UOp>> done_;
 };
@@ -131,12 +131,12 @@ bool is_loop(UOp u) { return u.is(Op::RANGE) && py_less(0, u.vmax()); }
 // For a sum of loop ranges times positive constants, returns the greatest common divisor of the factors, ignoring a
 // constant term; 0 for any other expression.
 int64_t common_factor(UOp u) {
-  constexpr int64_t kMost = int64_t(1) << 40;
+  constexpr int64_t kLimit = int64_t(1) << 40;
   switch (u.op()) {
     case Op::RANGE: return is_loop(u) && u.src(0).is_const();
     case Op::MUL: {
       UOp times = u.src(1);
-      if (!u.src(0).is(Op::RANGE) || !times.is_const() || !py_less(0, times.vmin()) || !py_less(times.vmin(), kMost))
+      if (!u.src(0).is(Op::RANGE) || !times.is_const() || !py_less(0, times.vmin()) || !py_less(times.vmin(), kLimit))
         return 0;
       return common_factor(u.src(0)) * times.arg().small_int();
     }
@@ -160,7 +160,7 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
 
 // Returns true if the rules of the reshape leave `u`, a sum of loop ranges that lies within its axis, unchanged. The
 // rules change a sum whose terms have a common factor.
-bool is_settled(UOp u) {
+bool is_unchanged_sum(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
   if (!factor || (factor != 1 && terms.is(Op::ADD))) return false;
@@ -171,9 +171,9 @@ bool is_settled(UOp u) {
 
 // Returns true if the rules leave the gated index of a padded axis unchanged: x or x - p, where x is a sum of loop
 // ranges, p is the padding in front, and the clauses of the gate bound x to the axis.
-bool passes_gated(UOp index, Int size) {
+bool gated_stays_unchanged(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
-  if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_settled(value)) return false;
+  if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_unchanged_sum(value)) return false;
   Const low = x.vmin(), high = x.vmax();
   bool after_upper = false;
   for (UOp clause : split_uop(index.src(0), Op::AND)) {
@@ -188,11 +188,11 @@ bool passes_gated(UOp index, Int size) {
 
 // Returns true if an index into an axis of `size` stays the same when the rules flatten the shape and split it again.
 // This then holds for any indices of the other axes that share no range with `index`.
-bool passes(UOp index, Sint size) {
+bool stays_unchanged(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
-  if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());
+  if (index.is(Op::WHERE)) return index.src(2).is_invalid() && gated_stays_unchanged(index, size.as_int());
   if (py_less(index.vmin(), 0) || !py_less(index.vmax(), size.as_int())) return false;
-  return index.is_const() || is_loop(index) || is_settled(index);
+  return index.is_const() || is_loop(index) || is_unchanged_sum(index);
 }
 
 bool share_ranges(std::span<const UOp> indices) {
@@ -211,7 +211,7 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
   out.reserve(from.size() + 1);
   size_t next = 0;
   for (size_t i = 0; i < to.size(); i++) {
-    if (!passes(indices[i], to[i])) return std::nullopt;
+    if (!stays_unchanged(indices[i], to[i])) return std::nullopt;
     if (is_one(to[i])) continue;
     for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
     if (next == from.size() || !(from[next] == to[i])) return std::nullopt;
@@ -246,13 +246,13 @@ UOp reshape_indices(Graph& graph, Shape from, Shape to, UOp sink) {
     out[i] = mod(flat, from[i]);
     flat = div(flat, from[i]);
   }
-  return graph_rewrite(graph.sink(out), reshape_rules(), {.name = "reshape"});
+  return graph_rewrite(graph.sink(out), reshape_index_rules(), {.name = "reshape"});
 }
 
 UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   UOp above = begin.is_int() ? r.ge(Const(begin.as_int())) : r.ge(begin.uop());
   UOp below = end.is_int() ? r.lt(Const(end.as_int())) : r.lt(end.uop());
-  return graph_rewrite(above & below, pad_rules(), {.name = "pad"});
+  return graph_rewrite(above & below, pad_condition_rules(), {.name = "pad"});
 }
 
 // Returns the simplified condition begin <= r < end. The same padding often recurs with other ranges, so the condition
@@ -329,7 +329,7 @@ std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
 
 // Returns true if the index is a RANGE or a constant that lies within its axis. A sum is never accepted, because how
 // the rules factor a sum depends on the neighbouring axes.
-bool is_plainly_within(UOp index, Sint size) {
+bool is_simple_and_within(UOp index, Sint size) {
   if (!(index.dtype() == dtypes::index) || index.is_invalid() || !index.in({Op::RANGE, Op::CONST})) return false;
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
@@ -339,10 +339,10 @@ bool is_plainly_within(UOp index, Sint size) {
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
-  std::vector<bool> passes_alone(to.size());
-  for (const Block& b : *blocks) passes_alone[b.to] = b.is_one_axis() && passes(indices[b.to], to[b.to]);
+  std::vector<bool> unchanged(to.size());
+  for (const Block& b : *blocks) unchanged[b.to] = b.is_one_axis() && stays_unchanged(indices[b.to], to[b.to]);
   for (size_t i = 0; i < to.size(); i++)
-    if (!passes_alone[i] && !is_plainly_within(indices[i], to[i])) return std::nullopt;
+    if (!unchanged[i] && !is_simple_and_within(indices[i], to[i])) return std::nullopt;
   std::vector<UOp> seen, out(from.size(), graph.constant(dtypes::index, 0));
   for (const Block& b : *blocks) {
     size_t before = seen.size();
@@ -355,7 +355,7 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
   }
   for (const Block& b : *blocks) {
     UOp index = indices[b.to];
-    if (passes_alone[b.to]) {
+    if (unchanged[b.to]) {
       out[b.from] = index;
       continue;
     }

@@ -22,8 +22,9 @@ UOp with_first(UOp u, UOp first);  // returns `u` with another first source
 // the result of the AFTER, and drop a movement op that is the source of an END.
 const RuleSet& pm_mops();
 
-// The nested rewrites of apply_movement_op: reshape_rules() for a RESHAPE's indices, pad_rules() for a PAD's condition.
-const RuleSet& reshape_rules();
-const RuleSet& pad_rules();
+// The rules of the graph rewrites that apply_movement_op() starts: for the indices of a RESHAPE, and for the condition
+// of a PAD.
+const RuleSet& reshape_index_rules();
+const RuleSet& pad_condition_rules();
 
 }  // namespace tgc

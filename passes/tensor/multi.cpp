@@ -171,7 +171,7 @@ UOp shrink_multi(UOp root, UOp m) {
   auto axis = size_t(axis_of_multi(m));
   auto asked = marg_pairs(root);
   Shape shape = shape_of(m);
-  if (asked[axis] != std::pair(Sint(0), shape[axis])) {  // a shrink to one device's part: copy the part to all devices
+  if (asked[axis] != std::pair(Sint(0), shape[axis])) {  // only one device's part remains: copy it to all devices
     auto parts = bounds_of(m);
     auto at = std::ranges::find(parts, asked[axis]);
     if (at == parts.end()) throw Failure("cannot shrink a sharded axis to bounds that are not one device's part");

@@ -18,12 +18,12 @@ using namespace pat;
 namespace {
 
 // Ops whose value must be stored in memory. A NOOP is a copy whose source already is on the copy's device.
-constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
+constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
 // Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
-  if (value.in(kAlwaysRun)) return {};
+  if (value.in(kAlwaysStored)) return {};
   auto axes = b.src().subspan(1);
   auto is_dead = [&](UOp r) { return r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r)); };
   if (std::ranges::any_of(axes, [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); }) ||
@@ -62,23 +62,23 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
 // ---- the cost of recomputing a value
 
 // What determines the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
-struct Needs {
+struct RecomputeCost {
   std::vector<UOp> buffers, indexes, reduces;
 };
 
 bool is_global_bufferize(UOp u) { return u.is(Op::BUFFERIZE) && BufferizeOpts::of(u).addrspace == AddrSpace::GLOBAL; }
 
-Needs needs_of(UOp value) {
-  Needs needs;
+RecomputeCost recompute_cost_of(UOp value) {
+  RecomputeCost cost;
   UOpSet seen(value.graph());
   toposort(value, [&](UOp u) {
     bool global = is_global_bufferize(u);
-    if ((global || u.is(Op::BUFFER)) && seen.insert(u)) needs.buffers.push_back(u);
-    if (u.is(Op::INDEX)) needs.indexes.push_back(u);
-    if (u.is(Op::REDUCE)) needs.reduces.push_back(u);
+    if ((global || u.is(Op::BUFFER)) && seen.insert(u)) cost.buffers.push_back(u);
+    if (u.is(Op::INDEX)) cost.indexes.push_back(u);
+    if (u.is(Op::REDUCE)) cost.reduces.push_back(u);
     return !global;
   });
-  return needs;
+  return cost;
 }
 
 bool any_reads_buffer(const std::vector<UOp>& reduces) {
@@ -131,14 +131,14 @@ bool varies_in_reduce(UOp index) {
 // With PCONTIG > 2, shrinks the buffer of a value that has a reduction to a local buffer. The local buffer has the axes
 // that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are substituted.
 // Declines if the buffer is not at least 10 times as large as the buffers read.
-UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
+UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
-  for (UOp b : needs.buffers) in = in + size_of(b);
+  for (UOp b : cost.buffers) in = in + size_of(b);
   Int out = prod(shape_of(buf)).as_int() + 1;
   if (out < in * Int(10)) return {};
   Graph& graph = buf.graph();
   std::vector<UOp> local;
-  for (UOp i : needs.indexes)
+  for (UOp i : cost.indexes)
     if (i.src(0).is(Op::BUFFERIZE) && BufferizeOpts::of(i.src(0)).addrspace == AddrSpace::LOCAL)
       local.push_back(graph.group(i.src().subspan(1)));
   auto kept_ranges = ranges_of(graph.group(local));
@@ -160,22 +160,22 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
 }
 
 // index(bufferize(src, ranges), indexes) -> src with the ranges replaced by the indexes, if recomputing src is cheap
-Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
+FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
   if (buf.num_src() != idx.num_src())
     throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " +
                   std::to_string(idx.num_src() - 1));
   for (UOp r : buf.src().subspan(1))
     if (!r.in({Op::RANGE, Op::CONST}))
       throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
-  if (src.in(kAlwaysRun) || !BufferizeOpts::of(buf).removable) return {};
-  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed, as some devices cannot store 64-bit integers
+  if (src.in(kAlwaysStored) || !BufferizeOpts::of(buf).removable) return {};
+  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed, because some devices cannot store 64-bit integers
     int64_t pcontig = src.graph().settings().PCONTIG;
-    Needs needs = needs_of(src);
-    if (needs.buffers.size() > 3 && pcontig <= 2) return {};
-    if (any_reads_buffer(needs.reduces)) {
+    RecomputeCost cost = recompute_cost_of(src);
+    if (cost.buffers.size() > 3 && pcontig <= 2) return {};
+    if (any_reads_buffer(cost.reduces)) {
       if (pcontig <= 2) return {};
       // partial_contiguous() may also remove the buffer completely
-      return {partial_contiguous(src, buf, idx, needs), "but-for-some-axes"};
+      return {partial_contiguous(src, buf, idx, cost), "but-for-some-axes"};
     }
   }
   return {substitute(src, ranges_to_indexes(buf, idx), &gated_substitute()), "whole"};
@@ -195,11 +195,11 @@ UOp misfit_image_to_base(UOp x) {
 
 }  // namespace
 
-KeptBufferize what_keeps(UOp bufferize) {
+KeptBufferize buffer_requirements(UOp bufferize) {
   const UOp value = bufferize.src(0);
-  const Needs needs = needs_of(value);
-  return {BufferizeOpts::of(bufferize).removable && !value.in(kAlwaysRun), needs.buffers.size(),
-          any_reads_buffer(needs.reduces)};
+  const RecomputeCost cost = recompute_cost_of(value);
+  return {BufferizeOpts::of(bufferize).removable && !value.in(kAlwaysStored), cost.buffers.size(),
+          any_reads_buffer(cost.reduces)};
 }
 
 const RuleSet& pm_const_buffer_folding() {
@@ -250,7 +250,7 @@ const RuleSet& remove_bufferize_stage() {
 
 namespace {
 
-// Returns how many buffers a kernel may bind on the device (a name or a tuple of names); 0: no limit.
+// Returns how many buffers a kernel may bind on the device (a name or a tuple of names); 0 if there is no limit.
 int64_t max_buffers(Arg device, const Settings& settings) {
   if (int64_t limit = settings.MAX_KERNEL_BUFFERS) return limit;
   std::string_view name = device.is_str() ? device.text() : device[0].text();

@@ -52,8 +52,8 @@ const RuleSet& pm_pre_sched_cache() {
 }
 
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink) {
-  constexpr size_t kNodesMade = 10, kMost = 1 << 16;  // the stages make about kNodesMade nodes per input node
-  sink.graph().reserve(std::min(kNodesMade * sink.graph().size(), kMost));
+  constexpr size_t kNodesMade = 10, kMaxReserved = 1 << 16;  // the stages make about kNodesMade nodes per input node
+  sink.graph().reserve(std::min(kNodesMade * sink.graph().size(), kMaxReserved));
   job.given = sink;
   return job.keyed = graph_rewrite(sink, pm_pre_sched_cache(), {.ctx = job, .name = "rewrite for sched cache"});
 }

@@ -27,8 +27,10 @@ struct ScheduleBuffer {
 // One launch of a kernel, one copy, or the creation of one view.
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
-  std::vector<size_t> buffers;                                // buffers by DEFINE_GLOBAL number; the first is written
-  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // values of variables that differ between launches
+  // by DEFINE_GLOBAL number; the first one is an output, or the destination of a copy or view
+  std::vector<size_t> buffers;
+  // values of the variables that differ between the launches of a kernel in a loop of the schedule
+  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};
 };
 
 struct Schedule {
@@ -48,6 +50,6 @@ Schedule create_schedule(TensorJob& job, UOp kernels);
 struct BufferAccess {
   bool reads = false, writes = false;
 };
-std::vector<BufferAccess> accesses_of(const ScheduleItem& item);  // one per buffer of the item
+std::vector<BufferAccess> accesses_of(const ScheduleItem& item);  // returns the accesses to each buffer of the item
 
 }  // namespace tgc

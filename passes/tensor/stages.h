@@ -86,7 +86,7 @@ struct IndexingContext {
   };
   // The axes over which a value is stored in a buffer.
   struct Realized {
-    bool known = false;  // false: "get realize" marked the value, but `axes` (all axes) is not filled in yet
+    bool known = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     Why why = Why::OwnKernel;
     UOp by = {};
@@ -124,7 +124,7 @@ const RuleSet& mark_movements();     // nested rewrite: tags the movement ops of
 struct BufferizeOpts {
   Arg device = {};                          // None for a local buffer that rangeify makes
   AddrSpace addrspace = AddrSpace::GLOBAL;
-  bool removable = true;                    // false: the user or a copy requires this buffer, so it stays
+  bool removable = true;  // false if the user or a copy requires this buffer; the buffer is then not removed
 
   static BufferizeOpts of(UOp bufferize);   // throws Failure if the arg is not BufferizeOpts
   Arg arg(Graph& graph) const;
@@ -160,13 +160,13 @@ const RuleSet& pm_remove_bufferize();      // recomputes a value instead of stor
 const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes that do not depend on them
 const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 
-// What keeps a BUFFERIZE that this stage did not remove.
+// The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct KeptBufferize {
-  bool is_removable = true;   // false: BufferizeOpts forbid it
-  size_t buffers = 0;         // the number of buffers that its value reads; more than 3 are kept
-  bool reduces_buffer = false;  // the value has a reduction of a buffer, which would be computed for each use
+  bool is_removable = true;   // false if its BufferizeOpts or the op of its value require the buffer
+  size_t buffers = 0;         // number of buffers that its value reads; values that read more than 3 are not recomputed
+  bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
-KeptBufferize what_keeps(UOp bufferize);
+KeptBufferize buffer_requirements(UOp bufferize);
 
 // Runs the stage "limit buffers": buffers operands of kernels that would read more buffers than the device can bind.
 UOp limit_buffers(UOp sink, IndexingContext& ctx);

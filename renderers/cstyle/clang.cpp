@@ -10,8 +10,8 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-// Fails for ops that ClangRenderer removes from C's table. For floats, decompositions have replaced these ops, but an
-// EXP2 of ints (2 ** n) reaches the renderer.
+// Throws Failure for ops that ClangRenderer removes from C's table. Decompositions have replaced these ops on floats,
+// but an EXP2 of ints (2 ** n) reaches the renderer.
 bool refuse(CStyle& c, UOp u) { c.cannot(u); }
 
 std::span<const CRow> clang_rows() {
@@ -56,7 +56,7 @@ void clang_prologue(CStyle& c, std::string& out) {
   for (DType d : value_dtypes_of(c.list()))
     if (d.count() > 1) out += vector_typedef(c, d) + "\n";
   for (const WmmaUse& use : wmma_uses(c.list())) out.append(kAmxMacros) += amx_function(c, use) + "\n";
-  if (out.empty()) out += '\n';  // like tinygrad, print one empty line if there is nothing to print above the kernel
+  if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ bool print_const(CStyle& c, UOp u) {
     case Scalar::UInt64: return print_number(c, truncate(v, dtypes::uint64), "ull");
     case Scalar::UInt32: return print_number(c, truncate(v, dtypes::uint32), "u");
     case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
-    case Scalar::FP8E4M3:  // types without literals: print a literal of a larger type and a cast
+    case Scalar::FP8E4M3:  // a type without literals: print a literal of a larger type and a cast
     case Scalar::FP8E5M2:
     case Scalar::BFloat16:
     case Scalar::Float16: return print_cast_const(c, u, v.str() + "f");
@@ -119,9 +119,9 @@ bool print_custom(CStyle& c, UOp u) {
 }  // namespace
 
 std::span<const CRow> c_rows() {
-  // Placeholders: $t: type of the node; $t0: of source 0. $e: type that a pointer points to. $z: number of
+  // Placeholders: $t: type of the node; $t0: type of source 0. $e: type that a pointer points to. $z: number of
   // elements of the buffer. $s0: source 0, without its parentheses if it has the node's op. $g: gate (condition) of a
-  // load. $w: name of a tensor core. $B: the dialect's barrier. $L: its prefix of a local buffer.
+  // load. $w: name of a tensor core. $B: the dialect's barrier. $L: the dialect's prefix of a local buffer.
   static const CRow rows[] = {
       {Op::DEFINE_REG, "$e $n[$z];"},
       {Op::DEFINE_LOCAL, "$L$e $n[$z];"},
@@ -253,7 +253,7 @@ void CStyle::add_parameter(UOp u) {
   has_images_ |= u.dtype().is_image();
 }
 
-// Marks every parameter that the address of `store` depends on as written. Only the types of images need this.
+// Marks as written every parameter on which the address of `store` depends. Only the types of images need this.
 void CStyle::mark_written(UOp store) {
   if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))

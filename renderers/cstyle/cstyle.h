@@ -16,7 +16,7 @@ struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool written;  // true if the kernel stores to the parameter; computed only if the kernel has images
+  bool written;  // true if the kernel stores to the parameter; false for all parameters if the kernel has no images
 };
 
 // The name of a scalar type in one language.
@@ -27,28 +27,28 @@ struct TypeName {
 
 // The differences of a language from standard C. Texts are printed unchanged, except for placeholders.
 struct Dialect {
-  std::string_view kernel = "void";         // printed before the function's name; {} stands for the launch bounds
+  std::string_view kernel = "void";         // printed before the function's name; {} is replaced by the launch bounds
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
   std::string_view buffer_prefix = "", buffer_suffix = "";
-  std::string_view local_align = "";        // printed before the declaration of a buffer in local memory
-  std::string_view local_prefix = "";       // printed for the address space of local memory
-  bool local_prefix_in_casts = true;        // print local_prefix in pointer types too
+  std::string_view local_align = "";  // printed before the declaration of a buffer in local memory, to align the buffer
+  std::string_view local_prefix = "";       // the address space of local memory, printed before the type
+  bool local_prefix_in_casts = true;        // if true, local_prefix is also printed in pointer types
   std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
   std::string_view extra_parameters = "";   // printed after the parameters of the kernel
   std::string_view after = "";              // printed after the function
   std::string_view barrier = "";
-  // expressions that print the SPECIALs gidx, lidx and idx. $d is the dimension as a digit, $l as x, y or z
+  // expressions that print the SPECIALs gidx, lidx and idx; $d is the number of the dimension, $l its letter x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";
-  // the expression that makes a vector: `vector` with the type in place of "float4", then the elements in brackets
+  // a vector is printed as `vector`, in which its type replaces "float4", vector_open, the elements and vector_close
   std::string_view vector = "", vector_open = "(", vector_close = ")";
-  int largest_named_vector = 4;             // up to this size, elements are named .x, .y, ...; in larger vectors, [i]
+  int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
   std::span<const TypeName> types = {};     // the scalar types that the language names differently from tinygrad
   const TextTable<CStyle>* table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
   void (*prologue)(CStyle&, std::string& out) = nullptr;
-  // Each of the following functions replaces what the base prints; null: print what the base (standard C) prints.
+  // Each of the following functions replaces what standard C prints; if it is null, standard C is printed.
   // appends a type to `out`
   void (*type)(CStyle&, DType) = nullptr;
   // appends a cast of `value` to `out`
@@ -73,22 +73,23 @@ class CStyle : public TextRenderer {
     if (letter == 's') stripped_source(u, number);
     else rare_hole(letter, number, u);
   }
-  // Appends the name of the type of `d`. `written`: for an image, whether the kernel stores to it.
+  // Appends the name of the type of `d`. `written` matters only for images: true if the kernel stores to the image.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  // Must be called for each name and format from the input. Sets own_parens_ if the name or format has parentheses.
+  // Must be called for each name and format string from the input. Sets own_parens_ if the text has parentheses.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
-  // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if it has none.
+  // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if the dialect has no name for it.
   std::string_view own_type(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::string body;  // lines of the function body, without the last newline
 
  private:
-  // Appends source `i` of `u`, without its outer parentheses if it has the same op as `u`: (a+b)+c becomes a+b+c.
+  // Appends source `i` of `u`, without its outer parentheses if the source has the same op as `u`: (a+b)+c becomes
+  // a+b+c.
   void stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
     if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
@@ -108,11 +109,11 @@ class CStyle : public TextRenderer {
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
   bool has_images_ = false;  // true if a parameter is an image
-  std::array<uint32_t, 16> counters_{};  // for each prefix (prefix_index_), the number of its next name
-  std::string_view prefix_;              // prefix of the current node's name; empty: the name has no number
+  std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
+  std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
   int depth_ = 1;                        // number of open loops and ifs, for the indentation
-  bool own_parens_ = false;              // true if a name or format of the input has parentheses
+  bool own_parens_ = false;              // true if a name or format string of the input has parentheses
 };
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.

@@ -84,7 +84,7 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// Calls RDNA3's tensor core with a half accumulator. The core's accumulator has 16 halfs; only the even ones are used.
+// Calls RDNA3's tensor core with a half accumulator, which has 16 halfs, of which only the even ones are used.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);
@@ -178,7 +178,7 @@ void hip_prologue(CStyle& c, std::string& out) {
   for (DType d : used)
     if (d.count() > 1) define_vector(c, d, out);
   define_wmma(c, out);
-  if (out.empty()) out += '\n';  // like tinygrad, print one empty line if there is nothing to print above the kernel
+  if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 
 Dialect hip(const TextTable<CStyle>& table) {

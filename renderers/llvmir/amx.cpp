@@ -5,8 +5,8 @@
 namespace tgc {
 namespace {
 
-// Returns a call of the AMX instruction `op`. `address` is its operand: a memory address, with the number of a row in
-// its upper bits.
+// Returns a call of the AMX instruction with the number `op`. Its operand `address` is a memory address with the number
+// of an accumulator row in its upper bits.
 std::string amx(int op, const std::string& address, std::string_view name) {
   return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " +
          std::to_string(op) + ", i64 " + address + ") #0; AMX " + std::string(name);

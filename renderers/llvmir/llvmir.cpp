@@ -37,7 +37,7 @@ std::string_view scalar_type(Scalar s) {
   return {};
 }
 
-// ---- instructions, chosen by the dtype of the first operand
+// ---- instructions, which depend on the dtype of the first operand
 
 enum class Class { Unsigned, Signed, Float, None };
 Class class_of(DType d) {
@@ -140,9 +140,10 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // Placeholders, for the node or, with a digit, for a source: $t: type. $e: type of the elements. $p: type
-  // that it points to. $m: name without %. $r: ids of a RANGE. Only for the node: $i, $c, $k: instruction of the op, of
-  // a cast, of a comparison with 0. $g: gate (condition) of a load. $a: first item of the arg. $v: number of elements.
+  // Placeholders, for the node or, with a digit, for a source: $t: type. $e: type of the elements. $p: type that the
+  // pointer points to. $m: name without %. $r: ids of a RANGE. Only for the node: $i: instruction of the op. $c:
+  // instruction of a cast. $k: instruction of a comparison with 0. $g: gate (condition) of a load. $a: first item of
+  // the arg. $v: number of elements.
   static const LlvmRow rows[] = {
       // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
@@ -286,7 +287,7 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print(UOp u) {
   if (has_text(u)) {
-    name_ = text(u);  // add_amx_operands() already gave the node a name
+    name_ = text(u);  // add_amx_operands() has given the node a name
   } else {
     out += "%v";
     out.append_number(uint32_t(values_++));

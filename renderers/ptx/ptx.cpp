@@ -99,9 +99,9 @@ bool print_endif(Ptx& p, UOp u) {
 }
 
 std::span<const PtxRow> ptx_rows() {
-  // Placeholders in templates, for the node or, with a digit, for a source: $t: register type. $w: its width.
-  // $h: register type, but b16 for halves. $m: register without its %. Only for the node: $v: memory type of a
-  // variable. $d: name of a parameter. $l: size of the loop that an END ends.
+  // Placeholders in templates, for the node or, with a digit, for a source: $t: register type. $w: number of bits of
+  // the register type. $h: register type, but b16 for halves. $m: register without its %. Only for the node: $v: memory
+  // type of a variable. $d: name of a parameter. $l: size of the loop that an END ends.
   static const PtxRow rows[] = {
       {Op::CONST, print_const},
       {Op::SPECIAL, print_special},

@@ -21,8 +21,9 @@ class Ptx : public TextRenderer {
 
   // ---- called by rows
   void hole(char letter, int number, UOp u);
-  // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw Failure,
-  // which names the node `u`, if there is none. type() also rejects vectors, because a vector needs several registers.
+  // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw a Failure
+  // that names the node `u` if `d` has no such type. type() also rejects vectors, because a vector needs several
+  // registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;  // returns `v` as an immediate operand
@@ -40,8 +41,8 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- functions defined in registers.cpp
-  // Handles a node that has no value or whose value is in existing registers. Prints code only for a STORE to a buffer
-  // in registers. Returns false for other nodes.
+  // Handles a node that has no value, or whose value is in existing registers. Prints code only for a STORE to a buffer
+  // in registers. Returns false for any other node, which needs new registers.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers
   void share(UOp u, UOp from);              // gives `u` the registers of `from`

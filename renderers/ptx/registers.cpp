@@ -73,7 +73,8 @@ void Ptx::share_element(UOp u, const Int& i) {
   set_text(u, elements[size_t(i.small())]);
 }
 
-// Handles an access to a buffer in registers: the access shares these registers; a STORE also moves its value there.
+// Handles an access to a buffer in registers. The access shares the buffer's registers; a STORE also moves its value
+// into them.
 void Ptx::share_accessed(UOp u) {
   share(u, u.src(0));
   if (!u.is(Op::STORE)) return;

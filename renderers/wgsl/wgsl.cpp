@@ -118,7 +118,7 @@ std::span<const CRow> wgsl_rows() {
   return rows;
 }
 
-// Moves the "var<workgroup>" lines from the body to the result, because WGSL allows them only outside functions.
+// Removes the "var<workgroup>" lines from `body` and returns them, because WGSL allows them only outside functions.
 std::string take_local_buffers(std::string& body) {
   std::string outside, inside;
   bool first_inside = true;

@@ -8,7 +8,7 @@ namespace {
 constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
 constexpr AxisTypes kLocals{AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE};
 
-// Appends `op` with every amount on every axis from 0 to axes - 1.
+// Appends an opt `op` for each of `amounts` and each axis from 0 to axes - 1.
 void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> amounts, int64_t axes) {
   for (int64_t amount : amounts)
     for (int64_t axis = 0; axis < axes; axis++) out.push_back({op, axis, amount});
@@ -17,7 +17,7 @@ void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> a
 bool same(const Opt& a, const Opt& b) { return a.op == b.op && a.axis == b.axis && a.arg == b.arg; }
 
 // Returns true if the action's amount is the size of the whole axis and `actions` has the same action with amount 0.
-bool spells_full_axis(const Scheduler& kernel, const Opt& action, size_t axis, std::span<const Opt> actions) {
+bool repeats_full_axis_action(const Scheduler& kernel, const Opt& action, size_t axis, std::span<const Opt> actions) {
   Sint size = kernel.full_shape()[axis];
   if (!size.is_int() || !action.arg.is_integral() || size.as_int() != action.arg.as_int()) return false;
   return std::ranges::any_of(actions, [&](const Opt& a) { return same(a, {action.op, action.axis, int64_t(0)}); });
@@ -40,7 +40,7 @@ bool within(const Scheduler& kernel, const ActionLimits& limits) {
 std::optional<Scheduler> with_action(const Scheduler& kernel, const Opt& action, std::span<const Opt> actions) {
   try {
     if (action.axis && action.op != OptOps::TC)
-      if (spells_full_axis(kernel, action, size_t(kernel.real_axis(action)), actions)) return std::nullopt;
+      if (repeats_full_axis_action(kernel, action, size_t(kernel.real_axis(action)), actions)) return std::nullopt;
     Scheduler out = kernel.copy();
     out.apply_opt(action);
     return out;

@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Runs the stage. The opts come from job.opts, else from the kernel's opts_to_apply, else from find_opts(). If none of
-// these has opts, the heuristics run, unless NOOPT is set or the kernel already has opts applied or BUFFERIZEs.
+// Runs the stage. The opts come from job.opts, else from the kernel's opts_to_apply, else from find_opts(). If there
+// are no opts, the heuristics run, unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
@@ -22,12 +22,12 @@ const RuleSet& swap_remove_tags();
 // A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
 // (tinygrad codegen/opt/postrange.py:apply_opts).
 
-// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if there are none. Called on any thread.
+// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. Called on any thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.
 void set_find_opts(FindOpts find);
-// Calls the hook; nullopt without a hook. If the result is nullopt, the heuristics choose the opts.
+// Returns the result of the hook; nullopt without a hook. If the result is nullopt, the heuristics choose the opts.
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 
 // hand_coded_optimizations: chooses the opts of a kernel that has no opts yet (tinygrad codegen/opt/heuristic.py).
@@ -57,15 +57,17 @@ struct ActionLimits {
   bool padto = false;        // BEAM_PADTO: include PADTO actions
   bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
   int64_t tc = 1;            // TC: whether and how tensor cores are used
-  int64_t tc_opt = 2;        // TC_OPT, 0 to 2: how much a kernel may change to fit tensor cores (2: axes are padded)
+  // TC_OPT: which kernels may use tensor cores. 0: only exact matches; 1: also reshaped kernels; 2: also padded
+  // kernels.
+  int64_t tc_opt = 2;
 };
 
 // Returns all actions in tinygrad's order: 193, plus 7 with `padto`, plus 1 with `nolocals`.
 std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits);
 
 // Applies each of `actions` to a copy of `kernel` and returns the resulting kernels in the order of the actions. Skips
-// actions that do not apply or exceed the limits. Skips an action with the size of the whole axis if another action has
-// amount 0 for that axis.
+// actions that do not apply or exceed the limits. Skips an action whose amount is the size of the whole axis if
+// `actions` has the same action with amount 0, which means the same.
 std::vector<Scheduler> kernel_actions(const Scheduler& kernel, std::span<const Opt> actions,
                                       const ActionLimits& limits);
 

@@ -43,8 +43,8 @@ AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(range.arg().items().size() - 1); }
 
 // For each node, a bit set of the axes among its transitive sources, the node itself included.
-struct Scheduler::Reach {
-  Reach(Graph& graph, const Facts& facts)
+struct Scheduler::AxesBelow {
+  AxesBelow(Graph& graph, const Facts& facts)
       : words((facts.rngs.size() + 63) / 64), row(graph), bits(checked_size(words, facts.nodes.size()), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
@@ -58,8 +58,8 @@ struct Scheduler::Reach {
     }
   }
   static size_t checked_size(size_t words, size_t nodes) {
-    constexpr size_t kMostWords = size_t(1) << 27;  // 1 GB
-    if (words > kMostWords / std::max<size_t>(nodes, 1))
+    constexpr size_t kMaxWords = size_t(1) << 27;  // 1 GB
+    if (words > kMaxWords / std::max<size_t>(nodes, 1))
       throw Failure("the kernel has too many loops for the optimizer, expected fewer or NOOPT=1");
     return words * nodes;
   }
@@ -130,12 +130,12 @@ const Scheduler::Facts& Scheduler::facts() const {
 }
 
 bool Scheduler::depends_on(UOp u, size_t axis) const {
-  if (!reach_) reach_ = std::make_shared<Reach>(graph(), facts());
+  if (!reach_) reach_ = std::make_shared<AxesBelow>(graph(), facts());
   return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return reach_->has(s, axis); });
 }
 
 std::vector<size_t> Scheduler::axes_below(UOp u) const {
-  if (!reach_) reach_ = std::make_shared<Reach>(graph(), facts());
+  if (!reach_) reach_ = std::make_shared<AxesBelow>(graph(), facts());
   std::vector<size_t> out;
   for (size_t w = 0; w < reach_->words; w++) {
     uint64_t bits = 0;

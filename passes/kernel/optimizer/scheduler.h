@@ -14,13 +14,14 @@
 
 namespace tgc {
 
-// Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py),
-// and KernelOptError, the error of an opt that does not fit the kernel.
+// Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py).
 struct Opt {
   OptOps op;
-  // The axis number: among unrollable axes for UNROLL, among REDUCE axes for GROUP and GROUPTOP, else among all axes.
+  // The number of the axis: among the unrollable axes for UNROLL, among the REDUCE axes for GROUP and GROUPTOP, among
+  // all axes for other ops.
   std::optional<int64_t> axis = {};
-  // The amount (0: the whole axis); for SWAP the other axis; for TC the tuple (tc_select, tc_opt, use_tensor_cores).
+  // The amount (0 for the whole axis); for SWAP, the number of the other axis; for TC, (tc_select, tc_opt,
+  // use_tensor_cores).
   Arg arg = {};
 };
 
@@ -102,7 +103,8 @@ class Scheduler {
   // Returns the axes on which `u` depends, in order.
   std::vector<size_t> axes_below(UOp u) const;
 
-  // Returns the axis number of `opt` among all axes; -1 if it has none. Throws KernelOptError if the axis does not
+  // Returns the number of opt's axis among all axes; -1 if `opt` has no axis. Throws KernelOptError if the axis does
+  // not exist.
   // exist.
   int64_t real_axis(const Opt& opt) const;
 
@@ -114,17 +116,18 @@ class Scheduler {
   // Turns the globalizable loops into GLOBAL axes, if the target has local axes.
   void convert_loop_to_global();
 
-  // Applies one opt and, with `append`, records it. Returns, for an opt that splits an axis, the rest of the axis and
-  // the new axis; for TC, the axes N, M and K; else nothing. Throws KernelOptError if the opt does not fit; the kernel
-  // is then unchanged, except after TC.
+  // Applies one opt. Records the opt if `append` is true. Returns the rest of the axis and the new axis for an opt that
+  // splits an axis, the axes N, M and K for TC, and an empty list for other opts. Throws KernelOptError if the opt does
+  // not fit; the kernel is then unchanged, except after TC.
   std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
 
-  // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. If
-  // `name` is nullopt, makes a name from the axes. `name_counts`, the number of uses of each name, makes it unique.
+  // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. If `name`
+  // is nullopt, makes a name from the axes and appends a number if `name_counts`, which counts the uses of each name,
+  // has the name.
   UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
 
  private:
-  struct Reach;
+  struct AxesBelow;
 
   Scheduler(const Scheduler&) = default;  // for copy(), which sets next_range_
 
@@ -154,8 +157,9 @@ class Scheduler {
   std::vector<Opt> applied_opts_;
   const TensorCore* tensor_core_ = nullptr;
   int64_t next_range_;                          // id of the next new axis
-  mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed on first use
-  mutable std::shared_ptr<const Reach> reach_;  // the axes that each node depends on, computed on first use
+  mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed when they are first needed
+  // the axes that each node depends on, computed when they are first needed
+  mutable std::shared_ptr<const AxesBelow> reach_;
 };
 
 }  // namespace tgc
