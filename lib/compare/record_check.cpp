@@ -215,7 +215,7 @@ class RecordCheck {
     auto violation = verify(nodes, spec);
     auto malformed = first_malformed(nodes);
     settle(kSpec, violation || malformed ? CheckVerdict::Different : CheckVerdict::Same);
-    if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->trouble + "\n");
+    if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->message + "\n");
     if (violation)
       diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
                          " graph: " + violation->text() + "\n");

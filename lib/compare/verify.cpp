@@ -24,7 +24,7 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
   if (!malformed) return std::nullopt;
   size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
   const std::string where = "node " + std::to_string(position) + ": ";
-  return InvalidNode{malformed->node, position, nullptr, where + malformed->trouble};
+  return InvalidNode{malformed->node, position, nullptr, where + malformed->message};
 }
 
 namespace {
@@ -78,7 +78,7 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
   if (is_list)
     if (auto early = first_out_of_order(nodes)) {
       size_t i = size_t(std::find(nodes.begin(), nodes.end(), early->node) - nodes.begin());
-      add(i, "node " + std::to_string(i) + ": " + early->trouble);
+      add(i, "node " + std::to_string(i) + ": " + early->message);
     }
   return out;
 }

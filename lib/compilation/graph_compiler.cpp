@@ -141,7 +141,7 @@ class OwnCompiler : public GraphCompiler {
     auto job = job_for(in);
     if (!job) return job.diag();
     if (auto malformed = first_malformed_below(in.root))  // a malformed graph has no schedule
-      return in.diag_at(malformed->node, malformed->trouble);
+      return in.diag_at(malformed->node, malformed->message);
     const std::string file = in.file;
     auto whole = Compilation::begin(std::move(in), std::move(*job));
     if (!whole) return whole.diag();

@@ -128,10 +128,11 @@ uint16_t float_to_half_bits(double v) {
   uint16_t sign = uint16_t(bits >> 48 & 0x8000);
   if (std::isnan(v)) return sign | 0x7E00;
   double a = std::fabs(v);
-  if (a >= 65520.0) return sign | 0x7C00;                                                  // rounds to 2**16: is inf
-  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));                     // subnormal half
+  if (a >= 65520.0) return sign | 0x7C00;  // rounds to 2**16, which is infinite as a half
+  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));                     // a subnormal half
   int exponent = std::ilogb(a);
-  auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));                  // between 1024 and 2048
+  // from 1024 to 2048, including the implicit leading bit
+  auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));
   return uint16_t(sign | ((uint32_t(exponent + 15 - 1) << 10) + mantissa));
 }
 

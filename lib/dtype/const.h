@@ -45,7 +45,8 @@ class Const {
   std::string str() const;  // returns Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
-  uint64_t raw() const { return uint64_t(i_); }  // the 8 bytes in which the value is stored
+  // the 8 bytes that store the value; for a BigInt, a pointer to its digits
+  uint64_t raw() const { return uint64_t(i_); }
 
  private:
   friend class Arg;
@@ -57,11 +58,13 @@ class Const {
   };
 };
 
+// Returns true if both are ints of 64 bits. For these, py_equal and py_less have a fast path.
+inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
+// The general cases of py_equal and py_less.
+bool py_equal_of_any(Const a, Const b);
+bool py_less_of_any(Const a, Const b);
 // Return Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and a < b is
 // true if exactly one of `a` and `b` is Invalid.
-inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-bool py_equal_of_any(Const a, Const b);  // like py_equal and py_less, but without their fast path for small ints
-bool py_less_of_any(Const a, Const b);
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);

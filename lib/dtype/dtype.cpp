@@ -77,7 +77,7 @@ class Table {
   std::deque<std::vector<int64_t>> shapes_;
 };
 
-constexpr int kFastVec = 33;  // vectors with fewer elements are looked up without a lock
+constexpr int kFastVec = 33;  // vectors with fewer elements of a scalar of 0.12.0 are found in fast_vec, without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
@@ -109,10 +109,10 @@ std::string_view name_of(AddrSpace space) {
 namespace {
 
 // A direct-mapped cache of recently used pointers and vectors of pointers. A lookup in this cache needs no lock.
-std::array<std::atomic<const DTypeInfo*>, 256> seen_pointers;
-std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
+std::array<std::atomic<const DTypeInfo*>, 256> pointer_cache;
+std::atomic<const DTypeInfo*>& cached_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
-  return seen_pointers[h >> 56];
+  return pointer_cache[h >> 56];
 }
 const DTypeInfo* cached_dtype(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
   const DTypeInfo* made = Table::get().intern(d);
@@ -127,7 +127,7 @@ DType DType::vec(int64_t n) const {
     if (p_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
     if (n == 1) return *this;
     if (n < 0 || n > INT32_MAX) throw Failure("vector size " + std::to_string(n) + " is out of range");
-    auto& seen = seen_pointer(p_, n);
+    auto& seen = cached_pointer(p_, n);
     const DTypeInfo* known = seen.load(std::memory_order_acquire);
     if (known && known->single == p_ && known->v == n) return DType(known);
     DTypeInfo d = *p_;
@@ -158,7 +158,7 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
     return *this;
   }
   if (is_ptr()) throw Failure("can't make a pointer from a pointer");
-  auto& seen = seen_pointer(p_, size);
+  auto& seen = cached_pointer(p_, size);
   const DTypeInfo* known = seen.load(std::memory_order_acquire);
   if (known && known->base == p_ && known->v == 1 && known->size == size && known->addrspace == space &&
       !DType(known).is_image())

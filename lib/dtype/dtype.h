@@ -52,11 +52,11 @@ struct DTypeInfo {
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
-  char fmt = 0;              // format character in Python's struct module; 0: none
+  char fmt = 0;              // format character of the scalar in Python's struct module; 0 if the module has none
   int32_t count = 1;         // number of elements of the value, or of the pointee
-  int32_t v = 1;             // number of pointers or images in a vector of them
+  int32_t v = 1;             // number of elements of a vector of pointers or images; otherwise 1
   int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee
-  int64_t size = -1;         // number of elements that a pointer may access; -1: no limit
+  int64_t size = -1;         // number of elements that a pointer may access; -1 if unlimited
   const DTypeInfo* base = nullptr;    // the pointee of a pointer, the value dtype of an image; otherwise null
   const DTypeInfo* single = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
   std::string_view name;              // "float", "float4", "imagef"
@@ -94,7 +94,7 @@ class DType {
   DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this dtype
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // a vector's element dtype; else this dtype
   DType vec(int64_t n) const;  // a vector of n elements of this dtype; throws Failure if this is a vector
-  // Returns a pointer to `size` elements of this dtype (-1: no limit). Throws Failure if this is a pointer already.
+  // Returns a pointer to `size` elements of this dtype (-1 if unlimited). Throws Failure if this is a pointer already.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
   int64_t nbytes() const;      // number of bytes that a pointer may access; throws Failure if there is no limit
 
@@ -160,7 +160,8 @@ inline constexpr DTypeSet sints{Scalar::Int8, Scalar::Int16, Scalar::Int32, Scal
 inline constexpr DTypeSet ints = uints | sints;
 inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 
-// dtypes.imageh(shape, pitch), dtypes.imagef(shape, pitch)
+// Return the image dtypes dtypes.imageh(shape, pitch) and dtypes.imagef(shape, pitch). `shape` is (height, width, 4);
+// `pitch` is the number of bytes per row, or -1 for the default of the shape.
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 

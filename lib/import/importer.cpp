@@ -66,7 +66,7 @@ void Importer::check_made(size_t first) const {
     UOp made = to.at(uint32_t(id));
     if (made.dtype().scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(made.dtype().repr())};
     if (!has_structure(made.op(), made.src(), made.arg()))
-      throw Refusal{"the imported node is not well formed: " + structure_trouble(made.op(), made.src(), made.arg())};
+      throw Refusal{"the imported node is not well formed: " + structure_error(made.op(), made.src(), made.arg())};
   }
 }
 
@@ -246,7 +246,7 @@ class Walk {
     auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed(out.list);
     if (!wrong) return out;
     if (UOp origin = out.origins->of(wrong->node)) at = origin;
-    throw Refusal{"the imported node is not well formed: " + wrong->trouble};
+    throw Refusal{"the imported node is not well formed: " + wrong->message};
   }
   Importer im_;
 };

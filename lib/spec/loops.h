@@ -9,13 +9,14 @@
 namespace tgc {
 
 // Returns the first of `nodes` (sources before users) that is one of:
-// - a STORE inside a loop (below an END of the loop's RANGE) whose address and gate (condition) do not depend on that
-// RANGE but whose value does. A value that reads the stored buffer is an intended accumulation and is not reported.
+// - a STORE to global memory in a loop (a source of an END of the loop's RANGE) whose address and gate (condition) do
+//   not depend on that RANGE but whose value does. If the value reads the stored buffer, the STORE is an intended
+//   accumulation and is not reported.
 // - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 
 // Returns true if a generated or reduced graph is worth running: it is well formed, satisfies `spec` and verify_loops,
-// and no RANGE has a size that is always 0.
+// and each of its RANGEs can have a positive size.
 bool is_sound(UOp root, Spec spec);
 
 }  // namespace tgc

@@ -59,7 +59,7 @@ const RuleSet& shared_spec() {
       decide("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
       require("alu", node(ops::ALU), [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
       require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
-      // loops
+      // ranges, indices of index dtype, and the ends of loops
       require("range", any_len(Op::RANGE, anything()), range_is_named),
       decide("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return index_sources(u) ? Answer::Yes : Answer::Decline; }),
       allow("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
@@ -83,7 +83,7 @@ const RuleSet& movement_spec() {
 
 const RuleSet& untagged_tensor_spec() {
   static const RuleSet own("_tensor_spec", {
-      // buffers
+      // buffers and devices
       allow("unique", leaf(Op::UNIQUE).of(kVoid)),
       allow("lunique", leaf(Op::LUNIQUE).of(kVoid)),
       require("device", leaf(Op::DEVICE).of(kVoid),

@@ -13,11 +13,12 @@ UOp verdict(UOp node, Answer answer);
 // Returns true if all sources but the first are of dtype index.
 bool index_sources(UOp u);
 
-// allow: accepts every node that its pattern matches
+// Calls a rule made by `allow`: the rule accepts every node that its pattern matches.
 UOp call_allow(const Rule& rule, const Match& match);
-// require: accepts a matched node if the rule's test returns true, else rejects the node
+// Calls a rule made by `require`: the rule accepts a matched node if its test returns true, and rejects the node
+// otherwise.
 UOp call_require(const Rule& rule, const Match& match);
-// decide: returns the verdict for the answer of its test (Yes, No or Decline)
+// Calls a rule made by `decide`: the test answers Yes (accept the node), No (reject the node) or Decline.
 UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

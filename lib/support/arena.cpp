@@ -49,12 +49,13 @@ class HugePages {
   void give_back(const std::vector<void*>& pages) {
     std::lock_guard guard(mutex_);
     for (void* page : pages)
-      if (free_.size() < kMost && madvise(page, kHugePage, MADV_DONTFORK) == 0) free_.push_back(page);
+      if (free_.size() < kMaxPages && madvise(page, kHugePage, MADV_DONTFORK) == 0) free_.push_back(page);
       else std::free(page);
   }
 
  private:
-  static constexpr size_t kMost = kSanitized ? 0 : 32;  // pages in the pool; 0 lets sanitizers detect use of freed ones
+  // maximum number of pages in the pool; 0 with sanitizers, which detect uses of freed pages
+  static constexpr size_t kMaxPages = kSanitized ? 0 : 32;
   std::mutex mutex_;
   std::vector<void*> free_;
 };
@@ -75,7 +76,8 @@ Arena::~Arena() {
 // because otherwise walks over megabytes of nodes spend most time on page faults and address translation.
 void Arena::new_block() {
   throw_if_late();  // most long work makes nodes
-  constexpr size_t kFew = 32;  // maximum blocks of a small arena, because clearing a huge page takes longer than these
+  // number of blocks of a small arena; clearing a huge page takes longer than allocating so few blocks
+  constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;
     void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);

@@ -33,8 +33,7 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-// Returns `text` with the characters escaped that end the data of a workflow command or, with `is_property`, one of its
-// properties.
+// Escapes `text` for use in a workflow command of GitHub Actions: in the message or, with `is_property`, in a property.
 std::string command_text(std::string_view text, bool is_property) {
   std::string out;
   for (char c : visible(text)) {

@@ -13,7 +13,7 @@ namespace tgc {
 
 enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 
-// One test: a record, an answer of a port, a finding of lint.
+// One test of a report: a record, an answer of a port, a finding of lint, or a kernel.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
   std::string name;       // name of the test, "add.0 (CPU:CLANG)"
@@ -21,7 +21,7 @@ struct CiCase {
   std::string message = {};  // one line; empty if passed
   std::string details = {};  // the difference, on several lines; may be empty
   std::string file = {};     // the file to annotate: a source file, or the recording; may be empty
-  uint32_t line = 0;         // 1-based line in `file`; 0: unknown
+  uint32_t line = 0;         // 1-based line in `file`; 0 if unknown
 };
 
 // A kind of failure, for the rule list of SARIF.
@@ -40,7 +40,7 @@ class CiReport {
   size_t count(CiVerdict verdict) const;
 
   std::string junit() const;  // one test suite, with every case
-  std::string sarif() const;  // one run, with a result for each case that failed
+  std::string sarif() const;  // one run, with a result for each case whose verdict is Failed or Error
   std::string github() const; // a workflow command "::error file=...::..." for each case that failed
 
  private:
@@ -51,13 +51,13 @@ class CiReport {
 
 // The reports that the user asked for.
 struct CiOptions {
-  std::string junit, sarif;  // files; empty: none
+  std::string junit, sarif;  // paths of the reports; empty for a report that was not asked for
 
-  // Returns whether a report is asked for, by an option or by $TGC_ANNOTATE.
+  // A report is written or printed if an option or $TGC_ANNOTATE asks for it.
   bool any() const { return has_files() || annotates(); }
   bool has_files() const { return !junit.empty() || !sarif.empty(); }
-  static bool annotates();  // whether $TGC_ANNOTATE is set
-  // Fails if $TGC_ANNOTATE has an unknown value.
+  static bool annotates();  // true if $TGC_ANNOTATE is set
+  // Returns an error if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
   // Writes the files. Returns the annotations, which the command prints; empty if none are asked for.
   Result<std::string> write(const CiReport& report) const;
@@ -65,7 +65,8 @@ struct CiOptions {
 
 std::string ci_help();  // the text of `tgc help ci`
 
-// Splits "model.py:12", or a text that begins so, into the file and the line. Returns an empty file for another text.
+// Returns the file and the line of a text that begins with both, such as "model.py:12 in f". Returns an empty file if
+// the text does not contain ".py:" and a number.
 std::pair<std::string, uint32_t> file_and_line(std::string_view place);
 
 }  // namespace tgc

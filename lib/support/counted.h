@@ -22,7 +22,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Returns the number that `text` is; nullopt if `text` has other characters, or if the number does not fit.
+// Returns the number that `text` is; nullopt if `text` has other characters, or if the number does not fit in Number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number n{};

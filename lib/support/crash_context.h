@@ -5,7 +5,7 @@
 namespace tgc {
 
 // Sets the calling thread's context to `work`, cut to kRoom bytes, until this object is destroyed. Contexts nest: when
-// an inner object is destroyed, the context of the outer one is back.
+// an inner object is destroyed, the context of the outer object is restored.
 class CrashContext {
  public:
   static constexpr size_t kRoom = 1000;

@@ -20,11 +20,11 @@ inline double thread_seconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Time limits of whole operations, such as one trial of a kernel: compiling, all runs, comparing and saving. A
-// DeadlineScope limits what the calling thread does. Everything that may take long asks for the current deadline: waits
-// for workers (lib/contain), REF, rewrites, and loops over large arrays. A forked worker inherits the deadline.
+// Time limit of a whole operation, such as one trial of a kernel: compiling, all runs, comparing and saving. A
+// DeadlineScope sets the limit for the calling thread. Waits for workers (lib/contain), REF, rewrites, and loops over
+// large arrays check the current deadline. A forked worker inherits the deadline.
 struct Deadline {
-  double seconds = 0;                             // the time limit, for messages; 0: no limit
+  double seconds = 0;                             // the time limit, for messages; 0 if there is no limit
   Clock::time_point end = Clock::time_point::max();
 
   bool is_over() const { return seconds > 0 && Clock::now() >= end; }
@@ -33,7 +33,8 @@ struct Deadline {
 
 // Returns the deadline of the calling thread.
 const Deadline& current_deadline();
-// Returns the current deadline, or the one `seconds` (0: no limit) from now if that is earlier.
+// Returns the earlier of two deadlines: the current one, and `seconds` from now. If `seconds` is 0, returns the current
+// one.
 Deadline deadline_within(double seconds);
 
 // Makes deadline_within(seconds) the current deadline of this thread during its lifetime.
@@ -48,16 +49,16 @@ class DeadlineScope {
   Deadline before_;
 };
 
-// Work of this process gets this many seconds more than workers, so that results which arrive at the last moment are
-// still compared and saved.
+// Extra seconds after the deadline for this process, to compare and to save results that workers deliver at the last
+// moment.
 inline constexpr double kCompareGrace = 0.5, kSaveGrace = 0.8;
 
-// Throws out_of_time() if the current deadline passed more than `grace` seconds ago. Call it often during long work.
+// Throws out_of_time() if the current deadline passed more than `grace` seconds ago. Long work must call this often.
 void throw_if_late(double grace = kCompareGrace);
 
 // Returns an error such as "did not end within 0.5 seconds".
 Diag out_of_time(double seconds);
-// Returns whether an error is, or tells of, an out_of_time() error.
+// Returns true if the message of `error` is, or contains, that of out_of_time().
 bool is_out_of_time(const Diag& error);
 
 }  // namespace tgc

@@ -5,19 +5,18 @@
 
 namespace tgc {
 
-// Searches for the first number after `right`, for which the answer is right, up to `wrong`, for which it is wrong.
-// `is_wrong(n)` returns a bool, or an optional<bool> that is unset if nothing is known about `n`: then numbers near `n`
-// are tried. Does not call is_wrong(right) or is_wrong(wrong). Returns a number n for which n - 1 is right and n is
-// wrong; the first one, if all numbers before it are right and all after it wrong. Returns nullopt if too many numbers
-// are unknown.
+// Searches between `right` and `wrong` for the first number n for which is_wrong(n) is true. is_wrong(right) must be
+// false and is_wrong(wrong) true; neither is called. `is_wrong` returns a bool, or an optional<bool> that is unset if
+// nothing is known about n; then numbers near n are tried. Returns a number n for which n is wrong and n - 1 is right:
+// the first wrong number, if all numbers after it are wrong. Returns nullopt if too many numbers are unknown.
 template <class IsWrong>
 std::optional<size_t> first_wrong(size_t right, size_t wrong, const IsWrong& is_wrong) {
-  constexpr size_t kMostTries = 12;  // numbers near the middle
+  constexpr size_t kMaxTries = 12;  // maximum number of numbers to try near the middle
   while (wrong - right > 1) {
     const size_t middle = right + (wrong - right) / 2;
     size_t at = middle;
     std::optional<bool> here = is_wrong(at);
-    for (size_t step = 1; !here && step < kMostTries; step++) {
+    for (size_t step = 1; !here && step < kMaxTries; step++) {
       const size_t distance = (step + 1) / 2;
       const bool is_up = step % 2;
       if (is_up ? middle + distance >= wrong : middle - right <= distance) continue;

@@ -341,7 +341,8 @@ double Int::to_double() const {
   if (bits <= 64) {
     out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
   } else {
-    // Keep the top 64 bits. If a 1 bit was lost, set the lowest kept bit, so that they round as the whole value would.
+    // Keep the top 64 bits. If a 1 bit was lost, set the lowest kept bit, so that the kept bits round as the whole
+    // value would.
     bool lost;
     Digits top = shift_right(big_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;

@@ -1,5 +1,5 @@
-// Checks a JSON text before it is read into a tree: its depth, and the names of its members. nlohmann's own callback
-// cannot do it, because its parser then visits all members of an object again whenever a member ends.
+// Checks a JSON text before it is read into a tree: its depth, and the names of its members. The callback of nlohmann's
+// parser is unsuitable, because the parser visits all members of an object again when one of its members ends.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@ namespace tgc {
 
 using JsonNameSeen = std::function<void(int depth, const std::string& name)>;  // depth: 1 in the outermost object
 
-// Returns whether `text` is JSON with at most `most` levels of lists and objects. Calls `seen` for each member's name.
+// Returns true if `text` is JSON with at most `most` levels of lists and objects. Calls `seen` for each member's name.
 bool json_fits(std::string_view text, int most, const JsonNameSeen& seen = {});
 
 }  // namespace tgc

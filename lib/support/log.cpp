@@ -38,7 +38,7 @@ class LineSink : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 };
 
-// Where entries go. Each topic has a logger, which gives the topic's name to its entries.
+// The loggers, one per topic. A logger adds the topic's name to its entries.
 struct Output {
   std::shared_ptr<spdlog::logger> topics[kLogTopics];
 
@@ -52,7 +52,7 @@ struct Output {
   }
 };
 
-// Never destroyed, because threads may log until the process ends.
+// Returns the process's only Output. It is never destroyed, because threads may log until the process ends.
 Output& output() {
   static Output& out = []() -> Output& {
     auto& made = *new Output;

@@ -1,5 +1,5 @@
-// The log: what tgc does inside. `tgc -v`, `--log-file` and $TGC_LOG choose what is logged; spdlog writes it. Messages
-// for users (errors, warnings, notes) are not log entries.
+// The log: what tgc does internally. `tgc -v`, `--log-file` and $TGC_LOG choose what is logged; spdlog writes the
+// entries. Messages for users (errors, warnings, notes) are not log entries.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -33,13 +33,13 @@ std::string log_help();  // returns a text about levels and topics
 
 inline std::array<LogLevel, kLogTopics> log_levels{};  // set before threads start
 
-// Returns whether an entry of this level is logged. Costs one comparison.
+// Returns true if an entry of this level is logged. Costs one comparison.
 inline bool logs(LogTopic topic, LogLevel level) { return log_levels[size_t(topic)] >= level; }
 
-// Logs an entry, in any thread, without asking logs(). A worker process sends it to its parent.
+// Writes an entry, whatever logs() returns; thread-safe. In a worker process, sends the entry to the parent process.
 void log_entry(LogTopic topic, LogLevel level, std::string_view text);
 
-// Log the text that `text()` returns. It is called only if the entry is logged.
+// Log the text that `text()` returns. `text()` is called only if logs() is true.
 template <class F> void log_info(LogTopic topic, F&& text) {
   if (logs(topic, LogLevel::Info)) [[unlikely]] log_entry(topic, LogLevel::Info, text());
 }
@@ -48,13 +48,13 @@ template <class F> void log_debug(LogTopic topic, F&& text) {
 }
 
 // Sets levels from LEVEL[,TOPIC=LEVEL...], for example "info,contain=debug". Levels: off, info, debug. Returns an error
-// that names the first unknown level or topic; what stands before it stays set.
+// that names the first unknown level or topic; the levels before it stay set.
 Status set_log_levels(std::string_view text);
-Status set_log_levels_of_environment();  // as $TGC_LOG says
-// Writes entries to the file `path`, which is created or emptied, instead of to standard error. Fails if it cannot be
-// written.
+Status set_log_levels_of_environment();  // sets levels from $TGC_LOG
+// Writes entries to the file `path`, which is created or emptied, instead of to standard error. Returns an error if the
+// file cannot be written.
 Status set_log_file(const std::string& path);
-// Writes entries, whole lines, by `write` instead of to standard error.
+// Passes each entry, as a whole line, to `write` instead of writing it to standard error.
 void set_log_output(void (*write)(std::string_view line));
 // Sends entries of this process to `forward` from now on. For worker processes.
 void forward_log(std::function<void(LogTopic topic, LogLevel level, std::string_view text)> forward);

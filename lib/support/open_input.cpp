@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostTexts = 16;  // maximum size of a copy of a pipe, in multiples of Limit::InputBytes
+constexpr int64_t kMaxTexts = 16;  // maximum size of a copy of a pipe, in multiples of Limit::InputBytes
 
 // Copies the rest of `from` to an unnamed temporary file that the process keeps. Returns null and errno on failure.
 FILE* copy_of(int from) {
@@ -27,7 +27,7 @@ FILE* copy_of(int from) {
   for (;;) {
     ssize_t n = ::read(from, buffer.data(), buffer.size());
     if (n == 0) return copy;
-    if (n > 0 && (size += n) / kMostTexts > limit(Limit::InputBytes)) errno = EFBIG, n = -1;
+    if (n > 0 && (size += n) / kMaxTexts > limit(Limit::InputBytes)) errno = EFBIG, n = -1;
     int error = n > 0 ? write_all(fileno(copy), {buffer.data(), size_t(n)}) : errno;
     if (error == 0) continue;
     std::fclose(copy);

@@ -12,36 +12,36 @@ OrderedPool::~OrderedPool() {
   (void)finish();
 }
 
-bool OrderedPool::hold(std::unique_ptr<Task> task) {
+bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
   std::unique_lock lock(mutex_);
-  space_.wait(lock, [&] { return trouble_ || held_.size() + delivering_ < backlog_; });
-  if (trouble_) return false;
-  held_.push_back(std::move(task));
+  space_.wait(lock, [&] { return error_ || queue_.size() + delivering_ < backlog_; });
+  if (error_) return false;
+  queue_.push_back(std::move(task));
   if (jobs_ == 1) {
     run_next(lock);
-  } else if (held_.size() - begun_ > idle_ && threads_.size() < jobs_) {
+  } else if (queue_.size() - num_started_ > idle_ && threads_.size() < jobs_) {
     auto begun = settle([&] { threads_.emplace_back([this] { work(); }); });
     if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this thread
     else if (!begun) ready_.notify_one();
   } else {
     ready_.notify_one();
   }
-  return !trouble_;
+  return !error_;
 }
 
 void OrderedPool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     idle_++;
-    ready_.wait(lock, [&] { return begun_ < held_.size() || closed_; });
+    ready_.wait(lock, [&] { return num_started_ < queue_.size() || closed_; });
     idle_--;
-    if (begun_ == held_.size()) return;
+    if (num_started_ == queue_.size()) return;
     run_next(lock);
   }
 }
 
 void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = *held_[begun_++];  // the task stays in held_ until it is done
+  Task& task = *queue_[num_started_++];  // the task stays in queue_ until it is done
   lock.unlock();
   task.run();
   lock.lock();
@@ -51,11 +51,11 @@ void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
 
 void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {
   delivering_ = true;
-  while (!held_.empty() && held_.front()->done) {
-    std::unique_ptr<Task> task = std::move(held_.front());
-    held_.pop_front();
-    begun_--;
-    if (!trouble_) {
+  while (!queue_.empty() && queue_.front()->done) {
+    std::unique_ptr<Task> task = std::move(queue_.front());
+    queue_.pop_front();
+    num_started_--;
+    if (!error_) {
       lock.unlock();
       Status status = task->deliver();
       task.reset();
@@ -68,9 +68,9 @@ void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {
 }
 
 void OrderedPool::stop(Diag why) {
-  if (trouble_) return;
-  trouble_ = std::move(why);
-  held_.resize(begun_);
+  if (error_) return;
+  error_ = std::move(why);
+  queue_.resize(num_started_);
   space_.notify_all();
 }
 
@@ -87,7 +87,7 @@ Status OrderedPool::finish() {
   ready_.notify_all();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
-  if (trouble_) return *trouble_;
+  if (error_) return *error_;
   return Unit{};
 }
 

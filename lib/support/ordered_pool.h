@@ -52,9 +52,9 @@ auto settle(Body&& body) {
 
 class OrderedPool {
  public:
-  // Uses at most `jobs` threads (0: one per processor), each started when there is work for it. With one job, submit()
-  // runs and delivers each task on the caller's thread. At most `backlog` tasks (0: four per job) are submitted and not
-  // yet delivered.
+  // Uses at most `jobs` threads, each started when there is work for it; 0 means one per processor. With one job,
+  // submit() runs and delivers each task on the caller's thread. At most `backlog` tasks are submitted and not yet
+  // delivered; 0 means four per job.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
   ~OrderedPool();  // drops tasks that have not started, and waits for the running tasks
@@ -66,7 +66,7 @@ class OrderedPool {
   // not started are dropped. Neither function may call submit().
   template <class Run, class Deliver>
   bool submit(Run run, Deliver deliver) {
-    return hold(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
+    return enqueue(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
   }
 
   // Drops tasks not yet started and stops deliveries; finish() returns "cancelled" or an earlier error. Thread-safe.
@@ -103,7 +103,7 @@ class OrderedPool {
     std::optional<decltype(settle(std::declval<Run&>()))> outcome_;
   };
 
-  bool hold(std::unique_ptr<Task> task);
+  bool enqueue(std::unique_ptr<Task> task);
   void work();
   void run_next(std::unique_lock<std::mutex>& lock);
   void deliver_what_is_next(std::unique_lock<std::mutex>& lock);
@@ -113,12 +113,12 @@ class OrderedPool {
   const size_t backlog_;
   std::mutex mutex_;  // guards all members below
   std::condition_variable ready_, space_;
-  std::deque<std::unique_ptr<Task>> held_;  // tasks to deliver, in submission order; the first begun_ are started
-  size_t begun_ = 0;                        // number of started tasks in held_
+  std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order; num_started_ of them are started
+  size_t num_started_ = 0;                  // number of started tasks in queue_
   size_t idle_ = 0;                         // number of threads that wait for work
-  bool delivering_ = false;                 // true while a thread delivers a task, which it took out of held_
+  bool delivering_ = false;                 // true while a thread delivers a task, which it has removed from queue_
   bool closed_ = false;                     // true if no more tasks will be submitted
-  std::optional<Diag> trouble_;             // the error that stopped the pool
+  std::optional<Diag> error_;             // the error that stopped the pool
   std::vector<std::thread> threads_;
 };
 

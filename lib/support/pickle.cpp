@@ -102,7 +102,7 @@ class PickleReader {
     if (stack_.size() - floor() < size) fail("nothing on the stack");
     push_items(Kind::Tuple, stack_.size() - size);
   }
-  // Moves the stack's values from `from` on to the end of the list, dict or set below them.
+  // Moves the values from index `from` to the top of the stack to the end of the list, dict or set below them.
   void add(Kind kind, size_t from) {
     if (from <= floor() || from > stack_.size()) fail("nothing on the stack");
     const Node& to = p_.nodes_[stack_[from - 1]];
@@ -173,11 +173,11 @@ class PickleReader {
     p_.items_[object.begin + 2] = state;
   }
 
-  // Reads one opcode and returns true if it was the last.
+  // Executes one opcode. Returns true if it was STOP, the last opcode.
   bool step() {
     switch (uint8_t(number(1))) {
       case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
-      case 0x95: number(8); break;  // FRAME
+      case 0x95: number(8); break;  // FRAME and its length, which is not needed
       case 'N': push({}); break;
       case 0x88: push({.kind = Kind::Bool, .number = 1}); break;
       case 0x89: push({.kind = Kind::Bool}); break;
@@ -290,7 +290,8 @@ std::span<const uint32_t> PickleValue::items() const {
   switch (n.kind) {
     case Pickle::Tuple: return std::span(pickle_->items_).subspan(n.begin, n.end - n.begin);
     case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->lists_[n.begin];
-    case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.begin + 1]).items();  // a Tuple: one level
+    // recurses once, because the arguments are a Tuple
+    case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.begin + 1]).items();
     default: return {};
   }
 }
@@ -304,7 +305,8 @@ std::optional<PickleValue> PickleValue::find(std::string_view key) const {
   PickleValue dict = *this;
   if (kind() == Pickle::Object) {
     auto s = state();
-    if (s && s->kind() == Pickle::Tuple && s->size() == 2) s = (*s)[1];  // a class with slots: (dict, slots)
+    // the state of a class with __slots__ is (dict, slots)
+    if (s && s->kind() == Pickle::Tuple && s->size() == 2) s = (*s)[1];
     if (!s) return {};
     dict = *s;
   }

@@ -19,14 +19,13 @@ class Pickle {
  public:
   enum Kind : uint8_t {
     None, Bool, Number, Float, Text, Bytes, Tuple, List, Dict, Set,
-    Global,  // a class or function: `module` and `text`, its name
-    Object,  // what a Global returned for arguments: items are the Global, the arguments and, if it has one, the state.
-             // An enum's member has its value as argument or, if a Python 3.11.2 wrote it, its name
+    Global,  // a class or function; `module` has its module, `text` its name
+    Object,  // the result of calling a Global; the items are the Global, the arguments and, if there is one, the state
   };
-  // Decides whether a pickle may name the class or function `name` of `module`. A name that is not allowed is an error.
+  // Decides whether a pickle may name the class or function `name` of `module`. Any other name is an error.
   using IsAllowed = bool (*)(std::string_view module, std::string_view name);
 
-  // Reads a whole pickle. Errors say what is wrong and at which byte; `expected` becomes the Diag's.
+  // Reads a whole pickle. Errors say what is wrong and at which byte; `expected` becomes Diag::expected.
   static Result<Pickle> read(std::string bytes, IsAllowed is_allowed, std::string_view expected);
 
   PickleValue root() const;
@@ -69,7 +68,7 @@ class PickleValue {
 
   Pickle::Kind kind() const { return node().kind; }
   bool is_none() const { return kind() == Pickle::None; }
-  uint32_t id() const { return node_; }  // equal ids: the same Python object
+  uint32_t id() const { return node_; }  // values with equal ids are the same Python object
 
   std::string_view text() const;   // Text, Bytes, or the name of a Global
   std::string_view module() const;  // module of a Global
@@ -78,15 +77,16 @@ class PickleValue {
   std::optional<double> real() const;     // Number or Float
   bool truth() const { return number().value_or(0) != 0; }
 
-  // Tuple, List and Set: the items. Dict: keys and values in turn. Object: its arguments.
+  // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument
+  // of an enum member is its value or, if Python 3.11.2 wrote the pickle, its name.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
-  // The value of a Dict's text key; of an Object, of a field of its state.
+  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
   std::optional<PickleValue> find(std::string_view key) const;
 
   std::string_view class_name() const;     // class of an Object
   std::string_view class_module() const;   // module of an Object's class
-  std::optional<PickleValue> state() const;  // what BUILD gave an Object
+  std::optional<PickleValue> state() const;  // the state that the opcode BUILD set
 
  private:
   const Pickle::Node& node() const { return pickle_->nodes_[node_]; }

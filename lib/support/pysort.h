@@ -1,7 +1,7 @@
-// py_sort: CPython's list.sort, with the same sequence of comparisons.
-// tinygrad sorts nodes by keys that are not a strict weak order (dtypes that differ only in a pointer's size are
-// neither equal nor less), so std::stable_sort can order them differently than Python does. py_sort follows
-// Objects/listobject.c of CPython 3.11: natural runs, binary insertion, powersort's merge order, galloping merges.
+// py_sort: CPython's list.sort, with the same sequence of comparisons. tinygrad sorts nodes by keys that are not a
+// strict weak order (dtypes that differ only in a pointer's size are neither equal nor less), so std::stable_sort can
+// order them differently than Python does. py_sort follows Objects/listobject.c of CPython 3.11: natural runs, binary
+// insertion, powersort's merge order, galloping merges.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -152,30 +152,32 @@ class PySorter {
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
   }
 
-  enum class Took { Left, Right, All };  // where a merge step took an element from; All: the merge is complete
-  enum class Leapt { Far, Near, All };   // a galloping step moved many or few elements; All: the merge is complete
+  // The run from which a merge step took an element; All if the merge is complete.
+  enum class StepResult { Left, Right, All };
+  // Whether a galloping step moved many or few elements; All if the merge is complete.
+  enum class GallopResult { Far, Near, All };
 
-  // The loop of both merges: step() moves one element until one run has won min_gallop times in a row, then leap()
-  // gallops as long as it moves at least kMinGallop elements at once.
+  // The loop of both merges: step() moves one element until one run has won min_gallop times in a row, then
+  // gallop_step() gallops as long as it moves at least kMinGallop elements at once.
   template <class Step, class Leap>
-  void merge(Step step, Leap leap) {
+  void merge(Step step, Leap gallop_step) {
     ptrdiff_t min_gallop = min_gallop_;
     for (;;) {
-      Took winner = Took::Left;
+      StepResult winner = StepResult::Left;
       for (ptrdiff_t in_a_row = 0; in_a_row < min_gallop;) {
-        Took took = step();
-        if (took == Took::All) return;
+        StepResult took = step();
+        if (took == StepResult::All) return;
         in_a_row = took == winner ? in_a_row + 1 : 1;
         winner = took;
       }
       ++min_gallop;
-      Leapt leapt;
+      GallopResult result;
       do {
         min_gallop -= min_gallop > 1;
         min_gallop_ = min_gallop;
-        leapt = leap();
-        if (leapt == Leapt::All) return;
-      } while (leapt == Leapt::Far);
+        result = gallop_step();
+        if (result == GallopResult::All) return;
+      } while (result == GallopResult::Far);
       ++min_gallop;
       min_gallop_ = min_gallop;
     }
@@ -197,31 +199,31 @@ class PySorter {
     auto step = [&] {
       if (less_(*p2, *p1)) {
         *out++ = *p2++;
-        return --n2 == 0 ? end_of_right(), Took::All : Took::Right;
+        return --n2 == 0 ? end_of_right(), StepResult::All : StepResult::Right;
       }
       *out++ = *p1++;
-      return --n1 == 1 ? last_of_left(), Took::All : Took::Left;
+      return --n1 == 1 ? last_of_left(), StepResult::All : StepResult::Left;
     };
-    auto leap = [&] {
+    auto gallop_step = [&] {
       ptrdiff_t k1 = ptrdiff_t(gallop_right(*p2, p1, n1, 0));
       for (ptrdiff_t j = 0; j < k1; j++) *out++ = *p1++;
       n1 -= k1;
-      if (k1 && n1 == 1) return last_of_left(), Leapt::All;
-      if (n1 == 0) return end_of_right(), Leapt::All;  // happens only if `less` is inconsistent
+      if (k1 && n1 == 1) return last_of_left(), GallopResult::All;
+      if (n1 == 0) return end_of_right(), GallopResult::All;  // happens only if `less` is inconsistent
       *out++ = *p2++;
-      if (--n2 == 0) return end_of_right(), Leapt::All;
+      if (--n2 == 0) return end_of_right(), GallopResult::All;
       ptrdiff_t k2 = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
       for (ptrdiff_t j = 0; j < k2; j++) *out++ = *p2++;
       n2 -= k2;
-      if (k2 && n2 == 0) return end_of_right(), Leapt::All;
+      if (k2 && n2 == 0) return end_of_right(), GallopResult::All;
       *out++ = *p1++;
-      if (--n1 == 1) return last_of_left(), Leapt::All;
-      return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
+      if (--n1 == 1) return last_of_left(), GallopResult::All;
+      return k1 >= kMinGallop || k2 >= kMinGallop ? GallopResult::Far : GallopResult::Near;
     };
     *out++ = *p2++;  // merge_at trimmed the runs, so the second run begins with the least element
     if (--n2 == 0) return end_of_right();
     if (n1 == 1) return last_of_left();
-    merge(step, leap);
+    merge(step, gallop_step);
   }
 
   // Merges two adjacent runs from the right; the second one is copied to a buffer.
@@ -242,31 +244,31 @@ class PySorter {
     auto step = [&] {
       if (less_(*p2, *p1)) {
         *out-- = *p1--;
-        return --n1 == 0 ? end_of_left(), Took::All : Took::Left;
+        return --n1 == 0 ? end_of_left(), StepResult::All : StepResult::Left;
       }
       *out-- = *p2--;
-      return --n2 == 1 ? first_of_right(), Took::All : Took::Right;
+      return --n2 == 1 ? first_of_right(), StepResult::All : StepResult::Right;
     };
-    auto leap = [&] {
+    auto gallop_step = [&] {
       ptrdiff_t k1 = n1 - ptrdiff_t(gallop_right(*p2, a1, n1, n1 - 1));
       for (ptrdiff_t j = 0; j < k1; j++) *out-- = *p1--;
       n1 -= k1;
-      if (k1 && n1 == 0) return end_of_left(), Leapt::All;
+      if (k1 && n1 == 0) return end_of_left(), GallopResult::All;
       *out-- = *p2--;
-      if (--n2 == 1) return first_of_right(), Leapt::All;
+      if (--n2 == 1) return first_of_right(), GallopResult::All;
       ptrdiff_t k2 = n2 - ptrdiff_t(gallop_left(*p1, b2, n2, n2 - 1));
       for (ptrdiff_t j = 0; j < k2; j++) *out-- = *p2--;
       n2 -= k2;
-      if (k2 && n2 == 1) return first_of_right(), Leapt::All;
-      if (n2 == 0) return end_of_left(), Leapt::All;  // happens only if `less` is inconsistent
+      if (k2 && n2 == 1) return first_of_right(), GallopResult::All;
+      if (n2 == 0) return end_of_left(), GallopResult::All;  // happens only if `less` is inconsistent
       *out-- = *p1--;
-      if (--n1 == 0) return end_of_left(), Leapt::All;
-      return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
+      if (--n1 == 0) return end_of_left(), GallopResult::All;
+      return k1 >= kMinGallop || k2 >= kMinGallop ? GallopResult::Far : GallopResult::Near;
     };
     *out-- = *p1--;  // merge_at trimmed the runs, so the first run ends with the greatest element
     if (--n1 == 0) return end_of_left();
     if (n2 == 1) return first_of_right();
-    merge(step, leap);
+    merge(step, gallop_step);
   }
 
   std::vector<T>& a_;

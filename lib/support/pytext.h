@@ -15,9 +15,10 @@ void append_py_repr(std::string& out, double v);
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
+// The kind of a Python literal: 'text' or b'bytes'.
+enum class PyLiteral : uint8_t { Str, Bytes };
 // Returns the value, in UTF-8, of a Python string literal. `body` has no quotes. Escapes: \\ \' \" \n \t \r \a \b \f \v
 // \0 \ooo \xNN \uNNNN \UNNNNNNNN; a bytes literal has no \u and \U. Returns nullopt if an escape is malformed.
-enum class PyLiteral : uint8_t { Str, Bytes };
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
 // Parses a float literal such as "1.5", "1e-05", "inf" or "nan". Returns nullopt for other text.

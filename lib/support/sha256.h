@@ -13,7 +13,7 @@ using Sha256 = std::array<uint8_t, 32>;
 Sha256 sha256(std::string_view bytes);
 std::string to_hex(const Sha256& digest);
 
-// Bytes as hexadecimal text, in lower case.
+// Returns the bytes as hexadecimal text, in lower case.
 inline std::string to_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

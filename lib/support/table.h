@@ -32,8 +32,6 @@ inline std::string table(const std::vector<std::vector<std::string>>& rows, std:
   return out;
 }
 
-// Formats named counts as text, one count per line.
-
 // Returns the pairs of name and count, the largest count first; equal counts in the order of the names.
 inline std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());

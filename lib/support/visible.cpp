@@ -61,8 +61,8 @@ bool is_hidden(uint32_t code) {
 }
 
 namespace {
-// Returns whether a CI job may pass over the character when it looks for a command at the beginning of a line:
-// Unicode's white space, and what is not shown.
+// Returns true for a character that a CI service may skip when it looks for a command at the beginning of a line:
+// Unicode's white space and hidden characters.
 bool is_skipped(uint32_t code) {
   constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                               {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};

@@ -16,15 +16,15 @@ std::string visible(std::string_view text);
 // Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).
 std::string visible_in_color(std::string_view text);
 
-// Returns `text` without what the runner of a CI job obeys when a job prints it: "::" at the begin of a line becomes
-// ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
+// Returns `text` without the commands that CI services execute when a job prints them: "::" at the begin of a line
+// becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string without_workflow_commands(std::string_view text);
 
-// Returns `text`, data for another program, without what controls a terminal that shows it: control characters become
-// escapes that JSON has too. Line ends, tabs and tinygrad's colors stay.
+// Returns `text`, which another program reads but a terminal may show: control characters become escapes that JSON has,
+// too. Line ends, tabs and tinygrad's colors stay.
 std::string without_controls(std::string_view text);
 
-// Returns true if `text` is one line without hidden characters, except tinygrad's colors: what a name or an id may be.
+// Returns true if `text` can be a name or an id: one line without hidden characters, except tinygrad's colors.
 bool is_one_line(std::string_view text);
 
 }  // namespace tgc

@@ -20,7 +20,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // maximum number of symbolic links to follow, as in Linux
+constexpr int kMaxLinks = 40;  // maximum number of symbolic links to follow, as in Linux
 
 std::string folder_of(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -38,7 +38,7 @@ int descriptor_of(std::string_view path) {
 }
 
 // Returns true if another user may have planted `link` in a shared folder, by the rule of Linux's protected_symlinks.
-bool is_a_strangers(const struct stat& link, const std::string& folder) {
+bool may_be_planted(const struct stat& link, const std::string& folder) {
   struct stat parent;
   if (::stat(folder.empty() ? "." : folder.c_str(), &parent) != 0) return true;
   constexpr mode_t kShared = S_ISVTX | S_IWOTH;
@@ -47,12 +47,12 @@ bool is_a_strangers(const struct stat& link, const std::string& folder) {
 
 // Resolves symbolic links in the last component of `path`. The final target need not exist. Returns 0 or an errno.
 int follow_links(std::string& path) {
-  for (int n = 0; n < kMostLinks && descriptor_of(path) < 0; n++) {
+  for (int n = 0; n < kMaxLinks && descriptor_of(path) < 0; n++) {
     struct stat info;
     if (::lstat(path.c_str(), &info) != 0) return errno == ENOENT ? 0 : errno;
     if (!S_ISLNK(info.st_mode)) return 0;
     std::string folder = folder_of(path);
-    if (is_a_strangers(info, folder)) return EACCES;
+    if (may_be_planted(info, folder)) return EACCES;
     char target[4096];
     ssize_t size = ::readlink(path.c_str(), target, sizeof target);
     if (size < 0) return errno;
@@ -65,30 +65,30 @@ int follow_links(std::string& path) {
 
 }  // namespace
 
-Diag FileWriter::trouble(int error) const {
-  return {.message = std::string("cannot write: ") + std::strerror(error), .file = shown_};
+Diag FileWriter::diag_of_errno(int error) const {
+  return {.message = std::string("cannot write: ") + std::strerror(error), .file = shown_path_};
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept { *this = std::move(other); }
 FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
-  shown_.swap(other.shown_);
+  shown_path_.swap(other.shown_path_);
   path_.swap(other.path_);
   staged_ = std::move(other.staged_);
-  std::swap(through_, other.through_);
+  std::swap(direct_, other.direct_);
   std::swap(old_, other.old_);
   std::swap(in_place_, other.in_place_);
   return *this;
 }
 FileWriter::~FileWriter() {
-  for (int fd : {through_, old_})
+  for (int fd : {direct_, old_})
     if (fd >= 0) ::close(fd);
 }
 
 Result<FileWriter> FileWriter::create(const std::string& path) {
   FileWriter out;
-  out.shown_ = path;
+  out.shown_path_ = path;
   out.path_ = path == "-" ? "/dev/stdout" : path;
-  if (int error = out.open()) return out.trouble(error);
+  if (int error = out.open()) return out.diag_of_errno(error);
   return out;
 }
 
@@ -96,15 +96,15 @@ int FileWriter::open() {
   if (path_.empty() || path_.find('\0') != path_.npos) return ENOENT;
   if (int error = follow_links(path_)) return error;
   if (int fd = descriptor_of(path_); fd >= 0) {
-    through_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return through_ < 0 ? errno : 0;
+    direct_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return direct_ < 0 ? errno : 0;
   }
   old_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);  // fails if the file is not writable
   if (old_ < 0 && errno != ENOENT) return errno;
   if (old_ < 0) return path_.ends_with('/') ? EISDIR : staged_.create(folder_of(path_), 0666);
   struct stat info;
   if (::fstat(old_, &info) != 0) return errno;
-  if (!S_ISREG(info.st_mode)) return through_ = std::exchange(old_, -1), 0;
+  if (!S_ISREG(info.st_mode)) return direct_ = std::exchange(old_, -1), 0;
   if (int error = staged_.create(folder_of(path_), 0600)) return error;
   in_place_ = info.st_nlink > 1 || ::fchown(staged_.descriptor(), info.st_uid, info.st_gid) != 0 ||
               ::fchmod(staged_.descriptor(), info.st_mode & 07777) != 0;
@@ -112,20 +112,20 @@ int FileWriter::open() {
 }
 
 Status FileWriter::write(std::string_view bytes) {
-  if (int error = through_ >= 0 ? write_all(through_, bytes) : staged_.write(bytes)) return trouble(error);
+  if (int error = direct_ >= 0 ? write_all(direct_, bytes) : staged_.write(bytes)) return diag_of_errno(error);
   return Unit{};
 }
 
 Status FileWriter::commit() {
-  if (through_ >= 0) {
-    if (int fd = std::exchange(through_, -1); ::close(fd) != 0 && errno != EINTR) return trouble(errno);
+  if (direct_ >= 0) {
+    if (int fd = std::exchange(direct_, -1); ::close(fd) != 0 && errno != EINTR) return diag_of_errno(errno);
     return Unit{};
   }
   int error = old_ >= 0 && !in_place_ ? staged_.sync() : 0;
   if (!error && !in_place_) error = staged_.move_to(path_);
   bool is_pinned = old_ >= 0 && (error == EBUSY || error == EXDEV || error == EPERM || error == EACCES);
   if (in_place_ || is_pinned) error = copy_over(old_);
-  if (error) return trouble(error);
+  if (error) return diag_of_errno(error);
   return Unit{};
 }
 
@@ -160,7 +160,7 @@ namespace {
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
-  pid_t owner = 0;  // a forked child inherits the table, but must remove only its own files
+  pid_t owner = 0;  // process that made the file; a forked child inherits the table, but must remove only its own files
   char path[PATH_MAX] = {};
 };
 constinit Slot slots[32];
@@ -180,7 +180,7 @@ void watch_signals() {
 }
 
 // Adds `path` to the table. Returns the index of its slot; -1 if the table is full or the path too long.
-int remember(const std::string& path) {
+int add_to_table(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
     int expected = Slot::Free;
@@ -193,7 +193,7 @@ int remember(const std::string& path) {
   return -1;
 }
 
-int forget(int slot) {
+int remove_from_table(int slot) {
   if (slot >= 0) slots[slot].state = Slot::Free;
   return -1;
 }
@@ -234,18 +234,18 @@ void StagedFile::swap(StagedFile& other) noexcept {
 StagedFile::~StagedFile() {
   if (fd_ >= 0) ::close(fd_);
   if (!path_.empty()) ::unlink(path_.c_str());
-  forget(slot_);
+  remove_from_table(slot_);
 }
 
 int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  slot_ = remember(path_);  // call before the file is created, so that a signal never leaves it behind
+  slot_ = add_to_table(path_);  // call before the file is created, so that a signal never leaves it behind
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd_ >= 0) return 0;
   int error = errno;
-  slot_ = forget(slot_);
+  slot_ = remove_from_table(slot_);
   path_.clear();
   return error;
 }
@@ -261,7 +261,7 @@ int StagedFile::move_to(const std::string& path) {
   if (int same = ::dup(fd_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
   ::close(std::exchange(fd_, -1));
-  slot_ = forget(slot_);
+  slot_ = remove_from_table(slot_);
   path_.clear();
   return 0;
 }
@@ -272,7 +272,7 @@ constexpr size_t kLongest = 170;  // maximum bytes of a name; leaves room for su
 constexpr size_t kHash = 9;       // length of "-" and eight digits of the hash
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
-size_t harmless(std::string_view text) {
+size_t length_of_safe_character(std::string_view text) {
   size_t end = 0;
   int32_t code = decode_utf8(text, end);
   constexpr std::u32string_view kBad = U"\t\n\u00a0\u202f /\\";
@@ -287,7 +287,7 @@ std::string file_name_of(std::string_view name) {
   bool same = out.empty();
   size_t cut = 0;  // end of the last character after which the hash still fits in the name
   for (size_t i = 0; i < name.size();) {
-    size_t size = harmless(name.substr(i));
+    size_t size = length_of_safe_character(name.substr(i));
     if (out.size() + size > kLongest) {
       same = false;
       break;

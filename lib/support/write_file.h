@@ -31,7 +31,7 @@ class StagedFile {
   void swap(StagedFile& other) noexcept;
 
   int fd_ = -1;
-  int slot_ = -1;  // index in the table of files that the signal handler removes; -1: none
+  int slot_ = -1;  // index in the table of files that the signal handler removes; -1 if the file is not in the table
   std::string path_;
 };
 
@@ -60,18 +60,18 @@ class FileWriter {
   ~FileWriter();  // discards what was written to a regular file, unless commit() was called
 
   Status write(std::string_view bytes);
-  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // for writes by system calls
+  int descriptor() const { return direct_ >= 0 ? direct_ : staged_.descriptor(); }  // for writes by system calls
   Status commit();  // moves the complete file to its path
 
  private:
   FileWriter() = default;
   int open();
   int copy_over(int old);
-  Diag trouble(int error) const;
+  Diag diag_of_errno(int error) const;
 
-  std::string shown_, path_;  // the path as the user wrote it; the path with symbolic links resolved
+  std::string shown_path_, path_;  // the path as the user wrote it; the path with symbolic links resolved
   StagedFile staged_;
-  int through_ = -1;          // descriptor of a target that is not a regular file, else -1
+  int direct_ = -1;           // descriptor of a target that is not a regular file, else -1
   int old_ = -1;              // descriptor of the existing file, -1 if there is none
   bool in_place_ = false;     // commit() copies the content into the existing file instead of renaming over it
 };
@@ -79,11 +79,10 @@ class FileWriter {
 // Writes `bytes` to `path` with a FileWriter.
 Status write_file(const std::string& path, std::string_view bytes);
 
-// Makes safe file names from untrusted names in an input, such as record ids and kernel names.
-
-// Returns `name` as a file name: 1 to 170 bytes of valid UTF-8 without path separators, blanks, control or
-// bidirectional characters, and without a leading "." or "-". A name that already fits is returned unchanged. In other
-// names, each unfit character becomes "_" and eight digits of the name's hash are appended, so that they stay distinct.
+// Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid
+// UTF-8 without path separators, blanks, control or bidirectional characters, and without a leading "." or "-". A name
+// that already fits is returned unchanged. In other names, each unfit character becomes "_" and eight digits of the
+// name's hash are appended, so that distinct names stay distinct.
 std::string file_name_of(std::string_view name);
 
 // The paths that this run has written to. Used so that one result never silently overwrites another.

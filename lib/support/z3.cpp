@@ -59,8 +59,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// Interrupts questions that use too much processor time. Z3's own limits are resources, which do not count all work,
-// and wall time, in which a busy machine decides less. One thread looks at all questions.
+// Interrupts questions that use too much processor time. Z3 itself can only limit its count of resources, which leaves
+// out some work, and wall time, which depends on the load of the machine. One thread looks at all questions.
 class Watcher {
  public:
   struct Question {
@@ -83,7 +83,7 @@ class Watcher {
     changed_.notify_one();
     return std::prev(questions_.end());
   }
-  // Returns whether the question was interrupted.
+  // Returns true if the question was interrupted.
   bool remove(Place question) {
     std::lock_guard lock(mutex_);
     const bool is_over = question->is_over;

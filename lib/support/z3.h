@@ -1,4 +1,4 @@
-// The SMT solver Z3. libz3 is loaded when the first session begins, so programs that ask nothing do not load it.
+// The SMT solver Z3. libz3 is loaded when the first Z3Session begins, so programs that never use Z3 do not load it.
 #pragma once
 #include <string>
 
@@ -11,9 +11,9 @@ class Z3Session {
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". Z3 ends early if
-  // it uses more than `most_seconds` of processor time (0: no limit). Then is_over() is true, and the session answers
-  // no further questions.
+  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If Z3 uses more
+  // than `most_seconds` of processor time (0 means no limit), Z3 is interrupted; then is_over() is true, and the
+  // session must not be used further.
   std::string ask(const std::string& text, double most_seconds = 0);
   bool is_over() const { return is_over_; }
 

@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// tinygrad's renderer classes that tgc reproduces; renderers.def is the table of them.
+// tinygrad's renderer classes that tgc reproduces, listed in renderers.def.
 enum class RendererKind : uint8_t {
 #define TGC_RENDERER(id, name, printer) id,
 #include "lib/target/renderers.def"
@@ -30,7 +30,7 @@ struct Target {
   bool has_local = true;
   bool has_shared = true;
   bool has_threads = false;
-  // maximum launch size in x, y, z: work groups (global_max), threads per work group (local_max); nullopt: no limit
+  // maximum launch size in x, y, z: work groups (global_max), threads per work group (local_max); nullopt if unlimited
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // number of bytes of local memory that a work group can use
@@ -78,10 +78,9 @@ inline bool is_rdna4(std::string_view arch) {
   return without_features(arch) == "gfx1200" || without_features(arch) == "gfx1201";
 }
 
-// Parses the target of a recording.
-
-// Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers do.
-// So a recording for an arch that tgc does not list is compiled as tinygrad compiled it.
+// Parses the target of a recording. Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch
+// "gfx...", as tinygrad's renderers do. So a recording for an arch that tgc does not list is compiled as tinygrad
+// compiled it.
 Result<Target> recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

@@ -51,7 +51,8 @@ namespace tensor_cores {
 
 std::span<const TensorCore> cuda(int arch);              // the tensor cores of the architecture sm_<arch>
 std::span<const TensorCore> ptx(int arch);  // the tensor cores of cuda(arch) that the PTX renderer supports
-std::span<const TensorCore> amd(std::string_view arch);  // of an arch such as "gfx942"; RDNA3's for other archs
+// the tensor cores of an AMD arch such as "gfx942"; for an unknown arch, those of RDNA3
+std::span<const TensorCore> amd(std::string_view arch);
 std::span<const TensorCore> metal();
 std::span<const TensorCore> amx();
 std::span<const TensorCore> intel();

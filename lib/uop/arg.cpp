@@ -173,7 +173,8 @@ Order py_compare(Arg a, Arg b) {
   auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // in Python, an Ops is an int
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
-      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // same order as by code points
+      // the order of UTF-8 bytes is the order of code points
+      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);
       case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
       case Arg::Kind::DType:
         return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;

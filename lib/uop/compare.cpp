@@ -10,7 +10,7 @@ namespace tgc {
 namespace {
 
 // Returns true if the op of `a` sorts before the op of `b`, a different op, in the graph's release.
-inline bool before(UOp a, UOp b) {
+inline bool op_sorts_before(UOp a, UOp b) {
   if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
     return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
   return a.op() < b.op();
@@ -19,7 +19,7 @@ inline bool before(UOp a, UOp b) {
 }  // namespace
 
 Order compare_without_sources(UOp a, UOp b) {
-  if (a.op() != b.op()) return before(a, b) ? Order::Less : Order::Greater;
+  if (a.op() != b.op()) return op_sorts_before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
   if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // fast path for the most frequent args
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;

@@ -1,4 +1,4 @@
-// Computes vmin and vmax (uop/ops.py:_min_max).
+// Computes the bounds of nodes, the ranges that enclose nodes, and the buffers that nodes stand for.
 
 #include "lib/uop/facts.h"
 
@@ -233,21 +233,21 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// Returns the list of a source that contains the ranges of all sources, so that `u` can share the list. Considers only
-// the first list that is not empty; returns null if that list lacks a range. Returns the empty list if all are empty.
+// Returns a list of ranges that `u` can share with one of its sources: the first source list that is not empty, if it
+// contains the ranges of all other sources; null otherwise. If no source has ranges, returns the empty list.
 const RangeList* list_of_source(UOp u) {
-  const RangeList* widest = &kNoRanges;
+  const RangeList* shared = &kNoRanges;
   for (UOp s : u.src()) {
     const RangeList* list = s.node()->ranges;
-    if (list == widest || list->size == 0) continue;
-    if (widest->size == 0) {
-      widest = list;
+    if (list == shared || list->size == 0) continue;
+    if (shared->size == 0) {
+      shared = list;
       continue;
     }
     for (UOp r : view(list))
-      if (!contains(view(widest), r)) return nullptr;
+      if (!contains(view(shared), r)) return nullptr;
   }
-  return widest;
+  return shared;
 }
 
 template <int (*range_start)(Op) = tgc::range_start>

@@ -48,7 +48,8 @@ UOp buf_target(UOp u);
 // Returns the buffer of `u`, which may be a buffer, an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
 // (UOp.buf_uop). Throws Failure for other nodes.
 UOp buf_uop(UOp u);
-// Follows first sources from `u`, through any ops, to a buffer, and returns the buffer (UOp.as_buf).
+// Follows first sources from `u`, through any ops, to a buffer, and returns the buffer (UOp.as_buf). For an MSELECT or
+// MSTACK, returns one of the buffers of its sources.
 UOp as_buf(UOp u);
 
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.

@@ -13,7 +13,8 @@ namespace tgc {
 
 namespace {
 
-// Returns the hash `h` combined with `v`. The caller must mix the high bits of the final hash into the low bits.
+// Return the hash `h` combined with `v`. After add(), the caller must mix the high bits of the final hash into its low
+// bits.
 uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix(uint64_t h, uint64_t v) {
   h = add(h, v);
@@ -58,7 +59,7 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// A smaller table grows to four times its size. A larger one only doubles, because unused slots take much memory.
+// A table of fewer slots grows to four times its size. A larger table only doubles, because unused slots take memory.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
 // Returns the slot of the node with this key for which same(node) is true, or the empty slot where such a node belongs.

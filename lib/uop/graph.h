@@ -146,12 +146,12 @@ class Graph {
 
   struct NodeSlot {
     uint32_t hash;
-    uint32_t number;  // the node's id + 1; 0: empty slot
+    uint32_t number;  // the node's id + 1; 0 if the slot is empty
   };
   // The search key of a node in table_. Keys are stored apart from the nodes, so that growing the table reads no nodes.
   struct NodeKey {
     uint32_t hash;
-    uint32_t newest;  // the greatest id of a source, plus 1; 0: no sources
+    uint32_t newest;  // the greatest id of a source, plus 1; 0 if the node has no sources
   };
   template <class Same>
   NodeSlot& slot_of(NodeKey key, Same same);
@@ -170,7 +170,7 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // the hash table of all nodes; see slot_of in graph.cpp
   size_t table_size_ = 0;
-  size_t most_nodes_ = 0;              // if more nodes are added, the table must grow or Limit::Nodes is exceeded
+  size_t most_nodes_ = 0;  // number of nodes from which on a new node makes the table grow or exceeds Limit::Nodes
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

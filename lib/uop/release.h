@@ -14,11 +14,12 @@ class UOp;
 class Arg;
 class Graph;
 
-// Other stands for a branch or port of tinygrad, and for any release that is not listed.
+// Other stands for a branch or port of tinygrad, and for any release that is not listed in releases.def.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
 std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 
-// Returns the release of a recording's producer: v0_14 for "tinygrad 0.14.0", v0_12 for "", Other for anything else.
+// Returns the release of a recording's producer, such as v0_14 for "tinygrad 0.14.0". Returns v0_12 for "", and Other
+// for a producer that is no release in releases.def.
 Release release_of(std::string_view producer);
 // Returns the producer that names a release: "tinygrad 0.14"; "unknown" for Other.
 std::string producer_name(Release release);
@@ -45,7 +46,7 @@ Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 std::span<const Release> known_releases();
 
 // Return whether a known release has an op, a dtype or enum value ("dtypes.weakint", "AxisType.WEAK"), or a dataclass
-// of args with this field ("" for any). They return false for Release::Other, whose names are unknown.
+// of args with this field ("" for any). These functions return false for Release::Other, whose names are unknown.
 bool has_op(Release release, std::string_view op);
 bool has_name(Release release, std::string_view name);
 bool has_field(Release release, std::string_view record, std::string_view field);

@@ -298,11 +298,11 @@ std::string text_of(UOp u, Src src) {
 
 std::string render_open(UOp root) {
   // A text of over kMost bytes is replaced by the op's name, because texts grow exponentially if nodes are shared.
-  constexpr size_t kMost = 4000;
+  constexpr size_t kMaxOperandBytes = 4000;
   std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
   for (UOp u : toposort(root)) {
     std::string out = text_of(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
-    text.emplace(u.id(), out.size() > kMost ? "Ops." + std::string(shown_op(u)) : std::move(out));
+    text.emplace(u.id(), out.size() > kMaxOperandBytes ? "Ops." + std::string(shown_op(u)) : std::move(out));
   }
   return std::move(text.find(root.id())->second);
 }

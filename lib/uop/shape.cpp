@@ -293,14 +293,14 @@ bool all_sources(const Node* a, const Node* b, auto same) {
 
 void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
-  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE has no effect on facts
+  auto is_unique_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // no fact depends on a UNIQUE
   auto same_shape = [&](const Node* s, const Node* t) {
     // a source without a shape proves nothing: it may be a number that determines a size of the result
-    return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
+    return is_unique_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
   auto same_device = [&](const Node* s, const Node* t) {
-    return is_number(s) || (s->device && s->device == t->device);
+    return is_unique_number(s) || (s->device && s->device == t->device);
   };
   if (a->device && !b->device && all_sources(a, b, same_device)) b->device = a->device;
 }

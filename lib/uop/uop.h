@@ -108,7 +108,7 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
+  UOp gep(int64_t i) const;                        // element `i`; folds a VECTORIZE, VCONST or CONST
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
@@ -127,8 +127,8 @@ class UOp {
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;                       // where(cond, this, Invalid)
-  UOp get_idx() const;                             // of an index valid(idx, cond): idx; else this node
-  UOp get_valid() const;                           // of an index valid(idx, cond): cond; else not is_invalid()
+  UOp get_idx() const;                             // for an index valid(idx, cond), returns idx; otherwise this node
+  UOp get_valid() const;  // the cond of valid(idx, cond); of another index, a constant: false if Invalid
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
@@ -170,7 +170,7 @@ enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
 
-// The result of the rewriting of one node (see Results in lib/rewrite/workspace.h).
+// The result of rewriting one node, cached in the node by the rewriter (see Results in lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
@@ -253,8 +253,8 @@ TGC_MIXED(+) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TGC_MIXED(|) TG
 inline UOp operator-(UOp a, Const b) { return a + a.const_like(py_neg(b)); }
 inline UOp operator-(Const a, UOp b) { return b.const_like(a) + -b; }
 
-// Installs the function that UOp::simplify() calls. lib/uop must simplify the symbolic sizes of shapes, but the rules
-// are in passes/symbolic, a higher layer, which installs its function when the program starts.
+// The function that UOp::simplify() calls. lib/uop must simplify the symbolic sizes of shapes, but the rules are in a
+// higher layer, passes/symbolic, which installs the function when the program starts.
 using Simplifier = UOp (*)(UOp);
 
 // Makes `simplifier` the function that UOp::simplify() calls for nodes that are not constants. Returns true, so that

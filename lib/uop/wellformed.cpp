@@ -13,8 +13,8 @@ constexpr int kMaxElements = 1 << 16;            // maximum number of elements o
 constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer, an axis or a device
 
 // The result of a check: null, or the violated requirement for the message "..., needs REQUIREMENT".
-using Wanted = const char*;
-constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
+using Requirement = const char*;
+constexpr Requirement unless(bool fits, Requirement wanted) { return fits ? nullptr : wanted; }
 
 // ---- args
 
@@ -28,23 +28,23 @@ bool is_pair_of_sizes(Arg a) { return all_of(a, [](Arg i) { return is_small(i); 
 bool is_reduction(Arg a) { return a.is(Op::ADD) || a.is(Op::MUL) || a.is(Op::MAX); }
 bool is_axis(Arg a) { return is_small(a, -kMaxNumber); }
 
-constexpr Wanted (*any_arg)(Arg) = nullptr;
-Wanted number(Arg a) { return unless(a.is_const(), "a number"); }
-Wanted numbers(Arg a) {
+constexpr Requirement (*any_arg)(Arg) = nullptr;
+Requirement number(Arg a) { return unless(a.is_const(), "a number"); }
+Requirement numbers(Arg a) {
   return unless(all_of(a, [](Arg i) { return i.is_const(); }) && !a.items().empty(), "a tuple of numbers");
 }
-Wanted variable(Arg a) {
+Requirement variable(Arg a) {
   auto is_bound = [](Arg b) { return b.is_const() && !b.is_invalid() && b == b; };
   return unless(a.is_tuple() && a.items().size() >= 3 && a[0].is_str() && is_bound(a[1]) && is_bound(a[2]) &&
                     !py_less(a[2].to_const(), a[1].to_const()),
                 "a name, a minimum and a maximum");
 }
-Wanted axis_numbers(Arg a) {
+Requirement axis_numbers(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 2 && a.items().back().kind() == Arg::Kind::AxisType &&
                     std::all_of(a.items().begin(), a.items().end() - 1, is_axis),
                 "axis numbers and an axis type");
 }
-Wanted grid_axis(Arg a) {
+Requirement grid_axis(Arg a) {
   if (!a.is_str()) return "the name of a grid axis";
   std::string_view name = a.text();
   char dim = name.empty() ? '?' : name.back();
@@ -52,17 +52,17 @@ Wanted grid_axis(Arg a) {
   return unless(dim >= '0' && dim <= '2' && (kind == "gidx" || kind == "lidx" || kind == "idx"),
                 "the name of a grid axis: gidx0, lidx0 or idx0, with 0, 1 or 2");
 }
-Wanted picks(Arg a) { return unless(all_of(a, is_axis) && !a.items().empty(), "a tuple of integers"); }
-Wanted integers(Arg a) { return unless(all_of(a, is_axis), "a tuple of integers"); }
-Wanted device(Arg a) {
+Requirement picks(Arg a) { return unless(all_of(a, is_axis) && !a.items().empty(), "a tuple of integers"); }
+Requirement integers(Arg a) { return unless(all_of(a, is_axis), "a tuple of integers"); }
+Requirement device(Arg a) {
   return unless(a.is_str() || (all_of(a, is_str) && !a.items().empty()), "a device or a tuple of devices");
 }
-Wanted reduction(Arg a) { return unless(is_reduction(a), "Ops.ADD, Ops.MUL or Ops.MAX"); }
-Wanted reduction_and_axes(Arg a) {
+Requirement reduction(Arg a) { return unless(is_reduction(a), "Ops.ADD, Ops.MUL or Ops.MAX"); }
+Requirement reduction_and_axes(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 2 && is_reduction(a[0]) && all_of(a[1], is_axis),
                 "Ops.ADD, Ops.MUL or Ops.MAX and a tuple of axes");
 }
-Wanted bools(Arg a) {
+Requirement bools(Arg a) {
   return unless(all_of(a, [](Arg f) { return f.kind() == Arg::Kind::Bool; }), "a tuple of bools");
 }
 Int product(Arg axes) {
@@ -70,27 +70,29 @@ Int product(Arg axes) {
   for (Arg pair : axes.items()) n = n * pair[1].as_int();
   return n;
 }
-Wanted axis_sizes(Arg a) {
+Requirement axis_sizes(Arg a) {
   return unless(all_of(a, [](Arg p) { return is_pair_of_sizes(p) && p[1].small_int() > 0; }) &&
                     product(a) <= Int(kMaxElements),
                 "a tuple of pairs: an axis and its size");
 }
 // Checks the arg of a WMMA: (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, b, c), reduced axes).
-Wanted tensor_core(Arg a) {
+Requirement tensor_core(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 8 && a[0].is_str() && integers(a[1]) == nullptr &&
                     a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
                     a[4].is_str() && is_small(a[5]) && a[6].is_tuple() && a[6].items().size() == 3 &&
                     all_of(a[6], [](Arg axes) { return !axis_sizes(axes); }) && all_of(a[7], is_axis),
                 "a tuple of the 8 fields of tinygrad's tensor cores");
 }
-Wanted kernel(Arg a) { return unless(a.is(RecordClass::Kernel), "a Kernel"); }
-Wanted bufferize_opts(Arg a) { return unless(a.is(RecordClass::BufferizeOpts), "a BufferizeOpts"); }
-Wanted slot(Arg a) { return unless(is_small(a), "a number of 0 or more"); }
-Wanted slot_or_name(Arg a) { return unless(is_small(a) || a.is_str(), "a number of 0 or more, or a name"); }
-Wanted integer(Arg a) { return unless(a.is_integral(), "an integer"); }
-Wanted size(Arg a) { return unless(a.is_int() && a.as_int() >= 0 && a.as_int().is_small(), "a size"); }
-Wanted size_and_offset(Arg a) { return unless(all_of(a, is_size) && a.items().size() == 2, "a size and an offset"); }
-Wanted shape(Arg a) {
+Requirement kernel(Arg a) { return unless(a.is(RecordClass::Kernel), "a Kernel"); }
+Requirement bufferize_opts(Arg a) { return unless(a.is(RecordClass::BufferizeOpts), "a BufferizeOpts"); }
+Requirement slot(Arg a) { return unless(is_small(a), "a number of 0 or more"); }
+Requirement slot_or_name(Arg a) { return unless(is_small(a) || a.is_str(), "a number of 0 or more, or a name"); }
+Requirement integer(Arg a) { return unless(a.is_integral(), "an integer"); }
+Requirement size(Arg a) { return unless(a.is_int() && a.as_int() >= 0 && a.as_int().is_small(), "a size"); }
+Requirement size_and_offset(Arg a) {
+  return unless(all_of(a, is_size) && a.items().size() == 2, "a size and an offset");
+}
+Requirement shape(Arg a) {
   return unless(a.is_tuple() && !a.items().empty() && all_of(a[0], is_size), "a shape");
 }
 
@@ -114,8 +116,8 @@ bool is_int(DType d) { return kIntegers.contains(d); }
 bool is_bool(DType d) { return d.is(Scalar::Bool); }
 // Returns true for dtypes of addresses: pointers and, for PTX, int64.
 bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
-// Returns true if memory of dtype `address` may hold a value of dtype `value`. WGSL packs small numbers in a uint.
-bool may_hold(DType address, DType value) {
+// Returns true if memory of dtype `address` may hold a value of dtype `value`. WGSL packs small values in a uint32.
+bool can_store(DType address, DType value) {
   return address.base().scalar() == value.scalar() || (value == dtypes::uint32 && address.base().itemsize() < 4);
 }
 bool holds(DType d, Arg number) {
@@ -127,82 +129,82 @@ bool is_countable(DType d, Int elements) {
   return elements * Int(int64_t(d.base().itemsize())) <= Int(kMaxBufferBytes);
 }
 
-Wanted any_dtype(const Fields&) { return nullptr; }
-Wanted custom(const Fields& f) { return unless(f.arg.is_str(), "the text to render as its arg"); }
-Wanted void_dtype(const Fields& f) { return unless(f.dtype == dtypes::void_, "dtypes.void"); }
-Wanted kernel_end(const Fields& f) {
+Requirement any_dtype(const Fields&) { return nullptr; }
+Requirement custom(const Fields& f) { return unless(f.arg.is_str(), "the text to render as its arg"); }
+Requirement void_dtype(const Fields& f) { return unless(f.dtype == dtypes::void_, "dtypes.void"); }
+Requirement kernel_end(const Fields& f) {
   return unless(f.dtype == dtypes::void_ && (f.arg.is_none() || f.arg.is(RecordClass::KernelInfo)),
                 "dtypes.void, and a KernelInfo or None as its arg");
 }
-Wanted of_number(const Fields& f) {
+Requirement of_number(const Fields& f) {
   return unless(holds(f.dtype, f.arg) && f.each(0, [](UOp s) { return s.dtype() == dtypes::void_; }),
                 "a dtype that holds the number, and no operands");
 }
-Wanted of_numbers(const Fields& f) {
+Requirement of_numbers(const Fields& f) {
   auto items = f.arg.items();
   return unless(is_value(f.dtype) && size_t(f.dtype.count()) == items.size() &&
                     std::all_of(items.begin(), items.end(), [&](Arg a) { return holds(f.dtype, a); }),
                 "a vector dtype with one element for each number");
 }
-Wanted of_variable(const Fields& f) {
+Requirement of_variable(const Fields& f) {
   return unless(f.dtype.count() == 1 && holds(f.dtype, f.arg[1]) && holds(f.dtype, f.arg[2]),
                 "a dtype that holds the bounds");
 }
 template <AddrSpace space>
-Wanted points_to(const Fields& f) {
+Requirement points_to(const Fields& f) {
   DType d = f.dtype;
   if (!d.is_ptr() || d.addrspace() != space || d.vcount() != 1) return "a pointer in its address space";
   return unless(d.size() >= -1 && is_countable(d, d.size()), "a size of at most 2**48 bytes");
 }
-Wanted like_source(const Fields& f) { return unless(f.dtype == f.of(0), "the dtype of its source"); }
-Wanted like_all(const Fields& f) {
+Requirement like_source(const Fields& f) { return unless(f.dtype == f.of(0), "the dtype of its source"); }
+Requirement like_all(const Fields& f) {
   return unless(f.each(0, [&](UOp s) { return s.dtype() == f.dtype; }), "sources of its dtype");
 }
-Wanted grid_size(const Fields& f) {
+Requirement grid_size(const Fields& f) {
   return unless(f.dtype == f.of(0) && is_int(f.dtype) && f.dtype.count() == 1, "an integer as its size, of its dtype");
 }
-Wanted loop(const Fields& f) {
+Requirement loop(const Fields& f) {
   if (f.dtype != f.of(0) || !is_int(f.dtype) || f.dtype.count() != 1) return "an integer as its size, of its dtype";
   if (!f.src[0].is_const()) return nullptr;
   return unless(f.src[0].arg().is_integral() && f.src[0].arg().as_int().is_small(), "a size of at most 64 bits");
 }
-Wanted bound(const Fields& f) { return unless(is_int(f.dtype) && is_int(f.of(0)), "integers"); }
-Wanted math(const Fields& f) {
+Requirement bind_dtypes(const Fields& f) { return unless(is_int(f.dtype) && is_int(f.of(0)), "integers"); }
+Requirement math(const Fields& f) {
   return unless(is_value(f.dtype) && f.each(0, [&](UOp s) { return s.dtype() == f.dtype; }),
                 "operands of its dtype");
 }
-Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
-Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
-// Checks the dtypes of an AND. In WGSL's masks of packed small numbers, the first operand may have another dtype.
-Wanted mask(const Fields& f) {
+Requirement integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
+Requirement bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
+// Checks the dtypes of an AND. In WGSL's masks of packed small values, the first operand may have another dtype.
+Requirement mask(const Fields& f) {
   bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
   return packed ? nullptr : bit_math(f);
 }
-Wanted shift(const Fields& f) {
+Requirement shift(const Fields& f) {
   return unless(is_value(f.dtype) && f.of(0) == f.dtype && f.of(1).count() == f.dtype.count() &&
                     ((f.of(1) == f.dtype && is_int(f.dtype)) || f.of(1).is(Scalar::UInt32)),
                 "an operand of its dtype, shifted by an integer of that dtype or by a uint");
 }
-Wanted comparison(const Fields& f) {
+Requirement comparison(const Fields& f) {
   return unless(is_bool(f.dtype) && is_value(f.of(0)) && f.of(0) == f.of(1) && f.of(0).count() == f.dtype.count(),
                 "two operands of one dtype, and a bool as its own");
 }
-Wanted choice(const Fields& f) {
+Requirement choice(const Fields& f) {
   return unless(is_bool(f.of(0)) && is_value(f.dtype) && f.of(1) == f.dtype && f.of(2) == f.dtype &&
                     (f.of(0).count() == 1 || f.of(0).count() == f.dtype.count()),
                 "a bool and two operands of its dtype");
 }
-Wanted conversion(const Fields& f) {
+Requirement conversion(const Fields& f) {
   DType to = f.dtype, from = f.of(0);
   if (from.is_ptr()) return unless(to.is_ptr() || to == dtypes::int64, "a pointer");
   bool fits = is_value(to) && (to.count() == from.count() || from.count() == 1);
   return unless(is_value(from) && (to.is_image() || fits), "a number with as many elements as its source");
 }
-Wanted same_bits(const Fields& f) {
+Requirement same_bits(const Fields& f) {
   return unless(is_value(f.dtype) && is_value(f.of(0)) && !f.dtype.is(Scalar::Index) && !f.of(0).is(Scalar::Index),
                 "a number");
 }
-Wanted elements(const Fields& f) {
+Requirement elements(const Fields& f) {
   DType from = f.of(0);
   auto items = f.arg.items();
   if (f.dtype == dtypes::void_) return unless(from == dtypes::void_, "a vector");
@@ -211,20 +213,20 @@ Wanted elements(const Fields& f) {
   return unless(inside && f.dtype.scalar() == from.scalar() && size_t(f.dtype.vcount()) == items.size(),
                 "as many indices into its source as its dtype has elements, and the source's scalar dtype");
 }
-Wanted whole_vector(const Fields& f) {
+Requirement whole_vector(const Fields& f) {
   return unless(f.src.size() == size_t(f.dtype.vcount()) &&
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
 // Returns true if an INDEX of memory has one index and, optionally, a gate (the condition of the access). Memory has
 // one dimension. An INDEX of anything else, such as a tensor, may have several indices.
-bool is_place(const Fields& f) {
+bool indexes_memory(const Fields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
   return f.src.size() == 2 || gate;
 }
-Wanted element_of(const Fields& f) {
+Requirement element_of(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
-  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !is_place(f)) return "an index, and optionally a bool gate";
+  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !indexes_memory(f)) return "an index, and optionally a bool gate";
   for (size_t i = 1; i < f.src.size(); i++)
     if (!is_int(f.of(i)) && !(i > 1 && i + 1 == f.src.size() && is_bool(f.of(i))))
       return "integers as its indices, and optionally a bool gate";
@@ -233,79 +235,80 @@ Wanted element_of(const Fields& f) {
                 "the dtype of an element, or a pointer to one");
 }
 // The requirement for the address of a LOAD or STORE, which may not be a DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG.
-constexpr Wanted kIndexed = "an Ops.INDEX of the memory as its address";
+constexpr Requirement kIndexed = "an Ops.INDEX of the memory as its address";
 bool is_memory(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u.in(ops::Defines);
 }
-Wanted loaded(const Fields& f) {
+Requirement load_dtypes(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
   if (!is_value(f.dtype) || !is_address(f.of(0))) return "an address, and a number as its dtype";
-  if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
+  if (f.of(0).is_ptr() && !can_store(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
 // The ops whose value is always a number, never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
-Wanted stored(const Fields& f) {
+Requirement store_dtypes(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
   if (f.src[0].in(kNumbers)) return "an address";
   DType to = f.of(0), value = f.of(1);
   if (f.dtype != dtypes::void_ || to == dtypes::void_ || !is_value(value)) return "an address and a number";
-  return unless(to == dtypes::int64 || may_hold(to, value), "a number that its address points to");
+  return unless(to == dtypes::int64 || can_store(to, value), "a number that its address points to");
 }
-Wanted accumulated(const Fields& f) {
+Requirement wmma_dtypes(const Fields& f) {
   return unless(f.src.size() >= 3 && is_value(f.dtype) && f.of(2) == f.dtype && is_value(f.of(0)) && is_value(f.of(1)),
                 "two factors and a sum of its dtype");
 }
-Wanted ended(const Fields& f) {
+Requirement end_dtypes(const Fields& f) {
   return unless((f.dtype == dtypes::void_ || f.dtype == f.of(0)) && f.each(1, is_integer), "ranges");
 }
-Wanted branch(const Fields& f) { return unless(f.dtype == dtypes::void_ && is_bool(f.of(0)), "a bool"); }
-Wanted branch_end(const Fields& f) { return unless(f.dtype == dtypes::void_ && f.src[0].is(Op::IF), "an IF"); }
-Wanted reduced(const Fields& f) {
+Requirement if_dtypes(const Fields& f) { return unless(f.dtype == dtypes::void_ && is_bool(f.of(0)), "a bool"); }
+Requirement endif_dtypes(const Fields& f) { return unless(f.dtype == dtypes::void_ && f.src[0].is(Op::IF), "an IF"); }
+Requirement reduce_dtypes(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
   return unless(is_value(d) && is_value(from) && d.scalar() == from.scalar() && from.count() % d.count() == 0 &&
                     f.each(1, is_integer),
                 "a source of its dtype or with a multiple of its elements, and ranges");
 }
-Wanted unrolled(const Fields& f) {
+Requirement unroll_dtypes(const Fields& f) {
   if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
   return unless(f.dtype.scalar() == f.of(0).scalar() &&
                     Int(int64_t(f.of(0).vcount())) == product(f.arg) * Int(int64_t(f.dtype.vcount())),
                 "a source with its dtype's elements times the product of its axis sizes");
 }
-Wanted contracted(const Fields& f) {
+Requirement contract_dtypes(const Fields& f) {
   if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
   return unless(f.dtype.scalar() == f.of(0).scalar() && Int(int64_t(f.dtype.vcount())) == product(f.arg),
                 "a dtype with as many elements as the product of its axis sizes");
 }
-Wanted chained(const Fields& f) {
+Requirement cat_dtypes(const Fields& f) {
   int64_t n = 0;
   for (UOp s : f.src) n += s.dtype().vcount();
   return unless(f.dtype.vcount() == n && f.each(0, [&](UOp s) { return s.dtype().scalar() == f.dtype.scalar(); }),
                 "sources of its scalar dtype with as many elements in total as its dtype");
 }
-Wanted chained_pointers(const Fields& f) {
+Requirement ptrcat_dtypes(const Fields& f) {
   int64_t n = 0;
   for (UOp s : f.src) n += s.dtype().base().count();
   return unless(f.dtype.is_ptr() && f.dtype.vcount() == n && f.each(0, [](UOp s) { return s.dtype().is_ptr(); }),
                 "pointers to as many elements in total as its dtype has");
 }
-Wanted assigned(const Fields& f) {
-  bool is_value_or_void = f.of(1).base() == f.dtype.base() || f.of(1) == dtypes::void_;  // void: END or GROUP of stores
+Requirement assign_dtypes(const Fields& f) {
+  // a void source is an END or GROUP of stores
+  bool is_value_or_void = f.of(1).base() == f.dtype.base() || f.of(1) == dtypes::void_;
   return unless(f.of(0) == f.dtype && is_value_or_void, "a target and a value of its dtype");
 }
-Wanted over_ranges(const Fields& f) {
+Requirement bufferize_dtypes(const Fields& f) {
   return unless(f.dtype == f.of(0) && f.each(1, is_integer), "the dtype of its source, and ranges");
 }
-Wanted sized(const Fields& f) {
+Requirement movement_dtypes(const Fields& f) {
   return unless(f.dtype == f.of(0) && f.each(1, [](UOp s) { return s.dtype().is(Scalar::Index); }),
                 "the dtype of its source, and sizes of dtypes.index");
 }
-Wanted on_device(const Fields& f) {
+Requirement copy_dtypes(const Fields& f) {
   return unless(f.dtype == f.of(0) && f.src[1].is(Op::DEVICE), "the dtype of its source, and a DEVICE");
 }
-Wanted stored_on(const Fields& f) {
+Requirement buffer_dtypes(const Fields& f) {
   if (!f.src[0].in({Op::UNIQUE, Op::LUNIQUE}) || !f.src[1].is(Op::DEVICE)) return "a UNIQUE and a DEVICE";
   if (f.dtype == dtypes::void_ || (f.dtype.is_ptr() && !f.dtype.is_image())) return "a dtype of numbers";
   return unless(is_countable(f.dtype, f.arg.as_int()), "a size of at most 2**48 bytes");
@@ -316,15 +319,15 @@ Wanted stored_on(const Fields& f) {
 struct Row {
   Op op;
   size_t least, most;                 // minimum and maximum number of sources
-  Wanted (*arg)(Arg);                 // checks the arg; null: any arg is accepted
-  Wanted (*dtypes)(const Fields&);    // checks the dtypes
+  Requirement (*arg)(Arg);                 // checks the arg; null if any arg is accepted
+  Requirement (*dtypes)(const Fields&);    // checks the dtypes
 };
 
 // clang-format off
 constexpr Row kTable[] = {
   {Op::DEFINE_GLOBAL,   0, kMany, slot,               points_to<AddrSpace::GLOBAL>},
   {Op::DEFINE_VAR,      0, kMany, variable,           of_variable},
-  {Op::BIND,            1, 2,     any_arg,            bound},
+  {Op::BIND,            1, 2,     any_arg,            bind_dtypes},
   {Op::SPECIAL,         1, 1,     grid_axis,          grid_size},
   {Op::DEFINE_LOCAL,    0, kMany, slot_or_name,             points_to<AddrSpace::LOCAL>},
   {Op::DEFINE_REG,      0, kMany, slot,               points_to<AddrSpace::REG>},
@@ -340,9 +343,9 @@ constexpr Row kTable[] = {
   {Op::GEP,             1, 1,     picks,              elements},
   {Op::VECTORIZE,       0, kMany, any_arg,            whole_vector},
   {Op::INDEX,           1, kMany, any_arg,            element_of},
-  {Op::LOAD,            1, kMany, any_arg,            loaded},
-  {Op::STORE,           2, kMany, any_arg,            stored},
-  {Op::WMMA,            3, kMany, tensor_core,        accumulated},
+  {Op::LOAD,            1, kMany, any_arg,            load_dtypes},
+  {Op::STORE,           2, kMany, any_arg,            store_dtypes},
+  {Op::WMMA,            3, kMany, tensor_core,        wmma_dtypes},
   {Op::CAST,            1, 1,     any_arg,            conversion},
   {Op::BITCAST,         1, 1,     any_arg,            same_bits},
   {Op::EXP2,            1, 1,     any_arg,            math},
@@ -373,9 +376,9 @@ constexpr Row kTable[] = {
   {Op::MULACC,          3, 3,     any_arg,            math},
   {Op::BARRIER,         0, kMany, any_arg,            void_dtype},
   {Op::RANGE,           1, kMany, axis_numbers,       loop},
-  {Op::IF,              1, kMany, any_arg,            branch},
-  {Op::END,             1, kMany, any_arg,            ended},
-  {Op::ENDIF,           1, kMany, any_arg,            branch_end},
+  {Op::IF,              1, kMany, any_arg,            if_dtypes},
+  {Op::END,             1, kMany, any_arg,            end_dtypes},
+  {Op::ENDIF,           1, kMany, any_arg,            endif_dtypes},
   {Op::VCONST,          0, kMany, numbers,            of_numbers},
   {Op::CONST,           0, kMany, number,             of_number},
   {Op::CUSTOM,          0, kMany, any_arg,            custom},
@@ -383,33 +386,33 @@ constexpr Row kTable[] = {
   {Op::UNIQUE,          0, 0,     integer,            void_dtype},
   {Op::DEVICE,          0, 0,     device,             void_dtype},
   {Op::KERNEL,          0, kMany, kernel,             void_dtype},
-  {Op::ASSIGN,          2, kMany, any_arg,            assigned},
+  {Op::ASSIGN,          2, kMany, any_arg,            assign_dtypes},
   {Op::CUSTOM_KERNEL,   0, kMany, any_arg,            any_dtype},
   {Op::LUNIQUE,         0, 0,     integer,            void_dtype},
   {Op::CONTIGUOUS,      1, kMany, any_arg,            like_source},
   {Op::CONTIGUOUS_BACKWARD, 1, kMany, any_arg,        like_source},
   {Op::DETACH,          1, kMany, any_arg,            like_source},
-  {Op::BUFFERIZE,       1, kMany, bufferize_opts,     over_ranges},
-  {Op::COPY,            2, 2,     any_arg,            on_device},
-  {Op::BUFFER,          2, kMany, size,               stored_on},
+  {Op::BUFFERIZE,       1, kMany, bufferize_opts,     bufferize_dtypes},
+  {Op::COPY,            2, 2,     any_arg,            copy_dtypes},
+  {Op::BUFFER,          2, kMany, size,               buffer_dtypes},
   {Op::BUFFER_VIEW,     1, kMany, size_and_offset,    any_dtype},
   {Op::MSELECT,         1, 1,     slot,               like_source},
   {Op::MSTACK,          1, kMany, any_arg,            like_all},
   {Op::ENCDEC,          1, kMany, shape,              any_dtype},
-  {Op::RESHAPE,         2, 2,     any_arg,            sized},
+  {Op::RESHAPE,         2, 2,     any_arg,            movement_dtypes},
   {Op::PERMUTE,         1, 1,     integers,           like_source},
-  {Op::EXPAND,          2, 2,     any_arg,            sized},
-  {Op::PAD,             3, 3,     any_arg,            sized},
-  {Op::SHRINK,          3, 3,     any_arg,            sized},
+  {Op::EXPAND,          2, 2,     any_arg,            movement_dtypes},
+  {Op::PAD,             3, 3,     any_arg,            movement_dtypes},
+  {Op::SHRINK,          3, 3,     any_arg,            movement_dtypes},
   {Op::FLIP,            1, 1,     bools,              like_source},
   {Op::MULTI,           1, 1,     slot,               like_source},
   {Op::REDUCE_AXIS,     1, 1,     reduction_and_axes, like_source},
-  {Op::REDUCE,          1, kMany, reduction,          reduced},
-  {Op::ALLREDUCE,       2, 2,     reduction,          on_device},
-  {Op::UNROLL,          1, 1,     axis_sizes,         unrolled},
-  {Op::CONTRACT,        1, 1,     axis_sizes,         contracted},
-  {Op::CAT,             1, kMany, any_arg,            chained},
-  {Op::PTRCAT,          1, kMany, any_arg,            chained_pointers},
+  {Op::REDUCE,          1, kMany, reduction,          reduce_dtypes},
+  {Op::ALLREDUCE,       2, 2,     reduction,          copy_dtypes},
+  {Op::UNROLL,          1, 1,     axis_sizes,         unroll_dtypes},
+  {Op::CONTRACT,        1, 1,     axis_sizes,         contract_dtypes},
+  {Op::CAT,             1, kMany, any_arg,            cat_dtypes},
+  {Op::PTRCAT,          1, kMany, any_arg,            ptrcat_dtypes},
 };
 // clang-format on
 
@@ -421,14 +424,14 @@ constexpr bool has_every_op() {
 }
 static_assert(has_every_op(), "the table has a row for each op, in the order of ops.def");
 
-std::string named(Op op) { return "Ops." + std::string(name_of(op)); }
+std::string op_text(Op op) { return "Ops." + std::string(name_of(op)); }
 
 std::string shortened(std::string text) {
-  constexpr size_t kMost = 60;
-  return text.size() > kMost ? text.substr(0, kMost - 3) + "..." : text;
+  constexpr size_t kMaxLength = 60;
+  return text.size() > kMaxLength ? text.substr(0, kMaxLength - 3) + "..." : text;
 }
 
-Wanted wanted_dtypes(UOp u) {
+Requirement wanted_dtypes(UOp u) {
   DType d = u.dtype();
   if (d.count() > kMaxElements || d.vcount() > kMaxElements) return "vectors of at most 65536 elements";
   return kTable[size_t(u.op())].dtypes({d, u.src(), u.arg()});
@@ -442,24 +445,24 @@ bool has_structure(Op op, std::span<const UOp> src, Arg arg) {
   return src.size() >= row.least && src.size() <= row.most && !(row.arg && row.arg(arg));
 }
 
-std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg) {
+std::string structure_error(Op op, std::span<const UOp> src, Arg arg) {
   if (has_structure(op, src, arg)) return {};
-  if (int(op) >= kNumOps) return named(op) + ", which tinygrad 0.12.0 does not have";
+  if (int(op) >= kNumOps) return op_text(op) + ", which tinygrad 0.12.0 does not have";
   const Row& row = kTable[size_t(op)];
   if (src.size() < row.least || src.size() > row.most) {
     std::string needs = row.most == kMany   ? std::to_string(row.least) + " or more"
                         : row.most == row.least ? std::to_string(row.least)
                                             : std::to_string(row.least) + " to " + std::to_string(row.most);
-    return named(op) + " with " + counted(src.size(), "source") + ", needs " + needs;
+    return op_text(op) + " with " + counted(src.size(), "source") + ", needs " + needs;
   }
-  return named(op) + " with the arg " + shortened(arg.repr()) + ", needs " + row.arg(arg);
+  return op_text(op) + " with the arg " + shortened(arg.repr()) + ", needs " + row.arg(arg);
 }
 
-std::string dtype_trouble(UOp u) {
-  Wanted wanted = wanted_dtypes(u);
+std::string dtype_error(UOp u) {
+  Requirement wanted = wanted_dtypes(u);
   if (!wanted) return {};
   constexpr size_t kShown = 4;
-  std::string out = named(u.op()) + " " + std::string(u.dtype().repr());
+  std::string out = op_text(u.op()) + " " + std::string(u.dtype().repr());
   for (size_t i = 0; i < std::min(u.num_src(), kShown); i++)
     out.append(i ? ", " : " of ").append(u.src(i).dtype().repr());
   if (u.num_src() > kShown) out += ", ...";
@@ -486,7 +489,7 @@ std::optional<Malformed> first_malformed_below(UOp root) {
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes) {
   if (!nodes.empty() && nodes[0].graph().is_foreign()) return std::nullopt;
   for (UOp u : nodes)
-    if (wanted_dtypes(u)) return Malformed{u, dtype_trouble(u)};
+    if (wanted_dtypes(u)) return Malformed{u, dtype_error(u)};
   return std::nullopt;
 }
 

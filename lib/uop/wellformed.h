@@ -1,6 +1,6 @@
 // Checks that nodes are well formed: a node must have the number of sources and the type of arg that its op requires,
-// and dtypes that fit together. All stages rely on this, so readers of files reject a graph that is not well formed.
-// lib/spec checks the requirements of particular stages.
+// and dtypes that fit together. Stages rely on these checks, so readers of files reject a graph that is not well
+// formed. lib/spec checks the requirements of particular stages.
 //
 // The table in wellformed.cpp has one row per op. The table accepts every node that tinygrad 0.12.0 makes.
 #pragma once
@@ -20,15 +20,15 @@ inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
 // Returns an error such as "Ops.STORE with 1 source, needs 2 or more". Returns "" if has_structure is true.
-std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg);
+std::string structure_error(Op op, std::span<const UOp> src, Arg arg);
 
 // Returns an error such as "Ops.ADD dtypes.float of dtypes.float, dtypes.int, needs operands of its dtype". Returns ""
 // if the dtypes fit together. Requires has_structure.
-std::string dtype_trouble(UOp u);
+std::string dtype_error(UOp u);
 
 struct Malformed {
   UOp node;
-  std::string trouble;  // the error message
+  std::string message;  // the error message
 };
 // Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is no such node.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
@@ -38,7 +38,8 @@ std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 std::optional<Malformed> first_malformed_below(UOp root);
 
 // Returns the first node of a linear list that precedes one of its sources or occurs twice; nullopt if there is none.
-// After an ENDIF, its IF and the ENDIF may occur again. NOOP sources may be missing, because listings omit NOOPs.
+// After an ENDIF, its IF and the ENDIF may occur again. NOOP sources may be missing, because listings omit NOOPs. A
+// list with machine instructions (INS) is not checked.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
 
 }  // namespace tgc

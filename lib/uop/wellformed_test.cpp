@@ -22,48 +22,48 @@ struct Nodes {
 
   void good(UOp u, int line = __builtin_LINE()) {
     INFO("line " << line);
-    CHECK(structure_trouble(u.op(), u.src(), u.arg()) == "");
-    CHECK(dtype_trouble(u) == "");
+    CHECK(structure_error(u.op(), u.src(), u.arg()) == "");
+    CHECK(dtype_error(u) == "");
   }
   void bad(UOp u, std::string_view needs, int line = __builtin_LINE()) {
     INFO("line " << line);
-    CHECK(structure_trouble(u.op(), u.src(), u.arg()) == "");
-    std::string trouble = dtype_trouble(u);
-    INFO(trouble);
-    CHECK(trouble.find("needs " + std::string(needs)) != std::string::npos);
+    CHECK(structure_error(u.op(), u.src(), u.arg()) == "");
+    std::string error = dtype_error(u);
+    INFO(error);
+    CHECK(error.find("needs " + std::string(needs)) != std::string::npos);
   }
 };
 
 }  // namespace
 
-TEST_CASE("well formed: structure_trouble names a wrong number of sources or a wrong arg") {
+TEST_CASE("well formed: structure_error names a wrong number of sources or a wrong arg") {
   Graph g;
   UOp x = g.variable("x", 0, 9);
-  auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) { return structure_trouble(op, src, arg); };
-  CHECK(trouble(Op::ADD, {x, x}) == "");
-  CHECK(trouble(Op::ADD, {x}) == "Ops.ADD with 1 source, needs 2");
-  CHECK(trouble(Op::STORE, {}) == "Ops.STORE with 0 sources, needs 2 or more");
-  CHECK(trouble(Op::BIND, {x, x, x}) == "Ops.BIND with 3 sources, needs 1 to 2");
-  CHECK(trouble(Op::CONST, {}) == "Ops.CONST with the arg None, needs a number");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, AxisType::LOOP})) == "");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({0, 1})) != "");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({AxisType::LOOP})) != "");
-  CHECK(trouble(Op::RANGE, {x}, g.tuple({Int::pow2(100), AxisType::LOOP})) != "");
-  CHECK(trouble(Op::GEP, {x}, 1) != "");
-  CHECK(trouble(Op::GEP, {x}, g.tuple({})) != "");
-  CHECK(trouble(Op::DEFINE_GLOBAL, {}, -1) != "");
-  CHECK(trouble(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0})) != "");
-  CHECK(trouble(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 9, 0})) != "");
-  CHECK(trouble(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0, Const::invalid()})) != "");
-  CHECK(trouble(Op::SPECIAL, {x}, g.str("gidx0")) == "");
-  CHECK(trouble(Op::SPECIAL, {x}, g.str("gidx7")) != "");
-  CHECK(trouble(Op::VCONST, {}, g.tuple({})) != "");
-  CHECK(trouble(Op::REDUCE, {x}, Op::SIN) != "");
-  CHECK(trouble(Op::UNROLL, {x}, g.tuple({g.tuple({0, 1 << 20})})) != "");
-  CHECK(trouble(Op::SINK, {}) == "");
+  auto error = [&](Op op, std::vector<UOp> src, Arg arg = {}) { return structure_error(op, src, arg); };
+  CHECK(error(Op::ADD, {x, x}) == "");
+  CHECK(error(Op::ADD, {x}) == "Ops.ADD with 1 source, needs 2");
+  CHECK(error(Op::STORE, {}) == "Ops.STORE with 0 sources, needs 2 or more");
+  CHECK(error(Op::BIND, {x, x, x}) == "Ops.BIND with 3 sources, needs 1 to 2");
+  CHECK(error(Op::CONST, {}) == "Ops.CONST with the arg None, needs a number");
+  CHECK(error(Op::RANGE, {x}, g.tuple({0, AxisType::LOOP})) == "");
+  CHECK(error(Op::RANGE, {x}, g.tuple({0, 1})) != "");
+  CHECK(error(Op::RANGE, {x}, g.tuple({AxisType::LOOP})) != "");
+  CHECK(error(Op::RANGE, {x}, g.tuple({Int::pow2(100), AxisType::LOOP})) != "");
+  CHECK(error(Op::GEP, {x}, 1) != "");
+  CHECK(error(Op::GEP, {x}, g.tuple({})) != "");
+  CHECK(error(Op::DEFINE_GLOBAL, {}, -1) != "");
+  CHECK(error(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0})) != "");
+  CHECK(error(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 9, 0})) != "");
+  CHECK(error(Op::DEFINE_VAR, {}, g.tuple({g.str("x"), 0, Const::invalid()})) != "");
+  CHECK(error(Op::SPECIAL, {x}, g.str("gidx0")) == "");
+  CHECK(error(Op::SPECIAL, {x}, g.str("gidx7")) != "");
+  CHECK(error(Op::VCONST, {}, g.tuple({})) != "");
+  CHECK(error(Op::REDUCE, {x}, Op::SIN) != "");
+  CHECK(error(Op::UNROLL, {x}, g.tuple({g.tuple({0, 1 << 20})})) != "");
+  CHECK(error(Op::SINK, {}) == "");
 }
 
-TEST_CASE("well formed: dtype_trouble checks memory accesses") {
+TEST_CASE("well formed: dtype_error checks memory accesses") {
   Nodes t;
   t.good(t.at);
   t.good(t.at.load());
@@ -89,7 +89,7 @@ TEST_CASE("well formed: dtype_trouble checks memory accesses") {
   t.bad(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(int64_t(1) << 62), {}, 0), "a size of at most 2**48 bytes");
 }
 
-TEST_CASE("well formed: dtype_trouble checks loops and branches") {
+TEST_CASE("well formed: dtype_error checks loops and branches") {
   Nodes t;
   t.good(t.range);
   t.good(t.at.store(t.f).end(t.range));
@@ -107,7 +107,7 @@ TEST_CASE("well formed: dtype_trouble checks loops and branches") {
   t.bad(t.node(Op::ASSIGN, dtypes::float32, {t.f, t.i}), "a target and a value of its dtype");
 }
 
-TEST_CASE("well formed: dtype_trouble checks arithmetic") {
+TEST_CASE("well formed: dtype_error checks arithmetic") {
   Nodes t;
   t.good(t.f + t.f);
   t.good(t.none);
@@ -132,14 +132,14 @@ TEST_CASE("well formed: first_out_of_order finds a node before its source or twi
   UOp load = t.at.load(), list[] = {t.k, t.range.src(0), t.range, t.at, load};
   CHECK(!first_out_of_order(list));
   UOp late[] = {t.k, t.range, t.range.src(0)};
-  CHECK(first_out_of_order(late)->trouble.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
+  CHECK(first_out_of_order(late)->message.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
   UOp twice[] = {t.k, t.k};
-  CHECK(first_out_of_order(twice)->trouble.find("Ops.DEFINE_GLOBAL occurs twice") == 0);
+  CHECK(first_out_of_order(twice)->message.find("Ops.DEFINE_GLOBAL occurs twice") == 0);
   UOp begin = t.node(Op::IF, dtypes::void_, {t.b, t.at}), end = t.node(Op::ENDIF, dtypes::void_, {begin});
   UOp again[] = {t.b, t.k, t.range.src(0), t.range, t.at, begin, end, begin, end};
   CHECK(!first_out_of_order(again));
   again[6] = begin;
-  CHECK(first_out_of_order(again)->trouble.find("Ops.IF occurs twice") == 0);
+  CHECK(first_out_of_order(again)->message.find("Ops.IF occurs twice") == 0);
   again[6] = again[7] = end;
-  CHECK(first_out_of_order(again)->trouble.find("Ops.ENDIF occurs twice") == 0);
+  CHECK(first_out_of_order(again)->message.find("Ops.ENDIF occurs twice") == 0);
 }
